@@ -2,7 +2,8 @@
 //!
 //! LLVM's pass `sancov-module` adds a counter of one byte to every edge of a function's control
 //! flow graph. At startup, each module passes its counters to
-//! [`__sanitizer_cov_8bit_counters_init`]. The pass works with stable Rust (`-C passes=sancov-module`); `make fuzz` sets the flags.
+//! [`__sanitizer_cov_8bit_counters_init`]. The pass works with stable Rust (`-C
+//! passes=sancov-module`); `make fuzz` sets the flags.
 
 #![allow(
     unsafe_code,

@@ -61,7 +61,8 @@ impl From<String> for Trouble {
 const UNTOUCHED: &str = "untouched\n";
 /// Of output, where nothing else is said.
 const OUTPUT: u64 = 8 << 20;
-/// How long after its limit a program may say at the latest that it lives (`alive_ns=`): much, on a busy machine.
+/// How long after its limit a program may say at the latest that it lives (`alive_ns=`): much, on a
+/// busy machine.
 const LATE: Duration = Duration::from_secs(6);
 
 impl Case<'_> {
@@ -100,8 +101,9 @@ impl Case<'_> {
         self.program.header.with.contains(&what)
     }
 
-    /// Runs the program in one slot, and `/bin/true` over and over in the other slot of the same supervisor: the longest
-    /// time that one of these took, as their caller sees it. None may fail. What comes of the program is looked at elsewhere.
+    /// Runs the program in one slot, and `/bin/true` over and over in the other slot of the same
+    /// supervisor: the longest time that one of these took, as their caller sees it. None may fail.
+    /// What comes of the program is looked at elsewhere.
     pub fn neighbour(&self, machine: &Machine) -> Result<Duration, Trouble> {
         let built = self.build(machine)?;
         let mut scene = Scene::new(self, machine, built)?;
@@ -175,8 +177,8 @@ impl<'a> Scene<'a> {
         }
         if let Built::Executable(executable) = &built {
             let copy = |name: &str, mode: u32| -> Result<PathBuf, Trouble> {
-                // By another process: a child that another thread starts just now would inherit what we write to, and
-                // who is written to cannot be executed (ETXTBSY).
+                // By another process: a child that another thread starts just now would inherit
+                // what we write to, and who is written to cannot be executed (ETXTBSY).
                 let copied = std::process::Command::new("cp")
                     .args([executable, &path(name)])
                     .status()
@@ -506,8 +508,8 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Looks more often than there are runners, of which one that is still being cleaned up is left out. Without what holds
-    /// it, it need not get through but where it has planted something.
+    /// Looks more often than there are runners, of which one that is still being cleaned up is left
+    /// out. Without what holds it, it need not get through but where it has planted something.
     fn looks(&mut self, supervisor: &Supervisor) -> Result<Held, Trouble> {
         let mut held = self.single(supervisor, "look");
         for _ in 1..6 {
@@ -552,8 +554,8 @@ impl<'a> Scene<'a> {
             let wanted: Vec<String> = expect.0.iter().map(Ending::to_string).collect();
             return Err(format!("{ending}, not {}: {said}", wanted.join(" or ")).into());
         }
-        // Where an exception may be met, it has been if something else came than is expected elsewhere; or if the
-        // ending is the same, and the exception is one of figures.
+        // Where an exception may be met, it has been if something else came than is expected
+        // elsewhere; or if the ending is the same, and the exception is one of figures.
         let usual = &self.case.program.header.expect;
         let differs = !usual.0.contains(&ending) || usual == expect;
         let exception = differs && but.is_some_and(|but| but.exception.is_some());
@@ -715,7 +717,8 @@ fn innocent() -> Request {
 
 impl Drop for Scene<'_> {
     fn drop(&mut self) {
-        // As deep as a program has made it: the directory's own removal needs a descriptor for each level.
+        // As deep as a program has made it: the directory's own removal needs a descriptor for each
+        // level.
         let _ = std::process::Command::new("rm")
             .arg("-rf")
             .arg(self.path("box"))
@@ -723,8 +726,8 @@ impl Drop for Scene<'_> {
     }
 }
 
-/// Reads what a checker could have left, as the judge does. What it gets must be what stands in regular files of
-/// the run's own.
+/// Reads what a checker could have left, as the judge does. What it gets must be what stands in
+/// regular files of the run's own.
 fn collect(feedback: &Feedback) -> Vec<String> {
     let mut wrong = Vec::new();
     for name in ["judgemessage.txt", "teammessage.txt", "score.txt"] {

@@ -121,8 +121,8 @@ pub fn all(programs: &[Program], place: &Path) -> Vec<String> {
     programs.iter().filter_map(why).collect()
 }
 
-/// Where executables are kept: where `MILLIBOX_HOSTILE_EXECUTABLES` says; below target/ if that is ours; else in a
-/// temporary directory.
+/// Where executables are kept: where `MILLIBOX_HOSTILE_EXECUTABLES` says; below target/ if that is
+/// ours; else in a temporary directory.
 pub fn place() -> PathBuf {
     if let Some(place) = std::env::var_os("MILLIBOX_HOSTILE_EXECUTABLES") {
         return place.into();

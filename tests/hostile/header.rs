@@ -1,7 +1,7 @@
 //! Programs and what stands on top of them.
 //!
-//! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. Keys and values are
-//! explained in README.md beside this file.
+//! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. Keys and
+//! values are explained in README.md beside this file.
 
 use crate::compile::{Built, Failure};
 use serde::{Deserialize, Serialize};
@@ -147,9 +147,11 @@ pub enum With {
     Proc,
     /// A directory of the host at /box, writable.
     Box,
-    /// A directory of the host at /shared, read-only; `note` in it may be written by anybody as far as modes go.
+    /// A directory of the host at /shared, read-only; `note` in it may be written by anybody as far
+    /// as modes go.
     Shared,
-    /// The program itself, writable by anybody as far as modes go, as /shared/program; it is started from there.
+    /// The program itself, writable by anybody as far as modes go, as /shared/program; it is
+    /// started from there.
     Program,
     /// The same file, started by a descriptor that is open for reading; the world does not have it.
     ProgramDescriptor,
@@ -177,7 +179,8 @@ pub enum With {
     PipeLimit,
     /// The world of the run that looks has a tmpfs at /box/planted besides.
     MountOnPlanted,
-    /// /box is the place of a checker's feedback, which is read and removed afterwards as the judge does.
+    /// /box is the place of a checker's feedback, which is read and removed afterwards as the judge
+    /// does.
     Feedback,
 }
 
@@ -326,8 +329,8 @@ pub struct Limits {
     pub real: Time,
     /// Bytes of output, and of any file; without it, only of output: 8 MiB.
     pub output: Option<Bytes>,
-    /// Open files of each process; 0: as many as the sandbox allows those who say nothing. As many as it ever does by itself,
-    /// so that an attack has what it may need.
+    /// Open files of each process; 0: as many as the sandbox allows those who say nothing. As many
+    /// as it ever does by itself, so that an attack has what it may need.
     pub descriptors: u64,
 }
 

@@ -90,7 +90,8 @@ pub const SEGMENT_KEY: i32 = 0x4d42_0077;
 const KEY_NAME: &std::ffi::CStr = c"millibox-hostile";
 
 impl Machine {
-    /// Plants what programs look for, and says which backends there are; why not, for those that are not.
+    /// Plants what programs look for, and says which backends there are; why not, for those that
+    /// are not.
     pub fn new() -> (Machine, Vec<BackendKey>, Vec<(BackendKey, String)>) {
         let (mut there, mut missing) = (Vec::new(), Vec::new());
         let (mut ids, mut idle) = ((0, 0), HashMap::new());
@@ -257,7 +258,8 @@ fn planted_descriptors() -> Vec<OwnedFd> {
 /// A key that whoever we start would possess.
 fn plant_key() {
     let value = b"value";
-    // SAFETY: strings end with NUL, and the value is as long as is said; keyrings are no memory. All may fail.
+    // SAFETY: strings end with NUL, and the value is as long as is said; keyrings are no memory.
+    // All may fail.
     unsafe {
         libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, 0usize);
         libc::syscall(

@@ -1,4 +1,5 @@
-//! Hostile programs on the real kernel: each must be held, on every backend and under the profiles that it names.
+//! Hostile programs on the real kernel: each must be held, on every backend and under the profiles
+//! that it names.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -9,9 +10,10 @@
 //! | `case` | one program on one backend under one profile |
 //! | `table` | docs/hostile.md |
 //!
-//! `cargo test --test hostile NAME` runs those with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`; `::control` is the
-//! program without what holds it, when it must get through; `::beside` runs `/bin/true` beside it, which must not fail.
-//! Variables of the environment, `MILLIBOX_HOSTILE` and:
+//! `cargo test --test hostile NAME` runs those with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`;
+//! `::control` is the program without what holds it, when it must get through; `::beside` runs
+//! `/bin/true` beside it, which must not fail. Variables of the environment, `MILLIBOX_HOSTILE`
+//! and:
 //!
 //! | variable | what |
 //! | --- | --- |

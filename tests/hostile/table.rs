@@ -176,7 +176,8 @@ fn cell(program: &Program, backend: BackendKey, results: &Results) -> Result<Str
             None => parts.push((vec![profile.name()], shown)),
         }
     }
-    // What holds under all profiles needs no names; else those that differ from the first are named.
+    // What holds under all profiles needs no names; else those that differ from the first are
+    // named.
     let mut texts = Vec::new();
     for (index, (profiles, shown)) in parts.iter().enumerate() {
         let alone = program.header.profiles == [Profile::None];

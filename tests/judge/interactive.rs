@@ -319,7 +319,8 @@ fn who_is_accepted_must_still_end_well() {
             verdict,
         );
     }
-    // The end of the interactor is the end of its output; and what it would not have read is nobody's loss.
+    // The end of the interactor is the end of its output; and what it would not have read is
+    // nobody's loss.
     table.says(
         &BOTH,
         &["write:x", "read-to-end", "exit:0"],
@@ -892,7 +893,8 @@ fn the_same_every_time(times: usize) {
     assert!(late <= 1 + times / 100, "{late} interactors came late");
 }
 
-/// Whether the interactor had no CPU for so long that it may have been told of the solution's end before its own.
+/// Whether the interactor had no CPU for so long that it may have been told of the solution's end
+/// before its own.
 fn interactor_came_late(result: &TestResult) -> bool {
     let (Some(run), Some(interactor)) = (&result.run, &result.checker) else {
         return false;

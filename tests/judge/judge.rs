@@ -1,5 +1,5 @@
-//! Whole packages, judged by the command: verdicts, expectations, limits, failures of the judge, exit
-//! statuses.
+//! Whole packages, judged by the command: verdicts, expectations, limits, failures of the judge,
+//! exit statuses.
 //!
 //! Most submissions here are scripts: nothing is waited for but them.
 
@@ -262,7 +262,8 @@ fn the_first_failure_in_order_decides_whatever_ends_first() {
     // Test 2 takes long and is wrong; those after it crash at once.
     package.submission(
         "wrong_answer/slow.sh",
-        "read n\n[ $n -gt 2 ] && [ $n -lt 20 ] && exit 9\n[ $n = 2 ] && sleep 1 && echo 5\necho $((n * 2))\n",
+        "read n\n[ $n -gt 2 ] && [ $n -lt 20 ] && exit 9\n[ $n = 2 ] && sleep 1 && echo 5\necho \
+         $((n * 2))\n",
     );
     for jobs in ["1", "4"] {
         let judged = package.judge(&["--jobs", jobs]);
@@ -746,7 +747,10 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
         .exits_with(1)
         .says("time limit 1 s (3 times the ")
         .says("accepted/double.sh, rounded up)");
-    judged.says("accepted/wrong.sh: warning: does not count for the time limit: test secret/1 is not accepted");
+    judged.says(
+        "accepted/wrong.sh: warning: does not count for the time limit: test secret/1 is \
+        not accepted",
+    );
     assert_eq!(judged.verdict("spins.sh"), "time_limit");
     let judged = package.judge(&["--time-limit", "700ms", "spins.sh"]);
     judged.exits_with(0).says("time limit 0.7 s (--time-limit)");
@@ -807,8 +811,9 @@ fn a_judge_that_fails_while_it_measures_asks_for_no_time_limit() {
         "output_validators/c.sh",
         "echo broken >&2\necho checker >&2\nexit 1\n",
     );
-    let failed = "the time limit cannot be measured, for the judge failed: accepted/double.sh: test sample/1: checker: \
-                  exited with 1, not with 42 (accepted) or 43 (wrong answer); standard error: broken checker\n";
+    let failed = "the time limit cannot be measured, for the judge failed: accepted/double.sh: \
+                  test sample/1: checker: exited with 1, not with 42 (accepted) or 43 (wrong \
+                  answer); standard error: broken checker\n";
     let judged = package.judge(&[]);
     judged
         .exits_with(2)
@@ -922,7 +927,8 @@ fn what_is_not_used_for_the_time_limit_is_not_measured() {
         .submission("accepted/slow.py", slow);
     package.submission(
         "submissions.yaml",
-        "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/fast.sh: {use_for_time_limit: lower}\n",
+        "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/fast.sh: \
+         {use_for_time_limit: lower}\n",
     );
     let judged = package.judge(&["fast.sh"]);
     judged
@@ -979,14 +985,24 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
         .file("data/secret/2.files/factor.txt", "2\n")
         .file("data/secret/2.yaml", "args: [from, 'a file']\n")
         .file("include/default/readme.txt", "for all\n")
-        .file("include/default/lib.sh", "double() { echo of no language; }\n")
-        .file("include/bash/lib.sh", "double() { echo $(($1 * ${2:-2})); }\n")
+        .file(
+            "include/default/lib.sh",
+            "double() { echo of no language; }\n",
+        )
+        .file(
+            "include/bash/lib.sh",
+            "double() { echo $(($1 * ${2:-2})); }\n",
+        )
         .submission(
             "accepted/main.sh",
-            ". ./lib.sh\nread n\nread for < readme.txt && [ \"$for\" = 'for all' ] || exit 1\n\
-             if [ $# = 2 ]; then [ \"$2\" = 'a file' ] && read f < factor.txt && double $n $f; else double $n; fi\n",
+            ". ./lib.sh\nread n\nread for < readme.txt && [ \"$for\" = 'for all' ] || exit 1\nif [ \
+             $# = 2 ]; then [ \"$2\" = 'a file' ] && read f < factor.txt && double $n $f; else \
+             double $n; fi\n",
         )
-        .submission("run_time_error/missing.sh", "read f < factor.txt || exit 1\n");
+        .submission(
+            "run_time_error/missing.sh",
+            "read f < factor.txt || exit 1\n",
+        );
     package.judge(&[]).exits_with(0);
     // The test's files come before the program's own.
     package
@@ -998,7 +1014,8 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
 
     package.file(
         "problem.yaml",
-        "problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {time_limit: 1, code: 1}\n",
+        "problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {time_limit: 1, code: \
+         1}\n",
     );
     package.submission(
         "compile_error/long.sh",
@@ -1051,12 +1068,19 @@ fn constants_stand_for_their_values_in_the_packages_programs() {
     package
         .file(
             "output_validator/check.sh",
-            "read n < $1\nread a\n[ $((n * {{factor}})) = $a ] && [ {{word}} = right ] && exit 42\nexit 43\n",
+            "read n < $1\nread a\n[ $((n * {{factor}})) = $a ] && [ {{word}} = right ] && exit \
+             42\nexit 43\n",
         )
-        .file("include/bash/lib.sh", "double() { echo $(($1 * {{factor.value}})); }\n")
+        .file(
+            "include/bash/lib.sh",
+            "double() { echo $(($1 * {{factor.value}})); }\n",
+        )
         .submission("accepted/uses.sh", ". ./lib.sh\nread n\ndouble $n\n")
         .submission("accepted/has.sh", "read n\necho $((n * {{factor}}))\n")
-        .submission("wrong_answer/other.sh", "read n\n[ {{word.other}} = quite ] && echo {{none}}\n");
+        .submission(
+            "wrong_answer/other.sh",
+            "read n\n[ {{word.other}} = quite ] && echo {{none}}\n",
+        );
     package
         .judge(&[])
         .exits_with(0)
@@ -1128,7 +1152,8 @@ fn an_interactor() {
     package
         .file(
             "output_validators/talk.sh",
-            "read n < $1\necho $n\nread a || exit 43\n[ \"$a\" = $((n * 2)) ] && exit 42\nexit 43\n",
+            "read n < $1\necho $n\nread a || exit 43\n[ \"$a\" = $((n * 2)) ] && exit 42\nexit \
+             43\n",
         )
         .submission("accepted/double.sh", DOUBLE)
         .submission("wrong_answer/two.sh", "read n\necho 2\n")
@@ -1282,8 +1307,9 @@ fn what_a_missing_compiler_is_for_is_skipped_and_a_judge_error_for_who_asks() {
     fs::create_dir(&suites).unwrap();
     fs::write(
         suites.join("ghost.toml"),
-        "name = \"ghost\"\ntitle = \"Ghost\"\nextensions = [\"ghost\"]\n\n[tool.no-such-compiler]\npackage = \"ghost-tools\"\n\n\
-         [run]\ncommand = [\"{no-such-compiler}\", \"{main}\"]\n\n[example]\nfile = \"x.ghost\"\nsource = \"boo\"\n",
+        "name = \"ghost\"\ntitle = \"Ghost\"\nextensions = \
+         [\"ghost\"]\n\n[tool.no-such-compiler]\npackage = \"ghost-tools\"\n\n[run]\ncommand = \
+         [\"{no-such-compiler}\", \"{main}\"]\n\n[example]\nfile = \"x.ghost\"\nsource = \"boo\"\n",
     )
     .unwrap();
     package.submission("wrong_answer/y.nobody-knows.rb", "boo\n");
@@ -1480,8 +1506,8 @@ fn a_package_that_only_root_can_read() {
 #[test]
 fn a_packages_own_checker_sees_what_links_within_it_lead_to() {
     let package = Package::newer("");
-    let validator = "read n <$1; read a; [ \"$a\" = $((n * 2)) ] || exit 43\n\
-                     [ -e /judge/data/secret/b/1.in ] && [ ! -e /judge/data/problem.yaml ] && exit 42\n";
+    let validator = "read n <$1; read a; [ \"$a\" = $((n * 2)) ] || exit 43\n[ -e \
+                     /judge/data/secret/b/1.in ] && [ ! -e /judge/data/problem.yaml ] && exit 42\n";
     package
         .file("output_validator/check.sh", validator)
         .file("attachments/big.in", "500\n")

@@ -23,7 +23,8 @@ impl Load {
         let mut only = CpuSet::new();
         only.set(cpu);
         let start = |_| {
-            // Each in a session of its own: where sessions are scheduled as groups, they would be one.
+            // Each in a session of its own: where sessions are scheduled as groups, they would be
+            // one.
             let mut command = Command::new("setsid");
             let child = command
                 .arg(executable("puppet"))
@@ -73,7 +74,8 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What came of a script's first test, judged on this CPU, and how long that took. `beside` runs beside it.
+/// What came of a script's first test, judged on this CPU, and how long that took. `beside` runs
+/// beside it.
 fn judge(
     script: &str,
     time_limit: Duration,
@@ -161,10 +163,12 @@ fn who_sleeps_is_told_of_the_overload() {
 fn who_computes_or_sleeps_by_itself_is_judged_once() {
     let Some(_turn) = turn() else { return };
     // Processes of its own that wait for each other are no overload of the machine.
-    let own = "for i in 1 2 3; do (j=0; while [ $j -lt 10000 ]; do j=$((j + 1)); done) & done\nsleep 1000\n";
+    let own = "for i in 1 2 3; do (j=0; while [ $j -lt 10000 ]; do j=$((j + 1)); done) & \
+        done\nsleep 1000\n";
     for (script, time_limit) in [("sleep 1000\n", 10), (own, 1000)] {
         let time_limit = Duration::from_millis(time_limit);
-        // Others may overload the machine, for a while: for half of the first of two attempts is a quarter of both.
+        // Others may overload the machine, for a while: for half of the first of two attempts is a
+        // quarter of both.
         let quiet = (0..5).find_map(|_| {
             let (before, begin) = (waited()?, Instant::now());
             let judged = judge(script, time_limit, one_cpu(), || ());

@@ -1,5 +1,5 @@
-//! Submissions that try to make the judge fail: what breaks by a submission's doing is its own compile error, run-time
-//! error or wrong answer, and never a judge error.
+//! Submissions that try to make the judge fail: what breaks by a submission's doing is its own
+//! compile error, run-time error or wrong answer, and never a judge error.
 
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
@@ -215,7 +215,8 @@ impl Case {
 
 // --- products that cannot be executed --------------------------------------------------
 
-/// An ELF program for this machine that exits with 0, with one segment, and a second one if `interpreter` is some.
+/// An ELF program for this machine that exits with 0, with one segment, and a second one if
+/// `interpreter` is some.
 fn elf(interpreter: Option<&[u8]>) -> Vec<u8> {
     #[cfg(target_arch = "x86_64")]
     const CODE: &[u8] = &[0x31, 0xff, 0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05];
@@ -385,7 +386,8 @@ fn product_beside_files_of_test_is_judged() {
         .file("data/secret/1.files/data/x", "given\n")
         .file("data/secret/1.files/y", "given\n");
     let bench = Bench::with(best(), package);
-    // Names of the test's files, as files and as directories of the product, and paths as deep as they may be.
+    // Names of the test's files, as files and as directories of the product, and paths as deep as
+    // they may be.
     let script = format!(
         "{GOOD}cd $OUTPUT\necho x >data\nmkdir -p y/x\necho x >y/x/z\n\
          for i in $(seq 31); do mkdir d; cd -P d; done; echo >x\n"
@@ -447,7 +449,8 @@ fn program_that_misuses_what_it_has_is_no_judge_error() {
 
 #[test]
 fn machine_that_executes_nothing_is_judge_error() {
-    // The suite runs programs of a kind that its own example is none of: nothing of this language works here.
+    // The suite runs programs of a kind that its own example is none of: nothing of this language
+    // works here.
     let bench = Bench::new();
     let broken = SUITE.replace(
         "cat >\"$OUTPUT/program\" <<'END'\n#!/bin/sh",
@@ -511,11 +514,13 @@ fn product_of_other_kind_is_compile_error() {
 fn product_beside_impossible_paths_is_compile_error() {
     let beside = |more: &str| format!("{GOOD}cd $OUTPUT\n{more}\n");
     let scripts = [
-        // 4,050 bytes: a path inside of the sandbox, and none below the host's directory for temporary files.
+        // 4,050 bytes: a path inside of the sandbox, and none below the host's directory for
+        // temporary files.
         (
             "long",
             beside(
-                "d=$(printf %0250d 0); for i in $(seq 16); do mkdir $d; cd -P $d; done; echo >$(printf %034d 0)",
+                "d=$(printf %0250d 0); for i in $(seq 16); do mkdir $d; cd -P $d; done; echo \
+                 >$(printf %034d 0)",
             ),
         ),
         (
@@ -623,8 +628,8 @@ fn build_that_attacks_its_shell_is_compile_error() {
 
 #[test]
 fn forged_archive_is_no_judge_error() {
-    // Where the judge is the sandbox's own user, the pipe of the archive can be opened again. While the compiler runs,
-    // the shell has put it aside as descriptor 10 or one of the next.
+    // Where the judge is the sandbox's own user, the pipe of the archive can be opened again. While
+    // the compiler runs, the shell has put it aside as descriptor 10 or one of the next.
     let forge = |archive: &str| {
         format!(
             "out=$(echo /proc/$PPID/fd/1?)\n{{ echo 0; {archive}; }} >>$out 2>/dev/null\n{GOOD}"
@@ -870,7 +875,8 @@ const MISDEEDS: &[&str] = &[
     "touch -- '-x' '{executable}' '{memory_mib}' '@y' '*'",
     "mkdir -p a/b/c/d/e/f/g; chmod 0 a/b",
     "for i in $(seq 40); do mkdir d && cd -P d; done; echo >x; cd $OUTPUT",
-    "d=$(printf %0255d 0); for i in 1 2 3 4 5 6; do mkdir $d && cd -P $d; done; echo >x; cd $OUTPUT",
+    "d=$(printf %0255d 0); for i in 1 2 3 4 5 6; do mkdir $d && cd -P $d; done; echo >x; cd \
+     $OUTPUT",
     "touch $(seq 1000)",
     "head -c 17000000 /dev/zero >large",
     "(while :; do echo x >>grows; done) &",

@@ -44,7 +44,10 @@ impl Package {
         let package = Package::empty();
         package.file(
             "problem.yaml",
-            &format!("problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {{time_limit: 1}}\n{header}"),
+            &format!(
+                "problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: \
+                {{time_limit: 1}}\n{header}"
+            ),
         );
         package
             .test("sample/1", "1\n", "2\n")

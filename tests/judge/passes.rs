@@ -146,8 +146,8 @@ fn a_validator_that_wants_what_it_cannot_have_has_failed() {
 #[test]
 fn passes_may_be_conversations() {
     let package = package(2, "");
-    let header = "problem_format_version: 2023-07\nname: Down\nuuid: 1\ntype: [multi-pass, interactive]\n\
-                  limits: {time_limit: 1}\n";
+    let header = "problem_format_version: 2023-07\nname: Down\nuuid: 1\ntype: [multi-pass, \
+                  interactive]\nlimits: {time_limit: 1}\n";
     // Tells the number and a secret word that only it knows of the pass before.
     let interactor = r#"
 read n <"$1"

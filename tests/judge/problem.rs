@@ -20,8 +20,8 @@ struct Shop {
 impl Shop {
     fn new() -> Shop {
         let place = directory();
-        // Who else could write there could put programs into the cache. Started by root, the sandbox's user
-        // cannot even enter it, as it cannot enter root's home.
+        // Who else could write there could put programs into the cache. Started by root, the
+        // sandbox's user cannot even enter it, as it cannot enter root's home.
         share(place.path(), 0o700);
         std::fs::create_dir(place.path().join("cache")).unwrap();
         Shop { place }
@@ -475,8 +475,8 @@ fn what_a_person_wrote_stays() {
     shop.write("p/data/secret/c.in", "mine\n");
     let stays = |file: &str, by: &str| {
         format!(
-            "p/data/secret/{file}: warning: stays, because a person wrote or changed it; remove it, and it is \
-             made again ({by})\n"
+            "p/data/secret/{file}: warning: stays, because a person wrote or changed it; remove \
+             it, and it is made again ({by})\n"
         )
     };
     let model = "model solution accepted/model.sh";
@@ -552,7 +552,8 @@ fn a_test_that_is_no_longer_in_generators_yaml_stays() {
     let shop = Shop::new();
     icpc_scripts(
         &shop,
-        "data: {secret: {data: {a: {in: one, ans: ONE}, b: {copy: b}, c: gen 1, d: {in: four, ans: FOUR}}}}\n",
+        "data: {secret: {data: {a: {in: one, ans: ONE}, b: {copy: b}, c: gen 1, d: {in: four, ans: \
+         FOUR}}}}\n",
     );
     shop.write("p/generators/b.in", "two\n");
     shop.write("p/generators/b.ans", "TWO\n");
@@ -578,7 +579,8 @@ fn a_test_that_is_no_longer_in_generators_yaml_stays() {
     shop.write("p/problem.yaml", text);
     shop.good(&["gen", "p", "e"]);
     assert_eq!(shop.read("p/data/secret/e.ans"), "five?\n");
-    // The model solution's own answers are its own again, and so are those of a test that is still there.
+    // The model solution's own answers are its own again, and so are those of a test that is still
+    // there.
     assert_eq!(
         (answer("c"), answer("d")),
         ("1?\n".into(), "four?\n".into())
@@ -940,7 +942,8 @@ fn what_is_wrong_with_inputs_and_answers() {
         "p/data/secret/4.in:1: warning: has a carriage return; lines end with a line feed alone",
         "p/data/secret/4.in:2: warning: its last line has no line feed; add one",
         "p/data/secret/5.in:1: warning: is not UTF-8",
-        "p/data/invalid_input/2.in: error: every input validator accepts it, but it must be rejected",
+        "p/data/invalid_input/2.in: error: every input validator accepts it, but it must be \
+         rejected",
         "6 tests, 8 runs of input validators, 6 answers checked: 2 errors, 4 warnings",
     ] {
         assert!(text.lines().any(|said| said == line), "{line}\n{text}");
@@ -1005,7 +1008,8 @@ fn input_validators_are_called_as_the_format_says() {
         "p/problem.yaml",
         "problem_format_version: 2025-09\nname: p\nuuid: 1\nlimits: {time_limit: 1}\n",
     );
-    let validator = "test \"$*\" = 'mode seven' || exit 1\ntest \"$(cat data.txt) $(cat)\" = 'a file 1' && exit 42\n";
+    let validator = "test \"$*\" = 'mode seven' || exit 1\ntest \"$(cat data.txt) $(cat)\" = 'a \
+        file 1' && exit 42\n";
     shop.write("p/input_validators/any.sh", validator);
     shop.write(
         "p/data/secret/1.yaml",
@@ -1085,9 +1089,12 @@ fn programs_are_tried_on_what_the_package_has_for_them() {
     let said = shop.problem(&["validate", "p"]);
     let text = said.stdout();
     for line in [
-        "p/data/valid_output/right.out: error: the checker rejects it, but it must be accepted: Line 1",
-        "p/data/valid_output/bad.in: error: input_validators/any.sh rejects it: exited with 43: too many",
-        "p/data/valid_output/bad.in: error: it tests the checker, which needs a file .out beside it; add one",
+        "p/data/valid_output/right.out: error: the checker rejects it, but it must be accepted: \
+         Line 1",
+        "p/data/valid_output/bad.in: error: input_validators/any.sh rejects it: exited with 43: \
+         too many",
+        "p/data/valid_output/bad.in: error: it tests the checker, which needs a file .out beside \
+         it; add one",
         "p/data/invalid_output/wrong.out: error: the checker accepts it, but it must be rejected",
     ] {
         assert!(
@@ -1381,7 +1388,8 @@ fn what_is_wrong_in_an_archive_is_told_of_it() {
     let said = shop.problem(&["validate", "bad.zip"]);
     let text = said.stdout();
     for line in [
-        "bad.zip/data/secret/a.in: error: input_validators/any.sh rejects it: exited with 43: never",
+        "bad.zip/data/secret/a.in: error: input_validators/any.sh rejects it: exited with 43: \
+         never",
         "bad.zip/input_validators/any.py: error: ",
     ] {
         assert!(
@@ -1559,7 +1567,8 @@ fn a_record_that_names_other_files() {
     record(&[], &["../outside/empty"]);
     refused(
         "clean",
-        "made.json: it names \"../outside/empty\", which is not a path in the package; remove this record\n",
+        "made.json: it names \"../outside/empty\", which is not a path in the package; remove this \
+         record\n",
     );
 
     // A link within the package leads out of it all the same.
@@ -1567,7 +1576,8 @@ fn a_record_that_names_other_files() {
     record(&["way/file"], &["way/empty"]);
     refused(
         "clean",
-        "cannot remove p/way/file: a directory above it is a symbolic link or not a directory; nothing was removed\n",
+        "cannot remove p/way/file: a directory above it is a symbolic link or not a directory; \
+         nothing was removed\n",
     );
     record(&[], &["way/empty"]);
     shop.good(&["clean", "p"]);
@@ -1624,7 +1634,8 @@ fn what_generators_yaml_says_in_vain() {
     let shop = Shop::new();
     icpc_scripts(&shop, "solutoin: x\ndata: {secret: {data: {a: gen 1}}}\n");
     let said = shop.problem(&["gen", "p"]);
-    let warning = "p/generators/generators.yaml:1:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?\n";
+    let warning = "p/generators/generators.yaml:1:1: warning: unknown key \"solutoin\", not read; \
+        did you mean \"solution\"?\n";
     assert_eq!(
         (said.status(), said.stderr()),
         (0, warning.to_owned()),

@@ -201,7 +201,8 @@ fn standard_input_can_be_opened_by_its_name() {
         (
             "cpp",
             "main.cpp",
-            "#include <fstream>\n#include <iostream>\nint main() { std::cout << std::ifstream(\"/dev/stdin\").rdbuf(); }",
+            "#include <fstream>\n#include <iostream>\nint main() { std::cout << \
+             std::ifstream(\"/dev/stdin\").rdbuf(); }",
         ),
         // The other end of neither.
         (
@@ -275,7 +276,8 @@ fn sources_headers_and_directories_belong_together() {
     let all = [
         (
             "main.cc",
-            "#include \"sub/twice.h\"\n#include <cstdio>\nint main() { std::printf(\"%d\\n\", twice(21)); }\n",
+            "#include \"sub/twice.h\"\n#include <cstdio>\nint main() { std::printf(\"%d\\n\", \
+             twice(21)); }\n",
         ),
         ("sub/twice.h", "int twice(int);\n"),
         (
@@ -427,7 +429,8 @@ fn a_directory_says_how_it_is_built_and_run() {
     let (_directory, paths) = files(&[
         (
             "build",
-            "#!/bin/sh\nmkdir sub && cp text sub/text && printf '#!/bin/sh\\ncat sub/text\\n' >run\n",
+            "#!/bin/sh\nmkdir sub && cp text sub/text && printf '#!/bin/sh\\ncat sub/text\\n' \
+             >run\n",
         ),
         ("text", "built\n"),
     ]);
@@ -472,8 +475,9 @@ fn a_source_without_end_comes_to_an_end() {
         assert!(refused, "{device}: {:?}", compilation.result);
     }
     // Exponential in its depth.
-    let source = "template<int N, int M> struct A { typedef typename A<N - 1, 2 * M>::t a; typedef typename A<N - 1, 2 * M + 1>::t t; };\n\
-                  template<int M> struct A<0, M> { typedef int t; };\nint main() { A<30, 0>::t x = 0; return x; }\n";
+    let source = "template<int N, int M> struct A { typedef typename A<N - 1, 2 * M>::t a; typedef \
+                  typename A<N - 1, 2 * M + 1>::t t; };\ntemplate<int M> struct A<0, M> { typedef \
+                  int t; };\nint main() { A<30, 0>::t x = 0; return x; }\n";
     let compilation = compile_with(&toolbox, "cpp", &[("a.cc", source)], &short);
     assert_eq!(
         compilation.result.unwrap_err(),
@@ -533,7 +537,8 @@ fn large_static_array_is_compiled_and_run() {
     }
     let source = |mebibytes: u64| {
         format!(
-            "char a[{mebibytes} << 20] = {{7}};\nint main(void) {{ return a[0] + a[sizeof a - 1]; }}\n"
+            "char a[{mebibytes} << 20] = {{7}};\nint main(void) {{ return a[0] + a[sizeof a - 1]; \
+             }}\n"
         )
     };
     let limits = Limits {
@@ -778,10 +783,11 @@ fn a_compiled_program_sees_libraries_only() {
     if !usable(&toolbox, "c") {
         return;
     }
-    let source = "#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n\
-                  const char *all[] = {\"/bin/sh\", \"/usr/bin\", \"/usr/include\", \"/tmp\", \"/proc/sys\", \"/source\"};\n\
-                  for (int i = 0; i < 6; i++) if (access(all[i], F_OK) == 0) puts(all[i]);\n\
-                  FILE *f = fopen(\"/program/x\", \"w\"); if (f) puts(\"written\");\n}\n";
+    let source = "#include <stdio.h>\n#include <unistd.h>\nint main(void) {\nconst char *all[] = \
+                  {\"/bin/sh\", \"/usr/bin\", \"/usr/include\", \"/tmp\", \"/proc/sys\", \
+                  \"/source\"};\nfor (int i = 0; i < 6; i++) if (access(all[i], F_OK) == 0) \
+                  puts(all[i]);\nFILE *f = fopen(\"/program/x\", \"w\"); if (f) \
+                  puts(\"written\");\n}\n";
     assert_eq!(
         said(
             &supervisor,
@@ -801,8 +807,9 @@ fn the_stack_is_as_large_as_the_memory() {
     if !usable(&toolbox, "c") {
         return;
     }
-    let source = "#include <stdio.h>\nint f(int n) { volatile char a[1000]; a[n % 1000] = 1; return n ? f(n - 1) + a[n % 1000] : 0; }\n\
-                  int main(void) { printf(\"%d\\n\", f(100000)); }\n";
+    let source = "#include <stdio.h>\nint f(int n) { volatile char a[1000]; a[n % 1000] = 1; \
+                  return n ? f(n - 1) + a[n % 1000] : 0; }\nint main(void) { printf(\"%d\\n\", \
+                  f(100000)); }\n";
     assert_eq!(
         said(
             &supervisor,
@@ -820,12 +827,12 @@ fn threads_have_stacks_that_fit() {
     if !usable(&toolbox, "c") {
         return;
     }
-    let source = "#include <pthread.h>\n#include <stdio.h>\nvoid *f(void *p) { return p; }\n\
-                  int main(void) { int made = 0; pthread_t all[10];\n\
-                  for (; made < 10 && pthread_create(all + made, 0, f, 0) == 0; made++);\n\
-                  for (int i = 0; i < made; i++) pthread_join(all[i], 0);\n\
-                  pthread_attr_t a; size_t size; pthread_attr_init(&a); pthread_attr_getstacksize(&a, &size);\n\
-                  printf(\"%d threads, %zu MiB\\n\", made, size >> 20); }\n";
+    let source = "#include <pthread.h>\n#include <stdio.h>\nvoid *f(void *p) { return p; }\nint \
+                  main(void) { int made = 0; pthread_t all[10];\nfor (; made < 10 && \
+                  pthread_create(all + made, 0, f, 0) == 0; made++);\nfor (int i = 0; i < made; \
+                  i++) pthread_join(all[i], 0);\npthread_attr_t a; size_t size; \
+                  pthread_attr_init(&a); pthread_attr_getstacksize(&a, &size);\nprintf(\"%d \
+                  threads, %zu MiB\\n\", made, size >> 20); }\n";
     let executable = compiled(compile(&toolbox, "c", &[("a.c", source)]));
     let limits = Limits {
         memory: 64 << 20,
@@ -863,8 +870,10 @@ fn all_sources_of_scripts_are_looked_at() {
 fn runtimes_know_their_memory_limit() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
-    let java = "class M { public static void main(String[] a) { System.out.println(Runtime.getRuntime().maxMemory() >> 20); } }";
-    let go = "package main\nimport (\"fmt\"; \"runtime/debug\")\nfunc main() { fmt.Println(debug.SetMemoryLimit(-1) >> 20) }\n";
+    let java = "class M { public static void main(String[] a) { \
+        System.out.println(Runtime.getRuntime().maxMemory() >> 20); } }";
+    let go = "package main\nimport (\"fmt\"; \"runtime/debug\")\nfunc main() { \
+        fmt.Println(debug.SetMemoryLimit(-1) >> 20) }\n";
     let js = "console.log(require('v8').getHeapStatistics().heap_size_limit >> 20);\n";
     for (language, file, source) in [
         ("java", "M.java", java),
@@ -1050,10 +1059,11 @@ int main() {
 /// A language whose compiler is a shell script, told `static` or `dynamic`.
 fn shell_suites(script: &str) -> Suites {
     let text = format!(
-        "name = 'own'\ntitle = 'Own'\nextensions = ['own']\n[tool.cat]\npackage = 'coreutils'\n\
-         [linking]\nstatic = ['static']\ndynamic = ['dynamic']\npackage = 'own-static-libraries'\n\
-         [compile]\ncommand = ['/bin/sh', '-c', '{script}', 'own', '{{main}}', '{{executable}}', '{{linking}}']\n\
-         [run]\ncommand = ['{{executable}}']\n[example]\nfile = 'a.own'\nsource = 'good'\n"
+        "name = 'own'\ntitle = 'Own'\nextensions = ['own']\n[tool.cat]\npackage = \
+         'coreutils'\n[linking]\nstatic = ['static']\ndynamic = ['dynamic']\npackage = \
+         'own-static-libraries'\n[compile]\ncommand = ['/bin/sh', '-c', '{script}', 'own', \
+         '{{main}}', '{{executable}}', '{{linking}}']\n[run]\ncommand = \
+         ['{{executable}}']\n[example]\nfile = 'a.own'\nsource = 'good'\n"
     );
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("own.toml"), text).unwrap();
@@ -1283,9 +1293,9 @@ fn many_are_compiled_at_once() {
 /// Suites with one of our own.
 fn own_suites(tool: &str, command: &str) -> Suites {
     let text = format!(
-        "name = 'own'\ntitle = 'Own'\nextensions = ['own']\n[tool.'{tool}']\npackage = 'own-compiler'\n\
-         [compile]\ncommand = {command}\n[run]\ncommand = ['{{executable}}']\n\
-         [example]\nfile = 'a.own'\nsource = 'good'\n"
+        "name = 'own'\ntitle = 'Own'\nextensions = ['own']\n[tool.'{tool}']\npackage = \
+         'own-compiler'\n[compile]\ncommand = {command}\n[run]\ncommand = \
+         ['{{executable}}']\n[example]\nfile = 'a.own'\nsource = 'good'\n"
     );
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("own.toml"), text).unwrap();

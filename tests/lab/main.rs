@@ -1,5 +1,5 @@
-//! Runs every experiment of the lab at its smallest scale and checks what it writes. No test asserts
-//! a time.
+//! Runs every experiment of the lab at its smallest scale and checks what it writes. No test
+//! asserts a time.
 
 mod programs;
 
@@ -205,7 +205,8 @@ fn peer_that_is_missing_or_fails_is_named_with_its_reason() {
         let path = directory.path().join(name);
         // It answers --version, and counts its other calls in a file beside it.
         let words = format!(
-            "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \"$0.count\")\n{words}\n"
+            "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \
+             \"$0.count\")\n{words}\n"
         );
         std::fs::write(&path, words).expect("a script");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))

@@ -1,7 +1,7 @@
 //! A clock that jumps: limits and figures are of clocks that nobody can set.
 //!
-//! To see it the machine's clock is set, which others would notice: only where `MILLIBOX_SET_CLOCK` is there, by root.
-//! tests/vm has a machine for it.
+//! To see it the machine's clock is set, which others would notice: only where `MILLIBOX_SET_CLOCK`
+//! is there, by root. tests/vm has a machine for it.
 
 use crate::builder;
 use millibox::{BackendChoice, Outcome, RunResult};
@@ -27,7 +27,8 @@ impl Jumps {
         static ALONE: Mutex<()> = Mutex::new(());
         if std::env::var_os("MILLIBOX_SET_CLOCK").is_none() {
             skip(
-                "it would set this machine's clock: MILLIBOX_SET_CLOCK=1 allows it, and so does tests/vm",
+                "it would set this machine's clock: MILLIBOX_SET_CLOCK=1 allows it, and so does \
+                 tests/vm",
             );
             return None;
         }
@@ -106,8 +107,8 @@ fn plausible(result: &RunResult, took: Duration, real: Duration, cpu: Duration) 
         "{its:?} of {took:?}: {result} {:?}",
         result.figures
     );
-    // One process, which is on one CPU at a time; but the clock that CPU time is counted by differs from others in an
-    // emulated machine, not by hours.
+    // One process, which is on one CPU at a time; but the clock that CPU time is counted by differs
+    // from others in an emulated machine, not by hours.
     assert!(
         used >= cpu && used <= took + Duration::from_secs(1),
         "{used:?} of {took:?}: {result} {:?}",

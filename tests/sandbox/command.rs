@@ -1,4 +1,5 @@
-//! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong options.
+//! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong
+//! options.
 
 use millibox_tests::{
     directory, ends_within, eventually, executable, is_root, mask, needs_cgroups,
@@ -1009,7 +1010,8 @@ fn no_old_report_is_left_by_a_run_that_fails() {
         // What a person is told is the same.
         assert_eq!(line(&output).trim_end(), format!("millibox: {why}"));
     }
-    // What another stream has is not written over; and of an unknown option nobody knows whether it has a value.
+    // What another stream has is not written over; and of an unknown option nobody knows whether it
+    // has a value.
     for words in [
         &[
             "--stdout", &*name, "--report", &name, "--cwd", "relative", "true",
@@ -1391,9 +1393,10 @@ fn a_signal_ends_the_languages_and_leaves_nothing() {
     std::fs::create_dir(place.path().join("tmp")).unwrap();
     let token = token();
     let suite = format!(
-        "name = \"slow\"\ntitle = \"Slow\"\nextensions = [\"slow\"]\n\n[tool.bash]\npackage = \"bash\"\n\n\
-         [compile]\ncommand = [\"{{bash}}\", \"-c\", \"sleep 60; :\", \"{token}\"]\nproduct = \"sources\"\n\n\
-         [run]\ncommand = [\"{{bash}}\", \"{{main}}\"]\n\n[example]\nfile = \"x.slow\"\nsource = \"echo\"\n"
+        "name = \"slow\"\ntitle = \"Slow\"\nextensions = [\"slow\"]\n\n[tool.bash]\npackage = \
+         \"bash\"\n\n[compile]\ncommand = [\"{{bash}}\", \"-c\", \"sleep 60; :\", \
+         \"{token}\"]\nproduct = \"sources\"\n\n[run]\ncommand = [\"{{bash}}\", \
+         \"{{main}}\"]\n\n[example]\nfile = \"x.slow\"\nsource = \"echo\"\n"
     );
     std::fs::write(place.path().join("slow.toml"), suite).unwrap();
     for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {
@@ -2020,7 +2023,8 @@ fn a_judge_is_told_what_strange_packages_are() {
     );
 }
 
-/// Rust opens /dev/null in the place of a standard stream that is not there: what is written to it would be lost.
+/// Rust opens /dev/null in the place of a standard stream that is not there: what is written to it
+/// would be lost.
 #[test]
 fn what_was_asked_for_on_a_closed_standard_output_is_an_error() {
     let place = directory();

@@ -55,7 +55,8 @@ fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
     all.filter(|&pid| name(pid) == "millibox-runner")
 }
 
-/// All that a supervisor may use. Neither our own affinity nor a share of the CPUs' time changes that.
+/// All that a supervisor may use. Neither our own affinity nor a share of the CPUs' time changes
+/// that.
 fn at_least_two_cpus() -> Option<Vec<usize>> {
     let all = cpus_of(start(builder().slots(2)).pid() as i32);
     if all.len() < 2 {
@@ -107,7 +108,8 @@ fn a_lone_slots_runners_are_on_several_cpus_and_its_programs_on_all() {
     }
 }
 
-/// What is woken on the way of a request is all on one CPU, and what is prepared and taken apart is elsewhere.
+/// What is woken on the way of a request is all on one CPU, and what is prepared and taken apart is
+/// elsewhere.
 #[test]
 fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
     if at_least_two_cpus().is_none() {

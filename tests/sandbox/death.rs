@@ -112,7 +112,8 @@ fn results_that_were_not_read_before_the_death() {
         .collect();
     drop(write);
     read_all(read);
-    // All have ended; in a moment they will have been answered, and nobody has read the answers yet.
+    // All have ended; in a moment they will have been answered, and nobody has read the answers
+    // yet.
     std::thread::sleep(Duration::from_millis(500));
     kill(supervisor.pid() as i32, Signal::KILL);
     std::thread::sleep(Duration::from_millis(50));
@@ -409,7 +410,8 @@ fn a_builder_that_is_killed() {
     let supervisor = supervisor();
     let mut killed = 0;
     for round in 0..50 {
-        // Long to build, longer each time, for machines on which looking takes long; and never built before.
+        // Long to build, longer each time, for machines on which looking takes long; and never
+        // built before.
         let many = (0..200 << round.min(3)).fold(World::minimal(), |world, index| {
             world.mount(Mount::CreateDir {
                 path: format!("/{round}-{index}").into(),
@@ -428,7 +430,8 @@ fn a_builder_that_is_killed() {
             found = builder();
             found.is_some() || run.try_wait().is_ok_and(|result| result.is_some())
         });
-        // It may have ended meanwhile; then the number is still its own, as the supervisor has not waited for it, or free.
+        // It may have ended meanwhile; then the number is still its own, as the supervisor has not
+        // waited for it, or free.
         killed += found.map_or(0, |builder| {
             let pid = rustix::process::Pid::from_raw(builder.pid).expect("a process id");
             usize::from(rustix::process::kill_process(pid, Signal::KILL).is_ok())
@@ -666,8 +669,8 @@ fn a_cgroup_that_cannot_be_removed() {
     if supervisor.cgroups().next().is_none() {
         return skip("there are no cgroups");
     }
-    // In each of the cgroups sits a process that is not ours: in those that are there for good, and in those that are
-    // made for a run, or a few, and removed while others wait.
+    // In each of the cgroups sits a process that is not ours: in those that are there for good, and
+    // in those that are made for a run, or a few, and removed while others wait.
     let (waiting, _read) = sleeper(&supervisor, &[]);
     let mut squatters = Vec::new();
     for top in supervisor.cgroups() {
@@ -734,7 +737,8 @@ fn a_client_that_ignores_its_children() {
     let said = millibox_tests::client(["careless", "--", "exit", "0"]);
     assert!(said.stdout.contains("outcome=exited with 0"), "{said:?}");
     let heard = said.value("heard");
-    // Without a keeper the supervisor is the client's own child, and nobody can be told how it ended.
+    // Without a keeper the supervisor is the client's own child, and nobody can be told how it
+    // ended.
     let known = if said.value("backend") == "rlimit" {
         "it closed its socket"
     } else {

@@ -260,6 +260,7 @@ fn too_few_open_files_are_no_reason_for_a_weaker_backend() {
             "{most}: {said:?}"
         );
     }
-    // As a user there may be nothing left beside the test above, which uses up what all may have on its way.
+    // As a user there may be nothing left beside the test above, which uses up what all may have on
+    // its way.
     assert!(started > 0 || !millibox_tests::is_root());
 }

@@ -5,8 +5,8 @@
 //! lets us answer each of its family's calls, or kill somebody just then. First a request is
 //! watched; then, call by call, the same request is made with a fault at that call.
 //!
-//! `MILLIBOX_FAULTS=N` takes every fault with each call of a request, from the N-th call on, instead
-//! of one fault with each; and of a start every call, instead of some chosen at random.
+//! `MILLIBOX_FAULTS=N` takes every fault with each call of a request, from the N-th call on,
+//! instead of one fault with each; and of a start every call, instead of some chosen at random.
 
 #![allow(unsafe_code, reason = "it answers the kernel by ioctl(2)")]
 
@@ -53,7 +53,8 @@ enum Fault {
     Errno(i32),
     /// Somebody is killed while the call waits to be made.
     Kill(Role),
-    /// All runners of the caller are killed, and the call waits until they are gone with all that lived on them.
+    /// All runners of the caller are killed, and the call waits until they are gone with all that
+    /// lived on them.
     NoRunners,
 }
 
@@ -157,8 +158,8 @@ impl Place {
             .start()
     }
 
-    /// Counts from here on; what is to happen when. Whether what was to happen before has happened: afterwards it
-    /// does no more.
+    /// Counts from here on; what is to happen when. Whether what was to happen before has happened:
+    /// afterwards it does no more.
     fn arm(&self, fault: Option<(Point, Fault)>) -> bool {
         std::mem::replace(
             &mut *self.watch(),
@@ -170,7 +171,8 @@ impl Place {
         .fired
     }
 
-    /// Waits until nobody has made a call for a while, and nobody would if there were a CPU: the next run is prepared.
+    /// Waits until nobody has made a call for a while, and nobody would if there were a CPU: the
+    /// next run is prepared.
     fn settle(&self, supervisor: &Supervisor) {
         let quiet = Duration::from_millis(8);
         let quiet = || self.watch().last.is_none_or(|last| last.elapsed() > quiet);
@@ -180,9 +182,11 @@ impl Place {
     }
 }
 
-/// Whether all wait for something to happen: the supervisor's family, and our threads that answer its calls.
+/// Whether all wait for something to happen: the supervisor's family, and our threads that answer
+/// its calls.
 fn all_sleep(supervisor: &Supervisor) -> bool {
-    // The state is field 3, after the last ')' (proc_pid_stat(5)). Who has been vforked from is in 'D'.
+    // The state is field 3, after the last ')' (proc_pid_stat(5)). Who has been vforked from is in
+    // 'D'.
     let sleeps = |stat: PathBuf| {
         let stat = std::fs::read_to_string(stat).unwrap_or_default();
         !stat
@@ -582,8 +586,9 @@ fn a_fault_at_every_call_of_a_request() {
                     );
                 }
             }
-            // What came after the answer may have hit what was prepared for a later run. Which runner has that
-            // run is a matter of who was ready first; it is told once, and those after it work.
+            // What came after the answer may have hit what was prepared for a later run. Which
+            // runner has that run is a matter of who was ready first; it is told once, and those
+            // after it work.
             let mut told = matches!(came, Came::Refused(_));
             for _ in 0..RUNNERS {
                 if !fired || supervisor.is_dead() {
@@ -618,8 +623,8 @@ fn a_fault_at_every_call_of_a_request() {
         }
     }
     let after = size_at_rest(&place, &supervisor, &expected);
-    // How many runners have something prepared varies: each that has is a zygote, a pid1 and a target more,
-    // with some 25 descriptors each.
+    // How many runners have something prepared varies: each that has is a zygote, a pid1 and a
+    // target more, with some 25 descriptors each.
     let more = after.1.saturating_sub(before.1);
     assert!(
         more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20,

@@ -39,7 +39,8 @@ fn cpu_time_is_at_least_what_the_program_read() {
             "{figures:?} {}",
             output.text()
         );
-        // One thread cannot use more than one CPU; pid1's own work is a part of a millisecond, of several on a slow machine.
+        // One thread cannot use more than one CPU; pid1's own work is a part of a millisecond, of
+        // several on a slow machine.
         let most = figures.real_time_ns + figures.real_time_ns / 10 + 2_000_000;
         assert!(cpu(&figures) <= most, "{figures:?}");
     }
@@ -115,8 +116,8 @@ fn user_and_system_time_are_told_apart_of_a_run_that_was_ended() {
     assert!(system > user, "{user} {system}");
 }
 
-/// What the kernel had charged ahead for a CPU (64 pages each), or was still to free, was there before a run and is not
-/// counted as its; the run may have been given it all the same.
+/// What the kernel had charged ahead for a CPU (64 pages each), or was still to free, was there
+/// before a run and is not counted as its; the run may have been given it all the same.
 const AHEAD: u64 = 2 * MIB;
 
 #[test]
@@ -313,8 +314,8 @@ fn a_run_that_did_not_start_used_no_time() {
     );
 }
 
-/// A process that is killed may live on for long in the kernel. Nobody knows of a call that does so on every machine, so
-/// the zygote, which sees the end, sees it late here.
+/// A process that is killed may live on for long in the kernel. Nobody knows of a call that does so
+/// on every machine, so the zygote, which sees the end, sees it late here.
 #[test]
 fn real_time_of_a_run_that_was_ended_is_until_its_last_process_is_gone() {
     let supervisor = supervisor();

@@ -224,8 +224,8 @@ fn soak_100k() {
 }
 
 /// A million requests of every kind, among them cancelled and killed ones; now and then somebody of
-/// the supervisor's family is killed from outside. `MILLIBOX_SOAK` says how many requests. It ends with
-/// an account: processes, cgroups, descriptors, mounts.
+/// the supervisor's family is killed from outside. `MILLIBOX_SOAK` says how many requests. It ends
+/// with an account: processes, cgroups, descriptors, mounts.
 #[test]
 #[ignore = "takes hours"]
 fn soak_million() {
@@ -246,8 +246,8 @@ fn soak_million() {
     let mut before = size(&supervisor);
     let mut cgroups: BTreeSet<PathBuf> = supervisor.cgroups().collect();
     while done < requests {
-        // Who was killed has to go, and who cannot live without him: how long that takes on a busy machine nobody knows.
-        // A run that is on its way there fails with them, so these may.
+        // Who was killed has to go, and who cannot live without him: how long that takes on a busy
+        // machine nobody knows. A run that is on its way there fails with them, so these may.
         let settled = eventually(Duration::from_secs(60), || {
             let twelve =
                 (0..12).map(|_| wait(&supervisor.run(&request(["exit", "0"])).unwrap()).outcome);
@@ -284,7 +284,8 @@ fn soak_million() {
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
                 let victim = below[random.below(below.len() as u64) as usize];
-                // A dead runner whose pid1 has still to die is taken for a living one: they have one socket.
+                // A dead runner whose pid1 has still to die is taken for a living one: they have
+                // one socket.
                 victims.extend(descendants(victim.pid as u32));
                 millibox_tests::kill(victim.pid, Signal::KILL);
             }
@@ -343,7 +344,8 @@ fn soak_million() {
         fits(&after)
     });
     eprintln!(
-        "{done} requests, {kills} kills, {deaths} deaths, {failed} failed by them; {before:?}, {after:?}"
+        "{done} requests, {kills} kills, {deaths} deaths, {failed} failed by them; {before:?}, \
+         {after:?}"
     );
     assert!(fits(&after), "before {before:?}, after {after:?}");
     assert!(failed <= kills * 8, "{failed} runs failed by {kills} kills");

@@ -133,7 +133,8 @@ fn resource_limits() {
             "the client's soft limit {number} (getrlimit(2))"
         );
     }
-    // What a run has that asks for nothing (docs of Request::rlimit); hard limits are the host's if we may not raise them.
+    // What a run has that asks for nothing (docs of Request::rlimit); hard limits are the host's if
+    // we may not raise them.
     let infinite = u64::MAX.to_string();
     let soft = |number: i32| {
         clean

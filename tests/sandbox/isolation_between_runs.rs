@@ -148,7 +148,8 @@ fn cgroups_look_the_same_whatever_ran_before() {
     if !millibox_tests::needs_cgroups(&supervisor) {
         return;
     }
-    // What is cached of its file goes when a cgroup is emptied, and would be other tests' to read again.
+    // What is cached of its file goes when a cgroup is emptied, and would be other tests' to read
+    // again.
     let directory = millibox_tests::directory();
     let copy = millibox_tests::copy_probe(directory.path());
     let with_copy = |world: World| world.read_only(&copy, "/probe");
@@ -158,7 +159,8 @@ fn cgroups_look_the_same_whatever_ran_before() {
             &supervisor,
             &request(["cat", "/proc/self/cgroup"]).world(&world),
         );
-        // Hierarchies that have nothing to do with runs are the host's business, and stay as they are.
+        // Hierarchies that have nothing to do with runs are the host's business, and stay as they
+        // are.
         let elsewhere: Vec<String> = seen
             .text()
             .lines()
@@ -169,7 +171,8 @@ fn cgroups_look_the_same_whatever_ran_before() {
             elsewhere.is_empty() && !seen.stdout.is_empty(),
             "round {round}: {elsewhere:?}"
         );
-        // Every second time in a new zygote. Shared memory is still being freed when the next run is prepared.
+        // Every second time in a new zygote. Shared memory is still being freed when the next run
+        // is prepared.
         let other = with_copy(World::minimal().uid(round));
         for before in [["forks", "5", ""], ["charge", "shm", "400"]] {
             let before = Request::new("/probe").args(before);

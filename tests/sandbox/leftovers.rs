@@ -9,8 +9,9 @@ use millibox_tests::{
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// A run that does this in a shell; its zygote is stopped before it ends, so that its runner comes to no end of it. Nobody
-/// knows of a thing that the kernel takes apart for so long in all machines.
+/// A run that does this in a shell; its zygote is stopped before it ends, so that its runner comes
+/// to no end of it. Nobody knows of a thing that the kernel takes apart for so long in all
+/// machines.
 fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     let token = token();
     let (read, write) = pipe();
@@ -108,8 +109,8 @@ fn run_that_has_not_begun_reaches_no_limit() {
     assert!(result.figures.real_time_ns < 2_000_000_000, "{result:?}");
 }
 
-/// The kernel lets go of a file of memory before it lets go of the sockets that it was on its way through, and takes its
-/// time for both.
+/// The kernel lets go of a file of memory before it lets go of the sockets that it was on its way
+/// through, and takes its time for both.
 #[test]
 fn memory_in_sockets_that_go_in_a_circle() {
     const MIB: usize = 2000;

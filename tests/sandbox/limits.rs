@@ -96,7 +96,8 @@ fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
     });
     std::fs::write(&limit, (96 * MIB).to_string()).expect("a limit");
     if backend == Backend::Hybrid {
-        // Version 1 cgroups do not account for those below them unless told to, which is the default since 5.11.
+        // Version 1 cgroups do not account for those below them unless told to, which is the
+        // default since 5.11.
         let _ = std::fs::write(above.1[0].join("memory.use_hierarchy"), "1");
     }
     let supervisor = builder()
@@ -187,7 +188,8 @@ fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // What is cached of its file goes when the cgroup is emptied, and would be other tests' to read again.
+    // What is cached of its file goes when the cgroup is emptied, and would be other tests' to read
+    // again.
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
     let probe = |arguments: &[&str]| Request::new("/probe").args(arguments).world(&world);
@@ -310,7 +312,8 @@ fn kernel_memory_is_limited_too() {
             &request(["charge", what, "48"]).memory_limit(24 * MIB),
         );
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{what}: {over}");
-        // Whoever the kernel has killed for it: of all that is there, the runner may have been the largest.
+        // Whoever the kernel has killed for it: of all that is there, the runner may have been the
+        // largest.
         assert!(
             over.figures.peak_memory_bytes > 20 * MIB,
             "{what}: {over} {:?}",
@@ -347,8 +350,8 @@ fn a_limit_does_not_outlive_its_run() {
         let slow = request(["spin", "60"])
             .cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(10));
         assert!(result(&supervisor, &slow).figures.real_time_ns > 500_000_000);
-        // Without it, sixty milliseconds of work take less than the 590 that they would: on a busy machine not
-        // always, but with a limit that stays, never.
+        // Without it, sixty milliseconds of work take less than the 590 that they would: on a busy
+        // machine not always, but with a limit that stays, never.
         let real = || {
             result(&supervisor, &request(["spin", "60"]))
                 .figures
@@ -370,7 +373,8 @@ fn who_is_killed_for_memory_says_nothing_of_the_next_run() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // Once in each of the slot's runners, and more: whose counters a run that does not come to its exec finds.
+    // Once in each of the slot's runners, and more: whose counters a run that does not come to its
+    // exec finds.
     for _ in 0..6 {
         let over = result(&supervisor, &request(["eat", "200"]).memory_limit(32 * MIB));
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{over}");
@@ -533,8 +537,8 @@ fn cpu_bandwidth() {
     assert!(figures.real_time_ns >= 150_000_000, "{figures:?}");
 }
 
-/// The kernel stops who has used up a quota when a call of its ends, and a call can be long: what it took is owed by the
-/// cgroup, and nobody in it runs until that is paid.
+/// The kernel stops who has used up a quota when a call of its ends, and a call can be long: what
+/// it took is owed by the cgroup, and nobody in it runs until that is paid.
 #[test]
 fn what_is_owed_of_cpu_bandwidth_ends_with_the_run() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
@@ -715,7 +719,8 @@ fn which_limit_it_was() {
         result(&supervisor, &all(&["spin", "60000"])).outcome,
         Outcome::CpuTimeLimit
     );
-    // The kernel looks for what it can take back before it gives up, which takes a slow machine a second.
+    // The kernel looks for what it can take back before it gives up, which takes a slow machine a
+    // second.
     let eats = all(&["eat", "40"])
         .cpu_time_limit(Duration::from_secs(15))
         .real_time_limit(Duration::from_secs(50));
@@ -804,7 +809,8 @@ fn limits_of_the_rlimit_backend() {
         let over = result(&supervisor, &request);
         assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
     }
-    // What was seen when the limit was reached is the figure, though processes end until it is looked at once more.
+    // What was seen when the limit was reached is the figure, though processes end until it is
+    // looked at once more.
     for _ in 0..100 {
         let request = request(["spin-relays", "4", "2"]).cpu_time_limit(Duration::from_millis(20));
         let over = result(&supervisor, &request);
@@ -833,7 +839,8 @@ fn limits_of_the_rlimit_backend() {
     );
 }
 
-/// The run that the stopped process does not receive is given to another one, and its clock begins there.
+/// The run that the stopped process does not receive is given to another one, and its clock begins
+/// there.
 #[test]
 fn run_that_a_stopped_target_does_not_receive_is_given_to_another() {
     let supervisor = millibox_tests::start(builder().slots(1).runners_per_slot(1));

@@ -1192,8 +1192,8 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
     assert_eq!(listing(host.path()), before);
 }
 
-/// Where a run may write above a mount point it can move that, and the mount with it (mount_namespaces(7): in its own
-/// namespace nothing is mounted there).
+/// Where a run may write above a mount point it can move that, and the mount with it
+/// (mount_namespaces(7): in its own namespace nothing is mounted there).
 #[test]
 fn a_mount_point_that_another_run_moves() {
     let supervisor = start(builder().slots(1));
@@ -1206,8 +1206,9 @@ fn a_mount_point_that_another_run_moves() {
             &Request::new("/bin/sh").args(["-c", script]).world(world),
         )
     };
-    // What was given for `what` is at its place, or the run does not start; but in the end it does. One that was
-    // prepared already, or runs, can lose it, and find what the other has put there instead.
+    // What was given for `what` is at its place, or the run does not start; but in the end it does.
+    // One that was prepared already, or runs, can lose it, and find what the other has put there
+    // instead.
     let holds = |world: &World, move_it: &str, what: &str, wanted: &str, lost: &str| {
         assert_eq!(shell(world, what).text(), wanted);
         for _ in 0..3 {
@@ -1255,7 +1256,8 @@ fn a_mount_point_that_another_run_moves() {
     holds(
         &proc,
         "mv /work/p /work/moved-$$-$(date +%N); mkdir -m 777 /work/p",
-        "for d in /work/moved* /work/p; do [ -e $d/self ] && { [ $(ls -d $d/[0-9]* | wc -l) -lt 9 ] && echo own || echo all; }; done; true",
+        "for d in /work/moved* /work/p; do [ -e $d/self ] && { [ $(ls -d $d/[0-9]* | wc -l) -lt 9 \
+         ] && echo own || echo all; }; done; true",
         "own\n",
         "",
     );
@@ -1277,9 +1279,10 @@ fn a_mount_point_that_another_run_moves() {
         .read_only(tool.path().join("file"), "/work/t/tool");
     holds(
         &staged,
-        "mv /work/t /work/u-$$-$(date +%N); mkdir -m 777 /work/t; echo forged > /work/t/0; echo forged > /work/t/tool",
-        "[ -e /work/t/tool ] || exit; cat /work/t/tool; for d in /work/u*; do \
-         [ -e $d/0 ] && [ $(cat $d/0) = genuine ] && touch $d/left && echo shared; done 2>/dev/null; true",
+        "mv /work/t /work/u-$$-$(date +%N); mkdir -m 777 /work/t; echo forged > /work/t/0; echo \
+         forged > /work/t/tool",
+        "[ -e /work/t/tool ] || exit; cat /work/t/tool; for d in /work/u*; do [ -e $d/0 ] && [ \
+         $(cat $d/0) = genuine ] && touch $d/left && echo shared; done 2>/dev/null; true",
         "genuine",
         "forged\n",
     );
@@ -1436,7 +1439,8 @@ fn more_in_the_directory_of_devices() {
     // However it is written, what a world wants below its devices can be made there.
     for path in ["/dev/shm", "//dev//shm", "/./dev/shm"] {
         let world = World::minimal().mount(Mount::tmpfs(path));
-        let script = "echo x > /dev/null && echo y > /dev/shm/file && test -c /dev/zero && test -L /dev/stdin";
+        let script = "echo x > /dev/null && echo y > /dev/shm/file && test -c /dev/zero && test -L \
+            /dev/stdin";
         let request = millibox::Request::new("/bin/sh")
             .args(["-c", script])
             .world(&world);

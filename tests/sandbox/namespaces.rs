@@ -478,7 +478,8 @@ fn a_run_that_may_make_namespaces_makes_a_few() {
     assert_ne!(shell(&world, kinds).text(), most);
     let made = shell(
         &free,
-        "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; wait",
+        "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; \
+         wait",
     );
     let made = made.text().lines().filter(|line| *line == "made").count();
     assert!((1..=32).contains(&made), "{made}");

@@ -1,8 +1,8 @@
 //! What each process may still do, at rest and while a program runs, as /proc shows it; and that
 //! supervisor, keeper and a pid1 of its own memory end when they do what they have no use for.
 //!
-//! The tables in SECURITY.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file, and
-//! a test compares.
+//! The tables in SECURITY.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file,
+//! and a test compares.
 
 #![allow(unsafe_code, reason = "it looks into processes by ptrace(2)")]
 
@@ -50,8 +50,8 @@ impl Scene {
             Some(copies) => {
                 share(copies.path(), 0o755);
                 let all = ["client", "probe", "millibox-supervisor"].map(executable);
-                // By another process: a child that another test forks meanwhile would keep a file of
-                // ours open for writing, and it could not be executed (ETXTBSY).
+                // By another process: a child that another test forks meanwhile would keep a file
+                // of ours open for writing, and it could not be executed (ETXTBSY).
                 let copied = Command::new("cp")
                     .args(&all)
                     .arg(copies.path())
@@ -328,7 +328,8 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
         // SAFETY: without a place the kernel only says how many instructions there are.
         let length = unsafe { libc::ptrace(GET_FILTER, pid, index, 0usize) };
         if length < 0 {
-            // ENOENT: there are no more; EINVAL: there is none. Else the kernel cannot tell, or not us.
+            // ENOENT: there are no more; EINVAL: there is none. Else the kernel cannot tell, or not
+            // us.
             let errno = std::io::Error::last_os_error().raw_os_error();
             all = all.filter(|all| {
                 errno == Some(libc::ENOENT) || all.is_empty() && errno == Some(libc::EINVAL)
@@ -440,8 +441,9 @@ fn all_rows(user: Option<u32>) -> (Vec<Row>, String) {
 
 fn table(rows: &[Row]) -> String {
     let mut text =
-        "| process | user | capabilities | bounding set | no_new_privs | seccomp programs | system calls | namespaces \
-                    other than the client's | descriptors |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| process | user | capabilities | bounding set | no_new_privs | seccomp programs | system \
+                    calls | namespaces other than the client's | descriptors |\n| --- | --- | --- \
+                    | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
     for row in rows {
         let Row {
@@ -456,7 +458,8 @@ fn table(rows: &[Row]) -> String {
         let descriptors = row.descriptors.as_deref().unwrap_or("?");
         let _ = writeln!(
             text,
-            "| {name} | {user} | {capabilities} | {bounding} | {privileges} | {} | {} | {namespaces} | {descriptors} |",
+            "| {name} | {user} | {capabilities} | {bounding} | {privileges} | {} | {} | \
+             {namespaces} | {descriptors} |",
             row.programs,
             row.calls.as_deref().unwrap_or("?"),
         );
@@ -539,7 +542,8 @@ fn the_tables_in_the_security_document() {
     let (as_root, backend) = all_rows(None);
     let (as_user, users_backend) = all_rows(Some(USER));
     let fresh = format!(
-        "Started by root, version 1 cgroups (`hybrid`):\n\n{}\nStarted by a user, no cgroups (`rlimit`):\n\n{}",
+        "Started by root, version 1 cgroups (`hybrid`):\n\n{}\nStarted by a user, no cgroups \
+         (`rlimit`):\n\n{}",
         table(&as_root),
         table(&as_user)
     );
@@ -1062,7 +1066,8 @@ mod taken_over {
                 Outcome::Exited(3)
             );
         }
-        // As SECURITY.md says: in its runner's memory it is held by no more than its world's program.
+        // As SECURITY.md says: in its runner's memory it is held by no more than its world's
+        // program.
         let supervisor = separate(false);
         let (_running, _read) = sleeper(&supervisor, &[]);
         let open = [Number(libc::AT_FDCWD as u64), Text("/"), Number(0)];

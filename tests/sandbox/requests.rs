@@ -695,7 +695,8 @@ fn pinned_slots() {
 
 #[test]
 fn dropping_a_supervisor_kills_what_runs() {
-    // A supervisor that waited for its runs would be killed after six seconds. A busy machine may be slow once.
+    // A supervisor that waited for its runs would be killed after six seconds. A busy machine may
+    // be slow once.
     let slow = (0..3)
         .map(|_| drop_while_something_runs())
         .take_while(|took| *took > Duration::from_secs(4))

@@ -102,7 +102,8 @@ fn open_files() {
         (output.number("opened"), output.number("errno")),
         (17, i64::from(libc::EMFILE))
     );
-    // Without a word few, which a program cannot raise; and more for those who say so, as far as the client may have them.
+    // Without a word few, which a program cannot raise; and more for those who say so, as far as
+    // the client may have them.
     let said = run(&supervisor, &request(["limits"]));
     assert_eq!(said.value("7"), "1024 1024");
     if rustix::process::getrlimit(rustix::process::Resource::Nofile)
@@ -145,8 +146,8 @@ fn open_files_follow_memory_and_processes() {
 
 #[test]
 fn signals_and_timers() {
-    // Who may raise the bound for all runs together does. Otherwise each has its share: on two slots there can be two
-    // pairs.
+    // Who may raise the bound for all runs together does. Otherwise each has its share: on two
+    // slots there can be two pairs.
     let share = if may_raise_limits() {
         "4096 4096"
     } else {

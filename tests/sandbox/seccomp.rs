@@ -118,7 +118,8 @@ fn socket_families() {
                 [1, 2, 10].map(|family| socket(family, 0)),
                 [0, internet, internet]
             );
-            // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; of netlink routes, where there is an interface.
+            // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; of netlink routes, where there is
+            // an interface.
             for family in [40, 38, 30, 17, 31] {
                 assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
             }
@@ -165,7 +166,8 @@ fn what_programs_need_works() {
             ],
         ),
     ];
-    let python = "import os,threading,subprocess,tempfile,socket,random,json;t=threading.Thread(target=print);t.start();t.join();subprocess.run(['/bin/true'],check=True);tempfile.TemporaryFile().write(b'x')";
+    let python = "import \
+        os,threading,subprocess,tempfile,socket,random,json;t=threading.Thread(target=print);t.start();t.join();subprocess.run(['/bin/true'],check=True);tempfile.TemporaryFile().write(b'x')";
     scripts.push(("/usr/bin/python3", vec!["-c", python]));
     scripts.push(("/usr/bin/perl", vec!["-e", "exit(system('/bin/true'))"]));
     for (program, arguments) in scripts {
@@ -199,11 +201,15 @@ fn what_programs_need_works() {
 #[test]
 fn languages_that_are_here() {
     let supervisor = supervisor();
-    let c = "printf 'int puts(const char *); int main(void) { return puts(__FILE__) < 0; }' > a.c && cc -O1 a.c -o a && ./a";
-    let cpp = "printf '#include <iostream>\\n#include <thread>\\nint main() { std::thread([] { std::cout << 1; }).join(); }' > a.cc && c++ -pthread a.cc -o a && ./a";
+    let c = "printf 'int puts(const char *); int main(void) { return puts(__FILE__) < 0; }' > a.c \
+        && cc -O1 a.c -o a && ./a";
+    let cpp = "printf '#include <iostream>\\n#include <thread>\\nint main() { std::thread([] { \
+        std::cout << 1; }).join(); }' > a.cc && c++ -pthread a.cc -o a && ./a";
     let pascal = "printf 'begin writeln(1); end.' > a.pas && fpc -v0 a.pas && ./a";
-    let java = "printf 'class A { public static void main(String[] a) { System.out.println(1); } }' > A.java && javac A.java && java A";
-    let go = "printf 'package main\\nfunc main() { c := make(chan int); go func() { c <- 1 }(); println(<-c) }' > a.go && HOME=/tmp GOFLAGS=-mod=mod go build a.go && ./a";
+    let java = "printf 'class A { public static void main(String[] a) { System.out.println(1); } \
+        }' > A.java && javac A.java && java A";
+    let go = "printf 'package main\\nfunc main() { c := make(chan int); go func() { c <- 1 }(); \
+        println(<-c) }' > a.go && HOME=/tmp GOFLAGS=-mod=mod go build a.go && ./a";
     let node = "node -e 'setTimeout(() => console.log(1), 5)'";
     // Java's and Free Pascal's own configuration is in /etc on some systems.
     let mut world = world_with_proc();
@@ -251,12 +257,20 @@ fn languages_that_are_here() {
 #[test]
 fn a_policy_of_the_callers_own() {
     let supervisor = supervisor();
-    let policy: Policy = "name = \"no-getpid\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"errno:E2BIG\"\nwhy = \"to see it\"\nsyscalls = [\"getppid\"]\n".parse().unwrap();
+    let policy: Policy = "name = \"no-getpid\"\ndescription = \"x\"\ndefault = \
+        \"allow\"\n[[rule]]\naction = \"errno:E2BIG\"\nwhy = \"to see it\"\nsyscalls = \
+        [\"getppid\"]\n"
+        .parse()
+        .unwrap();
     let world = World::minimal().seccomp(&policy).unwrap();
     let output = run(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
     assert_eq!(output.number("errno"), i64::from(libc::E2BIG));
     // One that kills.
-    let deadly: Policy = "name = \"deadly\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"kill_process\"\nwhy = \"to see it\"\nsyscalls = [\"getppid\"]\n".parse().unwrap();
+    let deadly: Policy = "name = \"deadly\"\ndescription = \"x\"\ndefault = \
+        \"allow\"\n[[rule]]\naction = \"kill_process\"\nwhy = \"to see it\"\nsyscalls = \
+        [\"getppid\"]\n"
+        .parse()
+        .unwrap();
     let world = World::minimal().seccomp(&deadly).unwrap();
     let result = result(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
     assert_eq!(result.outcome, Outcome::Signaled(libc::SIGSYS));
@@ -268,7 +282,12 @@ fn a_policy_of_the_callers_own() {
 fn a_program_that_is_attached_late() {
     let supervisor = supervisor();
     // It forbids what the sandbox itself calls while it prepares; only execveat is needed.
-    let policy: Policy = "name = \"late\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"errno:EPERM\"\nwhy = \"the sandbox uses these\"\nsyscalls = [\"recvmsg\", \"dup3\", \"close_range\", \"sched_yield\", \"clock_gettime\", \"chdir\", \"sched_setaffinity\", \"setsid\"]\n".parse().unwrap();
+    let policy: Policy = "name = \"late\"\ndescription = \"x\"\ndefault = \
+        \"allow\"\n[[rule]]\naction = \"errno:EPERM\"\nwhy = \"the sandbox uses these\"\nsyscalls \
+        = [\"recvmsg\", \"dup3\", \"close_range\", \"sched_yield\", \"clock_gettime\", \"chdir\", \
+        \"sched_setaffinity\", \"setsid\"]\n"
+        .parse()
+        .unwrap();
     let world = World::minimal().seccomp(&policy).unwrap();
     let request = Request::new("/bin/sh")
         .args(["-c", "exit 4"])
@@ -286,8 +305,9 @@ fn a_program_that_is_attached_late() {
     );
 }
 
-/// Where the target attaches the program, these are what the sandbox itself calls between that and the program's first
-/// instruction (ARCHITECTURE.md). One that must not be called costs no limit and no figure.
+/// Where the target attaches the program, these are what the sandbox itself calls between that and
+/// the program's first instruction (ARCHITECTURE.md). One that must not be called costs no limit
+/// and no figure.
 #[test]
 fn the_calls_after_a_late_attachment() {
     let supervisor = supervisor();
@@ -310,7 +330,8 @@ fn the_calls_after_a_late_attachment() {
     };
     let refusing = |calls: &str, answer: &str| {
         world(&format!(
-            "default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = [{calls}]\n"
+            "default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = \
+             [{calls}]\n"
         ))
     };
     for calls in [
@@ -338,7 +359,8 @@ fn the_calls_after_a_late_attachment() {
             assert!(result.figures.real_time_ns >= 90_000_000, "{result}");
         }
     }
-    let least = "default = \"kill_process\"\n[[rule]]\naction = \"allow\"\nwhy = \"x\"\nsyscalls = [\"execveat\", \"clock_gettime\", \"pread64\", \"exit_group\"]\n";
+    let least = "default = \"kill_process\"\n[[rule]]\naction = \"allow\"\nwhy = \"x\"\nsyscalls = \
+        [\"execveat\", \"clock_gettime\", \"pread64\", \"exit_group\"]\n";
     let request = Request::from_descriptor(exits.clone())
         .argv(["exits"])
         .world(&world(least));
@@ -449,7 +471,8 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
     let supervisor = supervisor();
     // The program is inherited from a process that goes on mounting, cloning and waiting.
     let text = format!(
-        "name = \"least\"\ndescription = \"x\"\ndefault = \"kill_process\"\n[[rule]]\naction = \"allow\"\nwhy = \"x\"\nsyscalls = {LEAST:?}\n"
+        "name = \"least\"\ndescription = \"x\"\ndefault = \"kill_process\"\n[[rule]]\naction = \
+         \"allow\"\nwhy = \"x\"\nsyscalls = {LEAST:?}\n"
     );
     let policy: Policy = text.parse().unwrap();
     let world = world_with_proc()
@@ -511,9 +534,13 @@ fn nothing_is_left_in_registers_by_what_came_before_the_program() {
     // What the sandbox's own calls carry, so that an inherited program lets them pass, must
     // not come to the program's hands. At an ELF program's first instruction all are 0.
     let source = if cfg!(target_arch = "x86_64") {
-        ".globl _start\n_start:\n or %rbx,%rax\n or %rcx,%rax\n or %rdx,%rax\n or %rsi,%rax\n or %rdi,%rax\n or %rbp,%rax\n or %r8,%rax\n or %r9,%rax\n or %r10,%rax\n or %r11,%rax\n or %r12,%rax\n or %r13,%rax\n or %r14,%rax\n or %r15,%rax\n xor %edi,%edi\n test %rax,%rax\n setnz %dil\n mov $231,%eax\n syscall\n"
+        ".globl _start\n_start:\n or %rbx,%rax\n or %rcx,%rax\n or %rdx,%rax\n or %rsi,%rax\n or \
+         %rdi,%rax\n or %rbp,%rax\n or %r8,%rax\n or %r9,%rax\n or %r10,%rax\n or %r11,%rax\n or \
+         %r12,%rax\n or %r13,%rax\n or %r14,%rax\n or %r15,%rax\n xor %edi,%edi\n test %rax,%rax\n \
+         setnz %dil\n mov $231,%eax\n syscall\n"
     } else {
-        ".globl _start\n_start:\n orr x0,x0,x1\n orr x0,x0,x2\n orr x0,x0,x3\n orr x0,x0,x4\n orr x0,x0,x5\n orr x0,x0,x6\n orr x0,x0,x7\n cmp x0,#0\n cset x0,ne\n mov x8,#94\n svc 0\n"
+        ".globl _start\n_start:\n orr x0,x0,x1\n orr x0,x0,x2\n orr x0,x0,x3\n orr x0,x0,x4\n orr \
+         x0,x0,x5\n orr x0,x0,x6\n orr x0,x0,x7\n cmp x0,#0\n cset x0,ne\n mov x8,#94\n svc 0\n"
     };
     let Some(program) = assembled(source) else {
         return skip("there is no cc");

@@ -1,4 +1,5 @@
-//! A run of which nothing has begun goes to another runner when its own is slow, dies or cannot prepare it.
+//! A run of which nothing has begun goes to another runner when its own is slow, dies or cannot
+//! prepare it.
 
 use crate::builder;
 use millibox::{Backend, Handle, Outcome, Request, Step, Supervisor};
@@ -87,7 +88,8 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
     stopped
 }
 
-/// All processes of all runners are stopped, so that no target receives what is launched now. Then some are killed.
+/// All processes of all runners are stopped, so that no target receives what is launched now. Then
+/// some are killed.
 #[test]
 fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
     let supervisor = start(builder().slots(2));
@@ -146,7 +148,8 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
     }
 }
 
-/// A run in a shell whose zygote is stopped before it ends: its runner seems to take launches, and does not come to them.
+/// A run in a shell whose zygote is stopped before it ends: its runner seems to take launches, and
+/// does not come to them.
 fn stop_a_runner(supervisor: &Supervisor) -> i32 {
     let token = token();
     let (read, write) = pipe();
@@ -204,7 +207,8 @@ fn run_that_waits_in_a_stopped_runner_can_be_killed_and_cancelled() {
     assert_eq!(read_all(&output), b"text");
 }
 
-/// Until it is dropped no runner can make a process: the cgroup above all of them has no room for another one.
+/// Until it is dropped no runner can make a process: the cgroup above all of them has no room for
+/// another one.
 struct NoProcesses(Vec<PathBuf>);
 
 impl NoProcesses {
@@ -289,7 +293,8 @@ fn run_outlasts_a_short_want_of_processes() {
     }
 }
 
-/// The socket that the run leaves in its standard input belongs to its runner's network namespace, and stays.
+/// The socket that the run leaves in its standard input belongs to its runner's network namespace,
+/// and stays.
 #[test]
 fn socket_left_in_standard_input_fails_no_later_run() {
     let supervisor = start(builder().slots(1));
@@ -298,7 +303,8 @@ fn socket_left_in_standard_input_fails_no_later_run() {
         let (ours, its) = UnixStream::pair().unwrap();
         let leaves = request(["leave-socket"]).stdin(Arc::new(OwnedFd::from(its)));
         let leaving = supervisor.run(&leaves).unwrap();
-        // The first of these is launched in the same runner before the kernel has taken the run apart.
+        // The first of these is launched in the same runner before the kernel has taken the run
+        // apart.
         let innocent: Vec<_> = (0..4).map(|_| copies(&supervisor, "text")).collect();
         assert_eq!(wait(&leaving).outcome, Outcome::Exited(0));
         left.push((ours, leaves));

@@ -214,7 +214,8 @@ fn read(supervisor: &Supervisor, world: &World, path: &str) -> String {
     }
 }
 
-/// The kernel cannot always tell without waiting what a source is: not while a mount comes or goes, as with each run.
+/// The kernel cannot always tell without waiting what a source is: not while a mount comes or goes,
+/// as with each run.
 #[test]
 fn a_world_stays_one_while_others_runs_come_and_go() {
     let (supervisor, others) = (supervisor(), supervisor());

@@ -86,7 +86,8 @@ impl From<millibox::Error> for Failure {
 /// A thread cannot be started.
 pub fn no_thread(what: &str, error: &std::io::Error) -> Failure {
     Failure::sandbox(format!(
-        "cannot start a thread {what}: {error}; raise the process limit (ulimit -u, pids.max) around millibox"
+        "cannot start a thread {what}: {error}; raise the process limit (ulimit -u, pids.max) \
+         around millibox"
     ))
 }
 

@@ -165,8 +165,8 @@ mod tests {
             ),
             (
                 "--backend autp x",
-                "invalid value 'autp' for '--backend <BACKEND>' [possible values: auto, rlimit]; a similar value \
-                 exists: 'auto'",
+                "invalid value 'autp' for '--backend <BACKEND>' [possible values: auto, rlimit]; a \
+                 similar value exists: 'auto'",
             ),
             (
                 "--uid x y",
@@ -183,7 +183,8 @@ mod tests {
             // The client knows this command, if it was taken for the supervisor, by these words.
             (
                 "--socket=0 x",
-                "unexpected argument '--socket' found; to pass '--socket' as a value, use '-- --socket'",
+                "unexpected argument '--socket' found; to pass '--socket' as a value, use '-- \
+                 --socket'",
             ),
             (
                 "--uod 1",

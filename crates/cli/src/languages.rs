@@ -38,15 +38,16 @@ pub struct Args {
     pub linking: Option<Link>,
     /// Compile and run an example in each language, too
     ///
-    /// Without it compilers and interpreters are asked for their versions, and where programs are linked statically, one
-    /// is linked.
+    /// Without it compilers and interpreters are asked for their versions, and where programs are
+    /// linked statically, one is linked.
     #[arg(long = "try")]
     pub try_out: bool,
     /// Print a JSON array
     ///
-    /// [{"name", "title", "names", "state": "available", "missing", "unreachable" or "broken", "detail",
-    /// "linking": "static" or "dynamic", "fallback", "remedy"}]; linking is null where programs are not linked,
-    /// fallback says why they are not linked statically, and remedy is null where there is none.
+    /// [{"name", "title", "names", "state": "available", "missing", "unreachable" or "broken",
+    /// "detail", "linking": "static" or "dynamic", "fallback", "remedy"}]; linking is null where
+    /// programs are not linked, fallback says why they are not linked statically, and remedy is
+    /// null where there is none.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -156,7 +156,8 @@ impl Target {
             return Ok(Target::Write(File::from(own)));
         }
         match path.metadata() {
-            // A link is followed; one to a file that is open somewhere (/proc/self/fd/N) is written to.
+            // A link is followed; one to a file that is open somewhere (/proc/self/fd/N) is written
+            // to.
             Ok(found)
                 if found.is_file()
                     && !path.starts_with("/proc")

@@ -30,8 +30,8 @@ pub struct Work {
     pub no_cache: bool,
     /// How programs of compiled languages are linked
     ///
-    /// Without it each suite says: static where C, C++ and Rust can, which starts faster. Where the static libraries
-    /// are missing, programs are linked dynamically; `millibox languages` tells.
+    /// Without it each suite says: static where C, C++ and Rust can, which starts faster. Where the
+    /// static libraries are missing, programs are linked dynamically; `millibox languages` tells.
     #[arg(long, value_name = "HOW", value_parser = values::link, help_heading = MACHINE)]
     pub linking: Option<Link>,
     /// Add the suites of a directory's files *.toml, in place of ours for the same language
@@ -41,7 +41,8 @@ pub struct Work {
     pub machine: machine::Options,
 }
 
-/// Says of what is there and can be no package that it is none: whoever opens a FIFO may wait for ever.
+/// Says of what is there and can be no package that it is none: whoever opens a FIFO may wait for
+/// ever.
 pub fn can_be_package(path: &Path) -> bool {
     let other = path
         .metadata()
@@ -55,8 +56,8 @@ pub fn can_be_package(path: &Path) -> bool {
     !other
 }
 
-/// The user's. Nobody has named it, but the environment, which may be another user's (sudo, cron): so without it
-/// everything goes on.
+/// The user's. Nobody has named it, but the environment, which may be another user's (sudo, cron):
+/// so without it everything goes on.
 fn cache() -> Cache {
     Cache::of_user().unwrap_or_else(|why| {
         complain(format_args!("millibox: warning: {why}"));
@@ -72,7 +73,8 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no `cpus`.
+    /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no
+    /// `cpus`.
     pub fn open(
         work: &Work,
         jobs: Option<u16>,

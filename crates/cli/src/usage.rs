@@ -4,7 +4,8 @@ use clap::error::{ContextKind, ContextValue, Error};
 pub use millibox_cli_support::usage::{report, why};
 use std::ffi::OsString;
 
-/// Our words, without what asks for help where `help` is asked for it already: clap takes that for a subcommand.
+/// Our words, without what asks for help where `help` is asked for it already: clap takes that for
+/// a subcommand.
 pub fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let says = |index: usize, word: &str| words.get(index).is_some_and(|said| said == word);

@@ -24,7 +24,8 @@ pub fn link(text: &str) -> Result<Link, String> {
 pub fn size(text: &str) -> Result<u64, String> {
     bytes(text)
         .ok_or_else(|| {
-            "a size is a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the same), for example 64M"
+            "a size is a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the \
+             same), for example 64M"
                 .to_owned()
         })?
         .ok_or_else(|| format!("too large: there are no more than {} bytes", u64::MAX))
@@ -187,7 +188,8 @@ pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
     }
 }
 
-/// A file for a standard stream. Elsewhere `-` is such a stream itself, so nobody means a file by it.
+/// A file for a standard stream. Elsewhere `-` is such a stream itself, so nobody means a file by
+/// it.
 pub fn stream(path: PathBuf) -> Result<PathBuf, String> {
     if path.as_os_str() == "-" {
         return Err(
@@ -281,7 +283,8 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
             .transpose()
     };
     let size = text(1)?.map(positive_size).transpose()?;
-    // The root directory is one. The kernel counts them in bytes as well, 1 KiB each (BOGO_INODE_SIZE in mm/shmem.c).
+    // The root directory is one. The kernel counts them in bytes as well, 1 KiB each
+    // (BOGO_INODE_SIZE in mm/shmem.c).
     let inodes = text(2)?
         .map(number(1, u64::MAX >> 10))
         .transpose()

@@ -24,11 +24,13 @@ const ROUNDS: usize = 5;
 const PROGRAMS: [(&str, &str); 3] = [
     (
         "cache.c",
-        "static unsigned all[1 << 15];\n#define STEP sum += all[x >> 17]++\n#define TIMES 50000000\n",
+        "static unsigned all[1 << 15];\n#define STEP sum += all[x >> 17]++\n#define TIMES \
+         50000000\n",
     ),
     (
         "memory.c",
-        "static unsigned all[1 << 22];\n#define STEP sum += all[x >> 10]++\n#define TIMES 20000000\n",
+        "static unsigned all[1 << 22];\n#define STEP sum += all[x >> 10]++\n#define TIMES \
+         20000000\n",
     ),
     (
         "registers.c",

@@ -129,8 +129,8 @@ impl Cache {
         })
     }
 
-    /// Throws all programs away, or with `dry_run` none; how many there are. Those of judges that are at work
-    /// go as well: they compile them again.
+    /// Throws all programs away, or with `dry_run` none; how many there are. Those of judges that
+    /// are at work go as well: they compile them again.
     ///
     /// # Errors
     /// The directory cannot be read, or a file cannot be removed.
@@ -180,11 +180,13 @@ impl Cache {
         let us = rustix::process::geteuid().as_raw();
         if !metadata.is_dir() || metadata.uid() != us || metadata.mode() & 0o022 != 0 {
             return Err(wrong(format!(
-                "it must be a directory that user {us} owns and nobody else can write to (chmod 700)"
+                "it must be a directory that user {us} owns and nobody else can write to (chmod \
+                 700)"
             )));
         }
-        // Whoever can rename a directory above can put another in its place. 65534 is an owner that this
-        // user namespace does not know: not one of those who share the machine with us inside of it.
+        // Whoever can rename a directory above can put another in its place. 65534 is an owner that
+        // this user namespace does not know: not one of those who share the machine with us inside
+        // of it.
         let real = directory
             .canonicalize()
             .map_err(|error| wrong(error.to_string()))?;
@@ -240,7 +242,8 @@ impl Cache {
         })
     }
 
-    /// Keeps the entry if that can be done. That it cannot (a full disk) costs a compilation, later.
+    /// Keeps the entry if that can be done. That it cannot (a full disk) costs a compilation,
+    /// later.
     pub(crate) fn put(&self, key: &Key, entry: &Entry) {
         let Some(place) = &self.place else { return };
         if entry
@@ -267,8 +270,8 @@ impl Cache {
 }
 
 impl Place {
-    /// Removes what was not used for longest until the rest fits. Somebody else may do the same now:
-    /// what is gone is gone.
+    /// Removes what was not used for longest until the rest fits. Somebody else may do the same
+    /// now: what is gone is gone.
     fn make_room(&self) {
         let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for entry in std::fs::read_dir(&self.directory)
@@ -313,7 +316,8 @@ fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
         figures: entry.figures,
         files: files.collect(),
     };
-    // A name that is no UTF-8 cannot be written. Compilers make none, and such a program is just not kept.
+    // A name that is no UTF-8 cannot be written. Compilers make none, and such a program is just
+    // not kept.
     let header = postcard::to_stdvec(&header).map_err(io::Error::other)?;
     to.write_all(MAGIC)?;
     to.write_all(&[0; DIGEST])?;

@@ -267,8 +267,8 @@ pub(crate) struct Watch<'f> {
 pub enum Excess {
     /// The file system is almost full.
     #[error(
-        "its feedback directory is on a disk that is almost full ({} MiB and {files} files are free); free some space, \
-         or set TMPDIR to a directory on another disk", .bytes >> 20
+        "its feedback directory is on a disk that is almost full ({} MiB and {files} files are \
+         free); free some space, or set TMPDIR to a directory on another disk", .bytes >> 20
     )]
     DiskFull {
         /// Free bytes.

@@ -1,7 +1,7 @@
 //! Files on their way between the host and the sandbox: sources, products.
 //!
-//! Sources are small and kept in memory ([`File`]). What a compilation leaves may be hundreds of MiB: it goes from the
-//! sandbox straight into files of the host ([`Store`]).
+//! Sources are small and kept in memory ([`File`]). What a compilation leaves may be hundreds of
+//! MiB: it goes from the sandbox straight into files of the host ([`Store`]).
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -28,7 +28,8 @@ pub(crate) fn stays_below(path: &Path) -> bool {
 
 /// Bytes that a name may have. With the directory for temporary files before it, it must be a path.
 const MOST_NAME_BYTES: usize = 1024;
-/// Parts that a name may have: no more than a package's tree is deep, so that a test's files can be put beside it.
+/// Parts that a name may have: no more than a package's tree is deep, so that a test's files can be
+/// put beside it.
 const MOST_NAME_PARTS: usize = millibox_package::DEEPEST;
 /// Files and directories that may be stored in one directory.
 pub(crate) const MOST_STORED: usize = 20_000;
@@ -37,7 +38,8 @@ const COPY_CHUNK_BYTES: usize = 128 << 10;
 /// Why a file could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// The name cannot be one of a file, or there are too many: the fault of whoever chose the names.
+    /// The name cannot be one of a file, or there are too many: the fault of whoever chose the
+    /// names.
     #[error("{name:?} {why}")]
     Name { name: PathBuf, why: String },
     /// The files have more bytes than they may have.
@@ -87,7 +89,8 @@ impl Stored {
 
 /// Fills a new directory with files whose names and contents are not trusted.
 ///
-/// Only this process writes below the directory, and it writes neither through links nor over files that are there.
+/// Only this process writes below the directory, and it writes neither through links nor over files
+/// that are there.
 pub(crate) struct Store {
     stored: Stored,
     reader: Reader,
@@ -98,8 +101,8 @@ pub(crate) struct Store {
 impl Store {
     /// A new directory, which the sandbox's user can read and only this user can write to.
     ///
-    /// `ids` are the user and group of the sandbox. Started by root, the sandbox has another user: then the files
-    /// belong to the sandbox's group. No other user of the host can read them.
+    /// `ids` are the user and group of the sandbox. Started by root, the sandbox has another user:
+    /// then the files belong to the sandbox's group. No other user of the host can read them.
     pub(crate) fn new(ids: (u32, u32)) -> Result<Store, StoreError> {
         let directory = millibox_package::temporary::directory().map_err(host)?;
         let owner = directory.path().metadata().map_err(host)?.uid();
@@ -256,8 +259,8 @@ fn beginning(name: &Path) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&bytes[..bytes.len().min(100)]))
 }
 
-/// Whether a file system refuses a name as such, rather than failing. What names are allowed differs: some file
-/// systems want UTF-8, or take names that differ in case for the same.
+/// Whether a file system refuses a name as such, rather than failing. What names are allowed
+/// differs: some file systems want UTF-8, or take names that differ in case for the same.
 fn is_about_name(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let about_name = [

@@ -16,8 +16,9 @@ use std::time::Duration;
 pub struct Executable {
     /// What the program sees. Equal for all its runs, so that they share what is prepared.
     pub world: World,
-    /// Program and arguments, paths as in the world. `{memory_mib}` in them, and in the values of the
-    /// environment, is the run's memory limit in MiB, for run-time systems that keep to one themselves.
+    /// Program and arguments, paths as in the world. `{memory_mib}` in them, and in the values of
+    /// the environment, is the run's memory limit in MiB, for run-time systems that keep to one
+    /// themselves.
     pub argv: Vec<OsString>,
     /// Environment; nothing else is in it.
     pub env: Vec<(OsString, OsString)>,
@@ -50,9 +51,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Three times the CPU time, and two seconds: a program that sleeps is ended, and one that works is
-    /// not ended because the machine has other work as well. Measured with 5 programs to 2 CPUs: with half of
-    /// this, submissions were ended that had used half of their CPU time.
+    /// Three times the CPU time, and two seconds: a program that sleeps is ended, and one that
+    /// works is not ended because the machine has other work as well. Measured with 5 programs to 2
+    /// CPUs: with half of this, submissions were ended that had used half of their CPU time.
     pub fn real_time_for(cpu_time: Duration) -> Duration {
         cpu_time
             .saturating_mul(3)
@@ -61,8 +62,8 @@ impl Limits {
 }
 
 impl Executable {
-    /// The limit on memory that is enforced: the problem's, and what the suite needs. `None`: there is none, since that is
-    /// more than can be counted.
+    /// The limit on memory that is enforced: the problem's, and what the suite needs. `None`: there
+    /// is none, since that is more than can be counted.
     pub fn memory_limit(&self, limits: &Limits) -> Option<u64> {
         limits.memory.checked_add(self.memory)
     }
@@ -88,8 +89,9 @@ impl Executable {
         if let Some(memory) = self.memory_limit(limits) {
             request = request.memory_limit(memory);
         }
-        // The stack is memory like any other: deep recursion is no error of its own. And where there is no limit on
-        // it, threads have stacks of 2 MiB; else each has one as large as the limit, set aside in address space.
+        // The stack is memory like any other: deep recursion is no error of its own. And where
+        // there is no limit on it, threads have stacks of 2 MiB; else each has one as large as the
+        // limit, set aside in address space.
         request = request.rlimit("STACK", most_stack());
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
@@ -97,8 +99,8 @@ impl Executable {
         request
     }
 
-    /// The program with a test's files in its working directory, beside its own and in place of those of the same
-    /// names.
+    /// The program with a test's files in its working directory, beside its own and in place of
+    /// those of the same names.
     ///
     /// # Errors
     /// A file cannot be copied.

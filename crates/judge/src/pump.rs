@@ -401,7 +401,8 @@ mod tests {
         let mut one = [std::io::IoSliceMut::new(&mut byte)];
         if preadv2(&read, &mut one, u64::MAX, ReadWriteFlags::NOWAIT) == Err(Errno::OPNOTSUPP) {
             eprintln!(
-                "SKIPPED: pipes support RWF_NOWAIT since Linux 6.4; before, the slower reader may wait"
+                "SKIPPED: pipes support RWF_NOWAIT since Linux 6.4; before, the slower reader may \
+                 wait"
             );
             return;
         }

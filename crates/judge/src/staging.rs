@@ -38,8 +38,8 @@ pub fn private_directory(ids: Ids) -> io::Result<TempDir> {
     }
     if !reachable(directory.path(), ids) {
         return Err(io::Error::other(format!(
-            "the sandbox's user {} cannot enter the directory for temporary files {}; set TMPDIR to one that all may \
-             enter",
+            "the sandbox's user {} cannot enter the directory for temporary files {}; set TMPDIR \
+             to one that all may enter",
             ids.0,
             parent.display()
         )));
@@ -160,8 +160,8 @@ fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Puts what is in `from` into `to`, a directory of ours; files that are there already stay. Links are followed
-/// within `root`. Neither `root` nor `from` has one in its path.
+/// Puts what is in `from` into `to`, a directory of ours; files that are there already stay. Links
+/// are followed within `root`. Neither `root` nor `from` has one in its path.
 pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
     Staging {
         root,
@@ -238,8 +238,8 @@ impl Staging<'_> {
     }
 }
 
-/// Puts one file at `target`, where there must be none, readable by the sandbox's user: a hard link if
-/// that serves.
+/// Puts one file at `target`, where there must be none, readable by the sandbox's user: a hard link
+/// if that serves.
 pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
     let linked = match std::fs::hard_link(source, target) {
         Ok(()) => true,

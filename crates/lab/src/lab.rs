@@ -97,8 +97,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Creates a lab with a directory that is removed on drop, and inspects the machine. This starts
-    /// and ends a supervisor.
+    /// Creates a lab with a directory that is removed on drop, and inspects the machine. This
+    /// starts and ends a supervisor.
     ///
     /// # Errors
     /// No supervisor can be started, or no directory created.
@@ -177,8 +177,8 @@ impl Lab {
         self.backend != Backend::Rlimit || self.declined.is_empty()
     }
 
-    /// Sets the limits of a judge: memory (256 MiB), processes (16), CPU and real time (10 s). Limits
-    /// that do not work here are left out; see [`Lab::limits_process_trees`].
+    /// Sets the limits of a judge: memory (256 MiB), processes (16), CPU and real time (10 s).
+    /// Limits that do not work here are left out; see [`Lab::limits_process_trees`].
     pub fn limit(&self, request: Request) -> Request {
         self.limit_to(request, 256 << 20, 16, Duration::from_secs(10))
     }
@@ -210,8 +210,8 @@ impl Lab {
         }
     }
 
-    /// Compiles a C++ source with `g++` and these options in the lab's directory. Returns the path of
-    /// the executable.
+    /// Compiles a C++ source with `g++` and these options in the lab's directory. Returns the path
+    /// of the executable.
     ///
     /// # Errors
     /// There is no compiler, or the compilation fails.

@@ -3,13 +3,17 @@
 //!
 //! Theory of operation:
 //!
-//! * An **experiment** ([`Experiment`]) repeats one question of a paper; [`experiments::ALL`] lists them.
-//! * It makes one or more **comparisons** ([`Comparison`]) of **variants** ([`Variant`]): several ways to do
-//!   the same work. Variants alternate, so that all of them see the same machine at the same time.
+//! * An **experiment** ([`Experiment`]) repeats one question of a paper; [`experiments::ALL`] lists
+//!   them.
+//! * It makes one or more **comparisons** ([`Comparison`]) of **variants** ([`Variant`]): several
+//!   ways to do the same work. Variants alternate, so that all of them see the same machine at the
+//!   same time.
 //! * Each turn of a variant gives a **sample**: one number for each **metric** ([`Metric`]).
-//! * The samples of a comparison become a **table** ([`Table`]): median, mean, deviation, percentiles, and
-//!   the ratio to the first variant with a bootstrap confidence interval ([`statistics`]).
-//! * Tables, **claims** ([`Claim`]: a target, and whether it holds) and notes make a **report** ([`Report`]).
+//! * The samples of a comparison become a **table** ([`Table`]): median, mean, deviation,
+//!   percentiles, and the ratio to the first variant with a bootstrap confidence interval
+//!   ([`statistics`]).
+//! * Tables, **claims** ([`Claim`]: a target, and whether it holds) and notes make a **report**
+//!   ([`Report`]).
 //! * [`output`] writes reports as JSON, Markdown, plots (SVG), and one page (HTML) for all of them.
 //!
 //! The executable `millibox-lab` (`main.rs`) is the command line of this library.

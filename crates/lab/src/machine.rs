@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn machine_is_read_from_the_kernels_files() {
-        let cpuinfo = "processor\t: 0\nmodel name\t: A CPU @ 2.0GHz\nflags\t\t: fpu hypervisor\nmodel name : B\n";
+        let cpuinfo = "processor\t: 0\nmodel name\t: A CPU @ 2.0GHz\nflags\t\t: fpu \
+            hypervisor\nmodel name : B\n";
         assert_eq!(
             field(cpuinfo, "model name").as_deref(),
             Some("A CPU @ 2.0GHz")

@@ -269,7 +269,8 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
 fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     if !lab.limits_process_trees() {
         complain(format_args!(
-            "{PROGRAM}: no cgroups here, so no limits on memory and processes are set; see `millibox doctor`"
+            "{PROGRAM}: no cgroups here, so no limits on memory and processes are set; see \
+             `millibox doctor`"
         ));
     }
     let mut report = Report::new(&bin_true::EXPERIMENT, lab);

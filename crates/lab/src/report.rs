@@ -102,7 +102,8 @@ impl Report {
             seconds: 0.0,
         };
         if !lab.limits_process_trees() {
-            let why = "There are no cgroups here: the sandbox set no limits on memory, processes and CPU time.";
+            let why = "There are no cgroups here: the sandbox set no limits on memory, processes \
+                and CPU time.";
             report.notes.push(why.to_owned());
         }
         report
@@ -118,8 +119,8 @@ impl Report {
         self.notes.push(note.into());
     }
 
-    /// Claims that the ratio of a variant to the first one is at most `at_most`. Does nothing if the
-    /// variant is missing.
+    /// Claims that the ratio of a variant to the first one is at most `at_most`. Does nothing if
+    /// the variant is missing.
     pub fn add_claim(
         &mut self,
         what: impl Into<String>,

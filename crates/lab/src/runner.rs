@@ -186,7 +186,8 @@ impl<'a> Comparison<'a> {
         Ok(table)
     }
 
-    /// Measures, and returns the samples for a [`Table`], perhaps with samples of other comparisons.
+    /// Measures, and returns the samples for a [`Table`], perhaps with samples of other
+    /// comparisons.
     ///
     /// # Errors
     /// As for [`Comparison::measure`].
@@ -291,7 +292,8 @@ impl<'a> Comparison<'a> {
                 measured.len(),
                 self.metrics.len()
             ))),
-            // Ctrl-C also reaches the variant's processes, so the error is the interrupt's consequence.
+            // Ctrl-C also reaches the variant's processes, so the error is the interrupt's
+            // consequence.
             Err(_) if interrupt::check().is_err() => Err(Error::Interrupted),
             Err(error) if variant.optional => {
                 *failed = Some(error.to_string());

@@ -1,9 +1,10 @@
 //! Statistics of samples.
 //!
-//! The samples of a comparison come in *rounds*: in each round every variant has a few runs. Runs of
-//! one round are close in time and therefore alike, as the machine's speed drifts. A bootstrap of
-//! single runs would ignore that: its intervals would be too narrow, and would not use that variants
-//! were measured side by side. So the bootstrap draws whole rounds, with the runs of all variants.
+//! The samples of a comparison come in *rounds*: in each round every variant has a few runs. Runs
+//! of one round are close in time and therefore alike, as the machine's speed drifts. A bootstrap
+//! of single runs would ignore that: its intervals would be too narrow, and would not use that
+//! variants were measured side by side. So the bootstrap draws whole rounds, with the runs of all
+//! variants.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -106,7 +107,8 @@ impl std::fmt::Display for Interval {
     }
 }
 
-/// The ratio of the centre of `samples` to that of `base`, with its 95 % percentile bootstrap interval.
+/// The ratio of the centre of `samples` to that of `base`, with its 95 % percentile bootstrap
+/// interval.
 ///
 /// Both are in order of time, `block` runs for each round; the last round may be shorter. If both
 /// have the same number of rounds, the same rounds are drawn from both, otherwise each separately.
@@ -272,8 +274,9 @@ mod tests {
 
     #[test]
     fn welch_difference_agrees_with_r() {
-        // Student's sleep data, the example of R's manual: t.test(extra ~ group, data = sleep) prints t = -1.8608,
-        // df = 17.776, p-value = 0.07939, and the 95 percent confidence interval -3.3654832 to 0.2054832.
+        // Student's sleep data, the example of R's manual: t.test(extra ~ group, data = sleep)
+        // prints t = -1.8608, df = 17.776, p-value = 0.07939, and the 95 percent confidence
+        // interval -3.3654832 to 0.2054832.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let found = welch(&first, &second).expect("a test");
@@ -294,8 +297,8 @@ mod tests {
 
     #[test]
     fn bootstrap_interval_covers_the_true_ratio() {
-        // Samples from known distributions, 50 times: about 95 % of the intervals contain the true ratio. The
-        // seeds are fixed, so the result is deterministic.
+        // Samples from known distributions, 50 times: about 95 % of the intervals contain the true
+        // ratio. The seeds are fixed, so the result is deterministic.
         let mut covered = 0;
         for seed in 0..50 {
             let mut random = fastrand::Rng::with_seed(seed);

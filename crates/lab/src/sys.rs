@@ -16,8 +16,8 @@ pub fn children_cpu_ns() -> u64 {
 
 /// Gives the calling thread new namespaces (unshare(2)); `flags` are those of clone(2).
 pub fn unshare(flags: i32) -> std::io::Result<()> {
-    // SAFETY: the flags that are used here (CLONE_NEW*, CLONE_FS) take nothing away that Rust relies on:
-    // memory and descriptors stay shared with the other threads.
+    // SAFETY: the flags that are used here (CLONE_NEW*, CLONE_FS) take nothing away that Rust
+    // relies on: memory and descriptors stay shared with the other threads.
     match unsafe { libc::unshare(flags) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),

@@ -166,8 +166,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// Makes a table of samples, for experiments that do not use a [`Comparison`](crate::Comparison).
-    /// Each round gave `block` samples of each variant. Only the bounds of ratios depend on `seed`.
+    /// Makes a table of samples, for experiments that do not use a
+    /// [`Comparison`](crate::Comparison). Each round gave `block` samples of each variant. Only the
+    /// bounds of ratios depend on `seed`.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,

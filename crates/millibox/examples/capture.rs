@@ -1,5 +1,5 @@
-//! Runs programs with input from memory and captured output: `cargo run -p millibox --example capture`
-//! (after `make build`).
+//! Runs programs with input from memory and captured output: `cargo run -p millibox --example
+//! capture` (after `make build`).
 
 use millibox::{Request, Supervisor};
 use std::time::Duration;

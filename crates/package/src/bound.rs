@@ -1,17 +1,20 @@
 //! Bounds on what a package comes to when it is read.
 //!
-//! A few kilobytes can stand for gigabytes: YAML aliases repeat, ranges count, settings are handed down to every test,
-//! symbolic links make paths of paths. Reading stops at the first bound that is exceeded. What a bound allows is far
-//! above what packages have that people write, and keeps reading below half a gigabyte and a few seconds.
+//! A few kilobytes can stand for gigabytes: YAML aliases repeat, ranges count, settings are handed
+//! down to every test, symbolic links make paths of paths. Reading stops at the first bound that is
+//! exceeded. What a bound allows is far above what packages have that people write, and keeps
+//! reading below half a gigabyte and a few seconds.
 
 use crate::tree::{DEEPEST, MOST_ENTRIES};
 
-/// Bytes of texts and settings that a package may come to: files that are read as text, and everything that one text
-/// puts in several places, counted in each place.
+/// Bytes of texts and settings that a package may come to: files that are read as text, and
+/// everything that one text puts in several places, counted in each place.
 pub const MOST_TEXT: u64 = 64 << 20;
-/// Bytes of files that are looked through without being kept, such as sources with `@EXPECTED_RESULTS@`.
+/// Bytes of files that are looked through without being kept, such as sources with
+/// `@EXPECTED_RESULTS@`.
 pub const MOST_SEARCHED: u64 = 1 << 30;
-/// Values of one YAML file, those that aliases repeat counted again; keys and values of a Simfile or Sipfile.
+/// Values of one YAML file, those that aliases repeat counted again; keys and values of a Simfile
+/// or Sipfile.
 pub const MOST_VALUES: usize = 100_000;
 /// Different keys of a Simfile or Sipfile. The formats have ten.
 pub const MOST_KEYS: usize = 1_000;
@@ -38,7 +41,8 @@ pub const MOST_PATHS: usize = 64 << 20;
 pub const MOST_UNPACKED: u64 = 4 << 30;
 /// Files and directories that an archive may have.
 pub const MOST_ARCHIVED: usize = 100_000;
-/// Directories of an archive that may lie one in another. Of a package fewer are read, so deeper ones only take time.
+/// Directories of an archive that may lie one in another. Of a package fewer are read, so deeper
+/// ones only take time.
 pub const DEEPEST_ARCHIVED: usize = DEEPEST + 8;
 /// Bytes of the texts of an archive's links, which are kept until everything else is unpacked.
 pub const MOST_LINKS: usize = 16 << 20;
@@ -57,8 +61,9 @@ pub fn words_cost(words: &[String]) -> usize {
 pub enum Bound {
     /// Texts and settings, wherever they are repeated.
     #[error(
-        "the package's texts come to more than {} MiB here, with aliases, ranges, constants and settings of all tests \
-         counted wherever they apply; repeat less, or make long texts shorter",
+        "the package's texts come to more than {} MiB here, with aliases, ranges, constants and \
+         settings of all tests counted wherever they apply; repeat less, or make long texts \
+         shorter",
         MOST_TEXT >> 20
     )]
     Text,
@@ -85,7 +90,8 @@ pub enum Bound {
     Command,
     /// Patterns in submissions.yaml.
     #[error(
-        "more than {MOST_PATTERNS} patterns, or one of more than {LONGEST_PATTERN} bytes; write fewer and shorter ones"
+        "more than {MOST_PATTERNS} patterns, or one of more than {LONGEST_PATTERN} bytes; write \
+         fewer and shorter ones"
     )]
     Patterns,
     /// Submissions.
@@ -93,17 +99,20 @@ pub enum Bound {
     Submissions,
     /// Sources below `utils`.
     #[error(
-        "there are more than {MOST_UTILS} sources below utils to look for this in; write the generator's whole path"
+        "there are more than {MOST_UTILS} sources below utils to look for this in; write the \
+         generator's whole path"
     )]
     Utils,
     /// Files and directories.
     #[error(
-        "has more than {MOST_ENTRIES} files, symbolic links counted ten times; remove what does not belong to it"
+        "has more than {MOST_ENTRIES} files, symbolic links counted ten times; remove what does \
+         not belong to it"
     )]
     Files,
     /// Paths of files and directories.
     #[error(
-        "the paths of the package's files have more than {} MiB together; use shorter names and fewer symbolic links",
+        "the paths of the package's files have more than {} MiB together; use shorter names and \
+         fewer symbolic links",
         MOST_PATHS >> 20
     )]
     Paths,
@@ -115,8 +124,8 @@ pub enum Bound {
     Archived,
     /// Directories of an archive.
     #[error(
-        "the archive has more than {MOST_ENTRIES} directories, or some nested deeper than {DEEPEST_ARCHIVED}; remove \
-         what does not belong to it"
+        "the archive has more than {MOST_ENTRIES} directories, or some nested deeper than \
+         {DEEPEST_ARCHIVED}; remove what does not belong to it"
     )]
     Directories,
     /// Texts of an archive's symbolic links.

@@ -9,7 +9,8 @@ pub struct Constants(BTreeMap<String, String>);
 /// With its constants filled in, a text has more bytes than are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "with constants filled in there are more than {0} bytes of it; make the constants shorter, or use them less"
+    "with constants filled in there are more than {0} bytes of it; make the constants shorter, or \
+     use them less"
 )]
 pub struct TooLong(pub usize);
 
@@ -19,7 +20,8 @@ impl Constants {
         self.0.insert(name, value.to_owned());
     }
 
-    /// The text with values in place of names; none: there are no names in it. What is not known stays as it is.
+    /// The text with values in place of names; none: there are no names in it. What is not known
+    /// stays as it is.
     ///
     /// # Errors
     /// It would have more than `most` bytes.
@@ -28,7 +30,8 @@ impl Constants {
         if self.0.is_empty() {
             return Ok(None);
         }
-        // An end is looked for no further than the longest name, so that the text is gone through once.
+        // An end is looked for no further than the longest name, so that the text is gone through
+        // once.
         let longest = self.0.keys().map(String::len).max().unwrap_or_default();
         let (mut filled, mut rest, mut found) = (Vec::new(), text, false);
         while let Some(open) = at(rest, b"{{") {

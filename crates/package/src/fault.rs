@@ -58,7 +58,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why a package cannot be judged: all its faults, warnings too, by file and line. Shown one per line.
+/// Why a package cannot be judged: all its faults, warnings too, by file and line. Shown one per
+/// line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults(Vec<Fault>);
 
@@ -337,8 +338,8 @@ impl Log {
 
 /// ` (did you mean ...?)` if one of the words is much like this one; else nothing.
 ///
-/// Comparing takes memory and time by the product of both lengths, so a long word is like none, and of many words
-/// the first are looked at.
+/// Comparing takes memory and time by the product of both lengths, so a long word is like none, and
+/// of many words the first are looked at.
 pub(crate) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> String {
     const LONGEST: usize = 100;
     const MOST: usize = 200;

@@ -69,7 +69,8 @@ const MARKS: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 /// lives as long as the [`Problem`]. An archive, or a directory, whose only content is a directory
 /// is taken for that.
 ///
-/// An archive has no entry that would lie outside. What a package may come to is bounded; see [`Bound`].
+/// An archive has no entry that would lie outside. What a package may come to is bounded; see
+/// [`Bound`].
 ///
 /// # Errors
 /// All faults of the package, if there is one that forbids judging.
@@ -89,8 +90,8 @@ pub fn read_unfinished(path: &Path) -> Result<Problem, Faults> {
 /// As [`read`], and looks for faults at what no judge needs: how tests are made.
 ///
 /// # Errors
-/// As for [`read`], and faults of `generators/generators.yaml`; but what of it nobody here understands is no
-/// more than a warning, since other tools may have made the tests.
+/// As for [`read`], and faults of `generators/generators.yaml`; but what of it nobody here
+/// understands is no more than a warning, since other tools may have made the tests.
 pub fn read_whole(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Reading::Whole)
 }

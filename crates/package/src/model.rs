@@ -40,8 +40,9 @@ pub struct Problem {
     pub checker_flags: Vec<String>,
     /// Whether there are points.
     pub scoring: Scoring,
-    /// Makes verdict and points of groups that ask for it ([`Rules::grader`]) from those of their parts: results on
-    /// standard input, `VERDICT SCORE` in each line, in their order; the group's on standard output likewise.
+    /// Makes verdict and points of groups that ask for it ([`Rules::grader`]) from those of their
+    /// parts: results on standard input, `VERDICT SCORE` in each line, in their order; the group's
+    /// on standard output likewise.
     pub grader: Option<Program>,
     /// Limits of all runs.
     pub limits: Limits,
@@ -247,7 +248,8 @@ pub struct Limits {
     pub validation_output: Option<u64>,
 }
 
-/// A group of tests, and of groups; [`Group::parts`] has both in the order in which they are judged.
+/// A group of tests, and of groups; [`Group::parts`] has both in the order in which they are
+/// judged.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     /// `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
@@ -320,7 +322,8 @@ pub struct Rules {
     pub verdict: VerdictMode,
     /// How points come together.
     pub score: ScoreMode,
-    /// Points of an accepted test that brings no points of its own; a part of these, if it brings a part.
+    /// Points of an accepted test that brings no points of its own; a part of these, if it brings a
+    /// part.
     pub accept_score: Option<f64>,
     /// Points of a rejected test that brings no points of its own.
     pub reject_score: Option<f64>,
@@ -334,7 +337,8 @@ pub struct Rules {
     pub ignore_sample: bool,
     /// Names of groups that must be accepted, else this one is not judged.
     pub require_pass: Vec<String>,
-    /// [`Problem::grader`] makes verdict and points of this group (legacy `grading: custom`); its flags.
+    /// [`Problem::grader`] makes verdict and points of this group (legacy `grading: custom`); its
+    /// flags.
     pub grader: Option<Vec<String>>,
 }
 
@@ -376,7 +380,8 @@ pub enum ScoreMode {
     /// All parts' points together.
     #[default]
     Sum,
-    /// The least of the parts' points. Sim: the least of the parts' shares, times the group's points.
+    /// The least of the parts' points. Sim: the least of the parts' shares, times the group's
+    /// points.
     Minimum,
     /// The most of the parts' points.
     Maximum,
@@ -413,8 +418,8 @@ pub struct Test {
     pub description: Option<String>,
 }
 
-/// A test of the package's own programs, on which no submission is judged (2023-07 `invalid_input`, `invalid_output`,
-/// `valid_output`). Only the input is sure to be there.
+/// A test of the package's own programs, on which no submission is judged (2023-07 `invalid_input`,
+/// `invalid_output`, `valid_output`). Only the input is sure to be there.
 #[derive(Debug, Clone)]
 pub struct Probe {
     /// What must come of it.
@@ -471,13 +476,16 @@ impl InputFlags {
 /// A submission that the package brings.
 #[derive(Debug, Clone)]
 pub struct Submission {
-    /// Path below `submissions`, as people name it: `accepted/anna.cpp`; Sim: path below the package.
+    /// Path below `submissions`, as people name it: `accepted/anna.cpp`; Sim: path below the
+    /// package.
     pub name: String,
     /// Its sources.
     pub program: Program,
-    /// What must come of it; any of these (DOMjudge's `@EXPECTED_RESULTS@` may name several). Empty: anything.
+    /// What must come of it; any of these (DOMjudge's `@EXPECTED_RESULTS@` may name several).
+    /// Empty: anything.
     pub expected: Vec<Expected>,
-    /// Of each of these, some test must have one (2023-07 `required`). Here is what `expected` does not imply.
+    /// Of each of these, some test must have one (2023-07 `required`). Here is what `expected` does
+    /// not imply.
     pub required: Vec<Vec<Expected>>,
     /// Range of points, if the package says.
     pub score: Option<(f64, f64)>,
@@ -525,7 +533,8 @@ pub struct Generation {
     pub generator: Generator,
     /// Arguments of the generator.
     pub arguments: Vec<String>,
-    /// Seed, from the test's name and the package's base seed. The generator finds it in its environment.
+    /// Seed, from the test's name and the package's base seed. The generator finds it in its
+    /// environment.
     pub seed: u64,
     /// Who makes the answer; `None`: the model solution.
     pub answer: Option<Generator>,

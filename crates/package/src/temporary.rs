@@ -1,7 +1,8 @@
 //! Directories for temporary files.
 //!
-//! Who makes one takes it away, unless it is killed (SIGKILL, for want of memory). Then whoever makes the next one does: a name
-//! says which process its directory belongs to. What lies there may be the secret tests of a contest.
+//! Who makes one takes it away, unless it is killed (SIGKILL, for want of memory). Then whoever
+//! makes the next one does: a name says which process its directory belongs to. What lies there may
+//! be the secret tests of a contest.
 
 use std::fs;
 use std::io;
@@ -13,7 +14,8 @@ use tempfile::TempDir;
 /// Before the rest of a name.
 const PREFIX: &str = "millibox-judge-";
 
-/// A fresh directory in the directory for temporary files (`TMPDIR`), which nobody but us may enter.
+/// A fresh directory in the directory for temporary files (`TMPDIR`), which nobody but us may
+/// enter.
 ///
 /// # Errors
 /// It cannot be made.
@@ -76,7 +78,8 @@ impl Owner {
         })
     }
 
-    /// Whether it has certainly ended. Of processes of other PID namespaces (containers that share our directory) we know nothing.
+    /// Whether it has certainly ended. Of processes of other PID namespaces (containers that share
+    /// our directory) we know nothing.
     fn is_gone(&self, us: &Owner) -> bool {
         self.namespace == us.namespace
             && Owner::of(&self.pid.to_string()).is_none_or(|now| now.start != self.start)

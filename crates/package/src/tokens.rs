@@ -11,8 +11,8 @@ pub struct Options {
     pub absolute: Option<f64>,
     /// `float_relative_tolerance E`, `float_tolerance E`.
     pub relative: Option<f64>,
-    /// What is hexadecimal is a number, too. No flag says it, but the format's version: the validator of `legacy` has
-    /// scanf(3) read them, and from 2023-07 on numbers are decimal.
+    /// What is hexadecimal is a number, too. No flag says it, but the format's version: the
+    /// validator of `legacy` has scanf(3) read them, and from 2023-07 on numbers are decimal.
     pub hexadecimal: bool,
 }
 
@@ -34,7 +34,8 @@ impl Options {
                 match number(value.as_bytes(), true) {
                     Some(tolerance) if tolerance >= 0.0 => Ok(Some(tolerance)),
                     _ => Err(format!(
-                        "the flag {flag} needs a number that is not negative after it, not {value:?}"
+                        "the flag {flag} needs a number that is not negative after it, not \
+                         {value:?}"
                     )),
                 }
             };
@@ -49,9 +50,9 @@ impl Options {
                 }
                 _ => {
                     return Err(format!(
-                        "there is no flag {flag:?} of the default checker; those there are: case_sensitive, \
-                         space_change_sensitive, float_absolute_tolerance E, float_relative_tolerance E, \
-                         float_tolerance E"
+                        "there is no flag {flag:?} of the default checker; those there are: \
+                         case_sensitive, space_change_sensitive, float_absolute_tolerance E, \
+                         float_relative_tolerance E, float_tolerance E"
                     ));
                 }
             }
@@ -65,7 +66,8 @@ impl Options {
     }
 }
 
-/// A finite number, as scanf(3) would take the whole token for `%lf`: decimal or, if that is wanted, hexadecimal.
+/// A finite number, as scanf(3) would take the whole token for `%lf`: decimal or, if that is
+/// wanted, hexadecimal.
 pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
     let text = std::str::from_utf8(token).ok()?;
     let (negative, digits) = match text.as_bytes().first()? {

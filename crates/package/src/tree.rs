@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub const MOST_ENTRIES: usize = 200_000;
 /// Directories of a package that may lie one in another.
 pub const DEEPEST: usize = 32;
-/// Python's directory of compiled files: whoever ran a program in the package has left it beside it.
+/// Python's directory of compiled files: whoever ran a program in the package has left it beside
+/// it.
 pub const LEFT_BEHIND: &str = "__pycache__";
 /// Files that take as long to look at as a symbolic link, which is resolved name by name.
 const LINK: usize = 10;
@@ -42,7 +43,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Lists a directory. Names that begin with a dot are left out, as is what Python leaves behind.
+    /// Lists a directory. Names that begin with a dot are left out, as is what Python leaves
+    /// behind.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
         let mut tree = Tree {
             root: root.to_owned(),
@@ -126,8 +128,8 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The beginning of a file that is searched and not kept; `None`: it cannot be read, or the package has too much
-    /// to be searched, and the log says so.
+    /// The beginning of a file that is searched and not kept; `None`: it cannot be read, or the
+    /// package has too much to be searched, and the log says so.
     pub fn searched(&self, path: &str, most: u64, log: &Log) -> Option<Vec<u8>> {
         if self.searched.get() > MOST_SEARCHED {
             log.exceeds(path, Bound::Searched);
@@ -180,7 +182,8 @@ struct Walk<'a> {
     real: PathBuf,
     names: &'a Names,
     log: &'a Log,
-    /// Files and directories that were looked at, those that are left out too: links lead to them again and again.
+    /// Files and directories that were looked at, those that are left out too: links lead to them
+    /// again and again.
     looked_at: usize,
     /// Bytes of their paths.
     bytes: usize,
@@ -234,7 +237,8 @@ impl Walk<'_> {
                 .is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name))
             {
                 if (self.names.needed)(&child) {
-                    let message = "left out: names may have letters, digits and _ . - + only, and not begin with a dash";
+                    let message = "left out: names may have letters, digits and _ . - + only, and \
+                        not begin with a dash";
                     self.log.warning(&child, message);
                 }
                 continue;

@@ -94,9 +94,9 @@ pub fn with_pass(
 /// Returns whether the program never reads a register before writing it: the first instruction
 /// writes A or returns, and no instruction reads X.
 ///
-/// Every output of [`compile`](crate::compile()) qualifies. Other programs need two instructions that
-/// reset the registers. The kernel's emulation does not support these two, so it no longer finds
-/// the calls that are always allowed.
+/// Every output of [`compile`](crate::compile()) qualifies. Other programs need two instructions
+/// that reset the registers. The kernel's emulation does not support these two, so it no longer
+/// finds the calls that are always allowed.
 fn is_independent_of_registers(program: &Program) -> bool {
     let reads_x = |instruction: &Instruction| match instruction.code {
         code::TXA | code::STX => true,

@@ -72,7 +72,8 @@ pub enum ActionError {
     UnknownAction(String),
     /// The action passes the call to another process, `trace` or `user_notif`.
     #[error(
-        "action {0:?} needs a process that answers the call, which millibox does not provide; use errno:NAME"
+        "action {0:?} needs a process that answers the call, which millibox does not provide; use \
+         errno:NAME"
     )]
     NeedsAnotherProcess(String),
     /// No error has this name or number.

@@ -22,7 +22,8 @@ pub enum ValidateError {
     Empty,
     /// The bytes end within an instruction.
     #[error(
-        "the program has {length} bytes, which is not a multiple of the instruction size; pass whole 8-byte instructions"
+        "the program has {length} bytes, which is not a multiple of the instruction size; pass \
+         whole 8-byte instructions"
     )]
     PartialInstruction {
         /// The number of bytes.

@@ -173,8 +173,8 @@ fn conditions() -> impl Strategy<Value = String> {
     })
 }
 
-/// A policy in which each call gets no action or one of four from rules without conditions. Up to 11
-/// rules with conditions follow.
+/// A policy in which each call gets no action or one of four from rules without conditions. Up to
+/// 11 rules with conditions follow.
 fn policies() -> impl Strategy<Value = String> {
     let mut unique: Vec<&str> = Arch::ALL
         .into_iter()

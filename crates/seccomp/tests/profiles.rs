@@ -106,7 +106,8 @@ fn mremap_of_16_gigabytes_is_refused() {
 #[test]
 fn madvise_with_guard_or_unknown_advice_is_refused() {
     for name in profile_names() {
-        // MADV_DONTNEED_LOCKED; MADV_COLLAPSE, HWPOISON, GUARD_INSTALL, GUARD_REMOVE, one of a later kernel.
+        // MADV_DONTNEED_LOCKED; MADV_COLLAPSE, HWPOISON, GUARD_INSTALL, GUARD_REMOVE, one of a
+        // later kernel.
         for (advice, expected) in [
             (24, "allow"),
             (24 | 1 << 32, "allow"),
@@ -164,7 +165,8 @@ fn semop_with_more_than_five_operations_is_refused() {
 #[test]
 fn prctl_with_unknown_options_is_refused() {
     for name in profile_names() {
-        // PR_SET_NAME, PR_TIMER_CREATE_RESTORE_IDS, PR_GET_AUXV, PR_SET_PTRACER; PR_FUTEX_HASH, those of later kernels.
+        // PR_SET_NAME, PR_TIMER_CREATE_RESTORE_IDS, PR_GET_AUXV, PR_SET_PTRACER; PR_FUTEX_HASH,
+        // those of later kernels.
         for (option, expected) in [
             (15, "allow"),
             (77, "allow"),
@@ -676,7 +678,8 @@ fn default_answers() {
         answers("socketpair", &[family, 1, 0], "errno:EAFNOSUPPORT");
     }
     let refused = [
-        // FIBMAP, FIGETBSZ, FS_IOC_GETFSMAP, FIEMAP, GETFSUUID, GETFSSYSFSPATH, GETVERSION, GETFLAGS, FICLONE.
+        // FIBMAP, FIGETBSZ, FS_IOC_GETFSMAP, FIEMAP, GETFSUUID, GETFSSYSFSPATH, GETVERSION,
+        // GETFLAGS, FICLONE.
         &[
             1,
             2,

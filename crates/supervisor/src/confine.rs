@@ -60,7 +60,8 @@ pub fn spawner() -> Result<(), String> {
     keep_capabilities(RUNNERS)
 }
 
-/// The supervisor, once the spawner is there: all but the seccomp program. The version of landlock that holds it; 0: none.
+/// The supervisor, once the spawner is there: all but the seccomp program. The version of landlock
+/// that holds it; 0: none.
 pub fn supervisor() -> Result<u32, String> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;
@@ -127,8 +128,8 @@ const ATTACH: &str =
 pub fn killed_by(signal: i32) -> String {
     match signal {
         libc::SIGSYS => format!(
-            "killed by signal {signal}: it made a system call that it has no use for, so it has a bug or was taken \
-             over; the kernel's log names the call (type=1326)"
+            "killed by signal {signal}: it made a system call that it has no use for, so it has a \
+             bug or was taken over; the kernel's log names the call (type=1326)"
         ),
         _ => format!("killed by signal {signal}"),
     }

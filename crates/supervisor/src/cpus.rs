@@ -1,19 +1,21 @@
-//! Which CPUs there are, and which one each runner is held on, and with it its zygote, pid1, and the target before its
-//! program.
+//! Which CPUs there are, and which one each runner is held on, and with it its zygote, pid1, and
+//! the target before its program.
 //!
 //! They wake each other a dozen times for a run; on one CPU that costs a switch, across CPUs an
 //! interrupt, which is dear in a virtual machine. A pinned slot's programs are held there as well.
-//! Any other program may use all CPUs: its target leaves the runner's CPU just before the exec. There
-//! the kernel looks for a CPU that has less to do (`sched_exec()` in kernel/sched/core.c), and a program that is moved
-//! then waits for a thread of the kernel and for an idle CPU to wake up. So a run is to find its runner's CPU free, which it is
-//! not where the run before it is being taken apart and another prepared: [`Cpus::of_runner`] spreads runners over
-//! CPUs as far as there are enough, and of those that are ready the supervisor takes the one on whose CPU it has launched
-//! nothing for the longest time (`supervisor/dispatch.rs`).
+//! Any other program may use all CPUs: its target leaves the runner's CPU just before the exec.
+//! There the kernel looks for a CPU that has less to do (`sched_exec()` in kernel/sched/core.c),
+//! and a program that is moved then waits for a thread of the kernel and for an idle CPU to wake
+//! up. So a run is to find its runner's CPU free, which it is not where the run before it is being
+//! taken apart and another prepared: [`Cpus::of_runner`] spreads runners over CPUs as far as there
+//! are enough, and of those that are ready the supervisor takes the one on whose CPU it has
+//! launched nothing for the longest time (`supervisor/dispatch.rs`).
 //!
-//! While the run of a lone slot goes on another CPU has nothing to do. So such a slot's runners are held on all CPUs but one,
-//! where the supervisor is, [`Cpus::of_runs`]: there it has target and pid1 wake up, who come from their runner's CPU, where they
-//! were prepared, and back there pid1 goes with its word said, to be taken apart. From request to result nobody
-//! is woken across CPUs then, and finds nothing else there.
+//! While the run of a lone slot goes on another CPU has nothing to do. So such a slot's runners are
+//! held on all CPUs but one, where the supervisor is, [`Cpus::of_runs`]: there it has target and
+//! pid1 wake up, who come from their runner's CPU, where they were prepared, and back there pid1
+//! goes with its word said, to be taken apart. From request to result nobody is woken across CPUs
+//! then, and finds nothing else there.
 
 use crate::messages::errno_text;
 use crate::sys::calls;
@@ -27,7 +29,8 @@ const NAMEABLE: usize = millibox_wire::MOST_CPUS;
 /// What the supervisor knows of the CPUs that it may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus {
-    /// Their numbers, ascending. Empty: they are not known, or have numbers that cannot be named, and nobody is held anywhere.
+    /// Their numbers, ascending. Empty: they are not known, or have numbers that cannot be named,
+    /// and nobody is held anywhere.
     allowed: Vec<usize>,
     /// Where in `allowed` the first runner is.
     first: usize,
@@ -42,8 +45,9 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    /// Chooses the CPUs that we, and all runs, use from now on: those that were `asked` for, or all but those that the host has set
-    /// apart (`isolcpus=`: the scheduler places nobody there, so neither do we).
+    /// Chooses the CPUs that we, and all runs, use from now on: those that were `asked` for, or all
+    /// but those that the host has set apart (`isolcpus=`: the scheduler places nobody there, so
+    /// neither do we).
     ///
     /// What our caller was held on is not the runs'.
     ///
@@ -72,7 +76,8 @@ impl Cpus {
                 .find(|cpu| !machine.is_empty() && !machine.contains(cpu))
             {
                 return Err(format!(
-                    "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of those"
+                    "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of \
+                     those"
                 ));
             }
             allowed = asked.to_vec();
@@ -101,8 +106,8 @@ impl Cpus {
         ))
     }
 
-    /// Unless slots are pinned, runners begin with the CPU that we are on, which the scheduler has just chosen for us: of many
-    /// supervisors with a slot each, all would else be on the first.
+    /// Unless slots are pinned, runners begin with the CPU that we are on, which the scheduler has
+    /// just chosen for us: of many supervisors with a slot each, all would else be on the first.
     fn of(
         mut allowed: Vec<usize>,
         here: Option<usize>,
@@ -138,20 +143,23 @@ impl Cpus {
         }
     }
 
-    /// For who cannot say which process a target is: a lone slot's runs begin where their runners are.
+    /// For who cannot say which process a target is: a lone slot's runs begin where their runners
+    /// are.
     pub fn begin_at_runners(&mut self) {
         self.of_runs.clear();
     }
 
-    /// Where a lone slot's runs begin, and its supervisor is, as an affinity mask; `None`: at their runners.
+    /// Where a lone slot's runs begin, and its supervisor is, as an affinity mask; `None`: at their
+    /// runners.
     pub fn of_runs(&self) -> Option<&[u64]> {
         (!self.of_runs.is_empty()).then_some(&self.of_runs)
     }
 
     /// Where a runner is held; `None`: nowhere.
     ///
-    /// A pinned slot has a CPU. So have slots of which there is one or more for each CPU, as all of them are busy then. Fewer
-    /// slots' runners are spread over all CPUs, a lone one's over all but that of its runs.
+    /// A pinned slot has a CPU. So have slots of which there is one or more for each CPU, as all of
+    /// them are busy then. Fewer slots' runners are spread over all CPUs, a lone one's over all but
+    /// that of its runs.
     pub fn of_runner(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
         let slot = index / self.runners_per_slot;
@@ -170,7 +178,8 @@ impl Cpus {
         self.allowed.last().map_or(0, |cpu| cpu + 1)
     }
 
-    /// What a target leaves its runner's CPU for if its request names no CPUs, as an affinity mask; `None`: it stays.
+    /// What a target leaves its runner's CPU for if its request names no CPUs, as an affinity mask;
+    /// `None`: it stays.
     pub fn of_programs(&self) -> Option<&[u64]> {
         (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
@@ -180,8 +189,8 @@ impl Cpus {
         self.pin
     }
 
-    /// How many CPUs a run can compute on at once: of those its request names, or ours, unless its program may
-    /// choose others.
+    /// How many CPUs a run can compute on at once: of those its request names, or ours, unless its
+    /// program may choose others.
     pub fn at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
         let at_once = match named {
             _ if may_choose => self.machine,
@@ -203,8 +212,8 @@ pub fn may_choose(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_sched_setaffinity as u32, [241, 241])
 }
 
-/// Whether a program may make namespaces: by unshare(2), or by clone3(2), whose arguments no seccomp program sees. (One that
-/// looks at the flags of clone(2) for this refuses those two.)
+/// Whether a program may make namespaces: by unshare(2), or by clone3(2), whose arguments no
+/// seccomp program sees. (One that looks at the flags of clone(2) for this refuses those two.)
 pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_unshare as u32, [310, 337])
         || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
@@ -214,7 +223,8 @@ pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
 fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bool {
     let Some(program) = seccomp else { return true };
     let native = Arch::native().audit_value();
-    // The ways of x32, i386 and 32-bit Arm (arch/x86/entry/syscalls, arch/arm64/tools/syscall_32.tbl).
+    // The ways of x32, i386 and 32-bit Arm (arch/x86/entry/syscalls,
+    // arch/arm64/tools/syscall_32.tbl).
     let ways = [
         (native, number),
         (native, number | 0x4000_0000),
@@ -222,7 +232,8 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
         (0x4000_0028, arm),
     ];
     let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
-    // Of the caller itself, of another process. A program that looks at arguments may let others pass than these.
+    // Of the caller itself, of another process. A program that looks at arguments may let others
+    // pass than these.
     let calls = [
         [0; 6],
         [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX],

@@ -65,7 +65,8 @@ pub struct Shared {
     pub pid1: AtomicI32,
     /// pid1 → zygote: the end has been reported.
     pub reported: AtomicU32,
-    /// Target → supervisor: process id of the present target, from before it is prepared; 0: unknown.
+    /// Target → supervisor: process id of the present target, from before it is prepared; 0:
+    /// unknown.
     pub target: AtomicI32,
     /// Target → runner: limits as they stand in the runner's cgroups.
     pub standing: Standing,
@@ -96,7 +97,8 @@ pub struct Standing {
     pub oom_kills_before: AtomicU64,
     /// By the end of the present one.
     pub oom_kills: AtomicU64,
-    /// Most tasks that the runner's pids cgroup ever held, by the end of the present one; `UNLIMITED`: unknown.
+    /// Most tasks that the runner's pids cgroup ever held, by the end of the present one;
+    /// `UNLIMITED`: unknown.
     pub most_tasks: AtomicU64,
 }
 
@@ -224,8 +226,8 @@ pub struct End {
     pub status: i32,
     /// Wait status of pid1, when the runner speaks for it.
     pub pid1_status: i32,
-    /// 1: pid1's limit on CPU time was another than the one it had from its runner: the run changed it (prlimit(2)), as without a
-    /// seccomp program it may, and the kernel killed pid1 for it.
+    /// 1: pid1's limit on CPU time was another than the one it had from its runner: the run changed
+    /// it (prlimit(2)), as without a seccomp program it may, and the kernel killed pid1 for it.
     pub pid1_limited: u32,
     /// Number of the launch that this is the end of; the runner goes on with the same world.
     /// 0: pid1 ended before a launch had reached its target; the runner becomes idle.
@@ -266,11 +268,11 @@ pub mod message {
     /// Runner: there is a loopback interface; a byte, whether buffers are small, and the files that
     /// count sockets come along. See [`crate::sockets`].
     pub const SOCKETS: u8 = b'C';
-    /// Runner: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes, memory.oom_control and eventfd come
-    /// along. See [`crate::backend::hybrid`].
+    /// Runner: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes,
+    /// memory.oom_control and eventfd come along. See [`crate::backend::hybrid`].
     pub const MEMORY: u8 = b'M';
-    /// Target: a run's CPU bandwidth is limited, by the file that comes along (cpu.max, version 1: cpu.cfs_quota_us). Who
-    /// ends the run lifts that limit: see [`crate::backend`].
+    /// Target: a run's CPU bandwidth is limited, by the file that comes along (cpu.max, version 1:
+    /// cpu.cfs_quota_us). Who ends the run lifts that limit: see [`crate::backend`].
     pub const BANDWIDTH: u8 = b'B';
     /// Runner: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';

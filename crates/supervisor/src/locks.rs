@@ -1,26 +1,30 @@
 //! File locks, which no cgroup is charged for and nothing limits.
 //!
-//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes in nobody's name (`filelock_cache` in fs/locks.c
-//! is not accounted; RLIMIT_LOCKS has had no effect since Linux 2.4.25), and one file may have any number of them. So
-//! whoever locks every second byte of a file has some 70 MB a second beyond every limit.
+//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes in nobody's name
+//! (`filelock_cache` in fs/locks.c is not accounted; RLIMIT_LOCKS has had no effect since Linux
+//! 2.4.25), and one file may have any number of them. So whoever locks every second byte of a file
+//! has some 70 MB a second beyond every limit.
 //!
-//! /proc/locks lists them with the process that made each. It can be read by everybody, and hides nothing of whom the
-//! reader's /proc shows; /proc/PID/fdinfo would hide that of programs that may be executed and not read. But who reads it
-//! waits for RCU, some 10 ms, since all who lock are kept out meanwhile (`percpu_down_write()` in `locks_start()`), so a
-//! thread of the supervisor does it: for runs that have gone on for a while, and again every so often. A run with
-//! more than [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
+//! /proc/locks lists them with the process that made each. It can be read by everybody, and hides
+//! nothing of whom the reader's /proc shows; /proc/PID/fdinfo would hide that of programs that may
+//! be executed and not read. But who reads it waits for RCU, some 10 ms, since all who lock are
+//! kept out meanwhile (`percpu_down_write()` in `locks_start()`), so a thread of the supervisor
+//! does it: for runs that have gone on for a while, and again every so often. A run with more than
+//! [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
 //!
-//! What is not in that list under the number of a process that lives is refused by the profiles, or bounded otherwise:
-//! locks of open files (`F_OFD_SETLK`) have no process; those of processes that share a table of descriptors and are no
-//! threads (`CLONE_FILES`) outlive the process that made them; leases are refused; and one of flock(2), which may outlive
-//! that process, too, goes with an open file, for which the run is charged more than the lock takes. But it makes the list
-//! longer.
+//! What is not in that list under the number of a process that lives is refused by the profiles, or
+//! bounded otherwise: locks of open files (`F_OFD_SETLK`) have no process; those of processes that
+//! share a table of descriptors and are no threads (`CLONE_FILES`) outlive the process that made
+//! them; leases are refused; and one of flock(2), which may outlive that process, too, goes with an
+//! open file, for which the run is charged more than the lock takes. But it makes the list longer.
 //!
-//! A lock that outlives its process is listed under a number that the kernel may give to a process of another run
-//! (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So each look remembers how many locks of
-//! flock(2) stood under a number and which process had it, by the time of its start. What stood there before a process was
-//! seen with the number is not counted as that process's ([`History`]). A look without runs precedes a launch after
-//! [`LONGEST_PAUSE_NS`] without one, so that the memory is not much older than any process of a run.
+//! A lock that outlives its process is listed under a number that the kernel may give to a process
+//! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
+//! each look remembers how many locks of flock(2) stood under a number and which process had it, by
+//! the time of its start. What stood there before a process was seen with the number is not counted
+//! as that process's ([`History`]). A look without runs precedes a launch after
+//! [`LONGEST_PAUSE_NS`] without one, so that the memory is not much older than any process of a
+//! run.
 
 use crate::messages::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -34,13 +38,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-/// A run may have so many: databases have a few for each file. The more all runs may have, the longer the list.
+/// A run may have so many: databases have a few for each file. The more all runs may have, the
+/// longer the list.
 const MOST_LOCKS: usize = 1024;
 /// How long a run goes on before it is looked at, and until the next look.
 pub const PERIOD_NS: u64 = 100_000_000;
 /// How many times as long as a look takes the thread does nothing before the next one.
 const LOOKS_APART: u32 = 10;
-/// More of the list is not read: some 80,000 locks. For each page of it the kernel walks through all that come before.
+/// More of the list is not read: some 80,000 locks. For each page of it the kernel walks through
+/// all that come before.
 const MOST_READ: usize = 4 << 20;
 
 /// A launch after so long without a look asks for one, to know which locks are there already.
@@ -66,8 +72,9 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list them (proc(5),
-    /// `subset=pid`), or hides whose child `another` process is (`hidepid`), or is another PID namespace's.
+    /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list
+    /// them (proc(5), `subset=pid`), or hides whose child `another` process is (`hidepid`), or is
+    /// another PID namespace's.
     pub fn start(another: i32) -> Result<Option<Locks>, String> {
         let failed = |errno: rustix::io::Errno| {
             format!(
@@ -89,7 +96,8 @@ impl Locks {
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
         let look_on = move || {
-            // Once libc has set the thread up, with calls that the supervisor's seccomp program will refuse.
+            // Once libc has set the thread up, with calls that the supervisor's seccomp program
+            // will refuse.
             let mut goes_on = answer.send(Vec::new());
             let mut history = History::default();
             while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
@@ -161,9 +169,9 @@ struct Entry {
 }
 
 impl History {
-    /// Finds out, for each number, how many of its locks the process that has the number now did not
-    /// make. `now_ticks` is the time of this look, and `started` the start of a process, both in clock
-    /// ticks since the boot.
+    /// Finds out, for each number, how many of its locks the process that has the number now did
+    /// not make. `now_ticks` is the time of this look, and `started` the start of a process, both
+    /// in clock ticks since the boot.
     fn look(
         &mut self,
         flocks: &HashMap<i32, usize>,
@@ -178,9 +186,10 @@ impl History {
                 Some(before) => before.locks,
                 // The process was there at the last look, and had few locks.
                 None if started.is_some_and(|started| started < self.looked_at_ticks) => 0,
-                // A new process may have the number of one whose locks outlived it. In a PID namespace
-                // other than the first one, the list hides such locks until then. What the new process
-                // makes from now on counts; the open files of the others are charged to its run.
+                // A new process may have the number of one whose locks outlived it. In a PID
+                // namespace other than the first one, the list hides such locks until then. What
+                // the new process makes from now on counts; the open files of the others are
+                // charged to its run.
                 None => locks,
             };
             (
@@ -260,8 +269,8 @@ struct Makers {
     flocks: HashMap<i32, usize>,
 }
 
-/// Reads the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is waited for has `->` before
-/// its kind.
+/// Reads the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is waited
+/// for has `->` before its kind.
 fn makers(text: &[u8]) -> Makers {
     let mut found = Makers::default();
     for line in text.split(|&byte| byte == b'\n') {
@@ -287,8 +296,8 @@ fn makers(text: &[u8]) -> Makers {
     found
 }
 
-/// Which of the known processes this one descends from. Who is in a PID namespace has its first process above it
-/// as long as it lives.
+/// Which of the known processes this one descends from. Who is in a PID namespace has its first
+/// process above it as long as it lives.
 fn whose(
     pid: i32,
     known: &mut HashMap<i32, Option<usize>>,
@@ -341,7 +350,8 @@ mod tests {
 
     #[test]
     fn locks_are_those_of_the_run_that_their_maker_descends_from() {
-        // Two of the first run; one of nobody's; one whose line leads in a circle; one that has ended.
+        // Two of the first run; one of nobody's; one whose line leads in a circle; one that has
+        // ended.
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
@@ -407,7 +417,8 @@ mod tests {
         look(3000, None);
         assert_eq!(look(3000, Some(9)), 0);
         assert_eq!(look(3500, Some(9)), 500);
-        // Some of the old ones have gone, or some of the new ones: the process is not charged for what may be either.
+        // Some of the old ones have gone, or some of the new ones: the process is not charged for
+        // what may be either.
         assert_eq!(look(3100, Some(9)), 100);
         // The process has ended unseen, and a third has its number.
         assert_eq!(look(3100, Some(12)), 0);

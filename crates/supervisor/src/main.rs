@@ -93,7 +93,8 @@ fn main() -> ExitCode {
 }
 
 fn start(options: &Options) -> Result<i32, String> {
-    // A client that ignores it would have us wait for children that the kernel does not keep (wait(2), NOTES).
+    // A client that ignores it would have us wait for children that the kernel does not keep
+    // (wait(2), NOTES).
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
     // What else the client left open is not ours: a keeper that held the end of a pipe would keep
     // its reader waiting for as long as we live.

@@ -9,8 +9,8 @@ pub const MORE_PROCESSES: &str = "; raise the process limit (ulimit -u, pids.max
 
 /// Writes a line to standard error.
 ///
-/// A failure is ignored, where `eprintln!` would panic: the keeper may have something to report just
-/// when its supervisor and its client have been killed, and still has cgroups to remove then.
+/// A failure is ignored, where `eprintln!` would panic: the keeper may have something to report
+/// just when its supervisor and its client have been killed, and still has cgroups to remove then.
 pub fn complain(line: impl core::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "millibox: {line}");

@@ -127,7 +127,10 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                     .split(',')
                     .map(|text| text.parse().ok().filter(|&cpu| cpu < most));
                 options.cpus = cpus.collect::<Option<_>>().ok_or_else(|| {
-                    format!("--cpus={value}: must be numbers of CPUs, below {most}, with commas between them")
+                    format!(
+                        "--cpus={value}: must be numbers of CPUs, below {most}, with commas \
+                        between them"
+                    )
                 })?;
                 options.cpus.sort_unstable();
                 options.cpus.dedup();
@@ -139,8 +142,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
             "--version" => return Ok(Task::Version),
             _ => {
                 return Err(format!(
-                    "unknown argument {argument}: this program is started by the millibox library or command, \
-                     not by hand"
+                    "unknown argument {argument}: this program is started by the millibox library \
+                     or command, not by hand"
                 ));
             }
         }

@@ -55,8 +55,8 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
 fn watch(prepared: &Prepared, target: i32) -> ! {
     let runner = prepared.runner;
     let shared = runner.shared;
-    // In its runner's memory pid1 has inherited the world's program, and another would hold nothing:
-    // whoever has pid1 has the runner.
+    // In its runner's memory pid1 has inherited the world's program, and another would hold
+    // nothing: whoever has pid1 has the runner.
     if !runner.share_memory
         && let Err(errno) = confine(prepared)
     {
@@ -107,8 +107,8 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
     if tell(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
         if !runner.held_on.is_empty() {
-            // Whom we have told is here, too, and need not wait until all is taken apart. It has mostly sent us there
-            // already, if it was let on before us.
+            // Whom we have told is here, too, and need not wait until all is taken apart. It has
+            // mostly sent us there already, if it was let on before us.
             let _ = calls::set_affinity(&runner.held_on);
         }
     }
@@ -150,8 +150,8 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(at(Step::CgroupNamespace))?;
     }
     if runner.backend.needs_no_other_cgroup_namespace() {
-        // A run that its caller lets make namespaces could mount its own cgroup in another one. What is written counts
-        // for the user namespace that we are in, and those below it.
+        // A run that its caller lets make namespaces could mount its own cgroup in another one.
+        // What is written counts for the user namespace that we are in, and those below it.
         calls::write_file(runner.procfs, c"sys/user/max_cgroup_namespaces", b"0")
             .map_err(at(Step::OtherCgroupNamespaces))?;
     }
@@ -185,9 +185,9 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     give_up_capabilities().map_err(at(Step::Capabilities))
 }
 
-/// The kernel counts namespaces for the user, in all of them together (`inc_ucount()` in kernel/ucount.c): without bounds of
-/// its own one run could have as many as all may, and no other, nor we, could make any. Where /proc/sys cannot be written,
-/// as in containers, that stays so.
+/// The kernel counts namespaces for the user, in all of them together (`inc_ucount()` in
+/// kernel/ucount.c): without bounds of its own one run could have as many as all may, and no other,
+/// nor we, could make any. Where /proc/sys cannot be written, as in containers, that stays so.
 fn limit_namespaces(procfs: i32) {
     for kind in [
         c"sys/user/max_user_namespaces",
@@ -245,8 +245,9 @@ fn mount_on(
     calls::chdir(c"/").map_err(while_mounting)
 }
 
-/// Opens a directory that must be the one that the template has there. `ESTALE`: it is another, since a run that may write
-/// above has moved or removed it; what the template had there may be anywhere.
+/// Opens a directory that must be the one that the template has there. `ESTALE`: it is another,
+/// since a run that may write above has moved or removed it; what the template had there may be
+/// anywhere.
 fn open_templates(
     path: &core::ffi::CStr,
     is_it: impl Fn((u64, u64)) -> bool,

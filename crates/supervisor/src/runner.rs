@@ -33,12 +33,12 @@ const STACK: usize = 64 * 1024;
 
 const INFINITY: u64 = libc::RLIM_INFINITY;
 
-/// Resource limits of a run that asks for none: resource, soft, hard. Those of a login on a
-/// common distribution, but no core dumps (0 would still start a handler that
-/// kernel.core_pattern pipes to, on the host and at its cost; 1 is the value by which the
-/// kernel does not: core(5), do_coredump() in fs/coredump.c), and nothing of what our caller was limited to
-/// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC is the host's business
-/// (by memory size) and stays; those of [`TARGET_RLIMITS`] are the target's to set.
+/// Resource limits of a run that asks for none: resource, soft, hard. Those of a login on a common
+/// distribution, but no core dumps (0 would still start a handler that kernel.core_pattern pipes
+/// to, on the host and at its cost; 1 is the value by which the kernel does not: core(5),
+/// do_coredump() in fs/coredump.c), and nothing of what our caller was limited to unless its hard
+/// limit is lower and we may not raise it. RLIMIT_NPROC is the host's business (by memory size) and
+/// stays; those of [`TARGET_RLIMITS`] are the target's to set.
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_CPU, INFINITY, INFINITY),
     (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
@@ -56,12 +56,12 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
 /// The same for limits that hold the run, and must not hold its runner.
 ///
 /// Of open files the runner needs more. The others the kernel counts for the user in each user
-/// namespace, and for all namespaces below together against what whoever made one below was
-/// limited to (inc_rlimit_ucounts() in kernel/ucount.c): what a runner is limited to, all runs have
+/// namespace, and for all namespaces below together against what whoever made one below was limited
+/// to (inc_rlimit_ucounts() in kernel/ucount.c): what a runner is limited to, all runs have
 /// together. So runners have as much as can be had, or one run could use up the timers, queued
-/// signals, message queues and locked shared memory of all others. Where there is a bound for all, as for whoever cannot
-/// raise it, no run may have more timers and queued signals than its share. Of queues and locked memory hosts allow so
-/// little that a share of it would be of no use.
+/// signals, message queues and locked shared memory of all others. Where there is a bound for all,
+/// as for whoever cannot raise it, no run may have more timers and queued signals than its share.
+/// Of queues and locked memory hosts allow so little that a share of it would be of no use.
 pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
     // First, and what a request can have at most.
     (libc::RLIMIT_NOFILE, 1024, 4096),
@@ -116,7 +116,8 @@ pub enum RunMount {
         path: CString,
         options: CString,
     },
-    /// Keeps hold of the template's staging directory, which has this device number, and which the next tmpfs will cover.
+    /// Keeps hold of the template's staging directory, which has this device number, and which the
+    /// next tmpfs will cover.
     OpenStage {
         path: CString,
         device: u64,
@@ -149,8 +150,8 @@ pub struct Runner {
     pub backend: Backend,
     /// This runner's end of the socket to the supervisor; pid1 and target have it as well.
     pub socket: i32,
-    /// Where the target receives its launch. The supervisor holds the same end, to take back a launch that no target has
-    /// received.
+    /// Where the target receives its launch. The supervisor holds the same end, to take back a
+    /// launch that no target has received.
     pub launches: i32,
     /// The host's /proc (`O_PATH`).
     pub procfs: i32,
@@ -163,7 +164,8 @@ pub struct Runner {
     /// Ids outside.
     pub uid: u32,
     pub gid: u32,
-    /// Where this process is held, as an affinity mask, if its runs begin elsewhere, and pid1 is to come back at their end.
+    /// Where this process is held, as an affinity mask, if its runs begin elsewhere, and pid1 is to
+    /// come back at their end.
     pub held_on: Vec<u64>,
     /// Nice value of the runs: 0, or a greater one that we may not lower.
     pub runs_nice: i32,
@@ -253,9 +255,9 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
         let (_, most) = calls::get_rlimit(*resource).map_err(failed)?;
         calls::set_rlimit(*resource, most).map_err(at_rlimit(*resource))?;
         // The kernel counts descriptors on their way through sockets for the user, that is for all
-        // runs and for us, and compares them with the sender's own limit (unix(7), ETOOMANYREFS). It
-        // looks before it counts a message's 253, so runs can have a little more on their way than
-        // they may have open: hence the half.
+        // runs and for us, and compares them with the sender's own limit (unix(7), ETOOMANYREFS).
+        // It looks before it counts a message's 253, so runs can have a little more on their way
+        // than they may have open: hence the half.
         let most = match *resource {
             libc::RLIMIT_NOFILE => most / 2,
             libc::RLIMIT_SIGPENDING => most / birth.runs_at_once.max(1),
@@ -267,7 +269,8 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
-    // If we may not use it any more (cpuset(7)), or may not choose, anywhere will do, unless it was asked for.
+    // If we may not use it any more (cpuset(7)), or may not choose, anywhere will do, unless it was
+    // asked for.
     if let Some(cpu) = birth.cpu
         && let Err(errno) = calls::set_affinity(&mask_of(&[cpu]))
         && birth.pinned
@@ -421,7 +424,8 @@ impl Runner {
         );
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
-            // Its place, or what it was about, is in no known state: the supervisor makes a new runner.
+            // Its place, or what it was about, is in no known state: the supervisor makes a new
+            // runner.
             _ => calls::exit(ZYGOTE_LOST),
         }
     }

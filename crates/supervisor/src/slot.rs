@@ -8,13 +8,15 @@
 //!                                 └───────────────────────┘
 //! ```
 //!
-//! A runner that has a world takes a launch while its next pid1 is still being prepared, too: the launch waits in a socket.
-//! So the supervisor need not be woken only to hear that all is ready. But a runner whose last run used much is sent no
-//! launch before all is ready ([`Runner::takes_launch`]): the kernel may take seconds to take apart what that run left.
+//! A runner that has a world takes a launch while its next pid1 is still being prepared, too: the
+//! launch waits in a socket. So the supervisor need not be woken only to hear that all is ready.
+//! But a runner whose last run used much is sent no launch before all is ready
+//! ([`Runner::takes_launch`]): the kernel may take seconds to take apart what that run left.
 //!
-//! A launch has begun when a target has received it. The supervisor holds both ends of that socket, so it can receive the
-//! launch itself, with the run's descriptors, as long as no target has ([`Runner::take_back`]): exactly one of the two gets
-//! it. That costs an ordinary run nothing, and a run whose runner dies, hangs or cannot prepare goes to another runner.
+//! A launch has begun when a target has received it. The supervisor holds both ends of that socket,
+//! so it can receive the launch itself, with the run's descriptors, as long as no target has
+//! ([`Runner::take_back`]): exactly one of the two gets it. That costs an ordinary run nothing, and
+//! a run whose runner dies, hangs or cannot prepare goes to another runner.
 
 use crate::backend::{
     self, Handover,
@@ -128,8 +130,9 @@ impl Runner {
         let failed = |errno: Errno| {
             let remedy = match errno.0 {
                 libc::ETOOMANYREFS => {
-                    "; this user has more descriptors on their way through sockets than we may have open (unix(7)): end \
-                     what does not receive them, or raise the hard limit (ulimit -Hn)"
+                    "; this user has more descriptors on their way through sockets than we may \
+                     have open (unix(7)): end what does not receive them, or raise the hard limit \
+                     (ulimit -Hn)"
                 }
                 libc::EAGAIN => crate::messages::MORE_PROCESSES,
                 _ => "",
@@ -208,8 +211,8 @@ impl Runner {
 
     /// What was in the runner is over.
     pub fn over(&mut self, epoll: &OwnedFd, state: State) {
-        // Its zygote and pid1 have the file open as well, so that closing ours does not end the watch, and the kernel's word
-        // may come some milliseconds late.
+        // Its zygote and pid1 have the file open as well, so that closing ours does not end the
+        // watch, and the kernel's word may come some milliseconds late.
         if let [_, Some(events), ..] = &self.files {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
@@ -321,9 +324,11 @@ impl Runner {
         )
     }
 
-    /// Receives the latest launch back: its descriptors. `None`: a target has received it, so the run has begun.
+    /// Receives the latest launch back: its descriptors. `None`: a target has received it, so the
+    /// run has begun.
     pub fn take_back(&self) -> Option<Vec<OwnedFd>> {
-        // While the kernel is short of memory it says nothing of whether the launch is there: the next look may tell.
+        // While the kernel is short of memory it says nothing of whether the launch is there: the
+        // next look may tell.
         let received =
             calls::receive(self.launches_out.as_raw_fd(), &mut [0], libc::MSG_DONTWAIT).ok()?;
         Some(
@@ -337,8 +342,9 @@ impl Runner {
 
     /// Has pid1 and target, who are prepared and wait, wake up on this CPU; before the launch.
     ///
-    /// Both sleep, so all that changes is where they may be. Should somebody have killed the target a moment ago its number
-    /// might be another process's of our user, for whom this would be the CPU then.
+    /// Both sleep, so all that changes is where they may be. Should somebody have killed the target
+    /// a moment ago its number might be another process's of our user, for whom this would be the
+    /// CPU then.
     pub fn bring_to(&self, cpu: &[u64]) {
         if self.is_prepared() {
             for pid in [&self.shared.pid1, &self.shared.target] {
@@ -353,13 +359,14 @@ impl Runner {
 
     /// Has pid1, who has said its word, taken apart where its runner is held, and not here.
     ///
-    /// It goes by itself, too. But we have mostly interrupted it, and who is not on the CPU at this moment is moved without
-    /// the help of a thread of the kernel. The CPU that it comes to is not idle then, so the scheduler does not choose that
-    /// for the client, whom we wake next.
+    /// It goes by itself, too. But we have mostly interrupted it, and who is not on the CPU at this
+    /// moment is moved without the help of a thread of the kernel. The CPU that it comes to is not
+    /// idle then, so the scheduler does not choose that for the client, whom we wake next.
     pub fn send_runner(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
         if pid1 > 0 && !self.held_on.is_empty() {
-            // Until its zygote waits for it the number is its own; see `bring_to` for what comes after.
+            // Until its zygote waits for it the number is its own; see `bring_to` for what comes
+            // after.
             let _ = calls::set_affinity_of(pid1, &self.held_on);
         }
     }
@@ -374,8 +381,8 @@ impl Runner {
     /// The launch may not have reached its target yet, and pid1 may not be known: then this
     /// is to be done again, and in the meantime the target refuses the launch.
     ///
-    /// Returns what was seen of those that were killed. Of many processes some must do; on version 2 the cgroup tells.
-    /// `memory`: whether to look at what they have of it, too.
+    /// Returns what was seen of those that were killed. Of many processes some must do; on version
+    /// 2 the cgroup tells. `memory`: whether to look at what they have of it, too.
     pub fn kill_pid1(&mut self, memory: bool) -> Used {
         let mut used = Used::default();
         let shared = self.shared;
@@ -383,7 +390,8 @@ impl Runner {
         if running {
             shared.revoked.store(self.launches, SeqCst);
         }
-        // Who has not come to take the launch after so long hangs, pid1 in its preparation or the zygote before.
+        // Who has not come to take the launch after so long hangs, pid1 in its preparation or the
+        // zygote before.
         self.kills += 1;
         let hangs = self.kills > MOST_KILLS;
         let launches = self.launches;
@@ -403,7 +411,8 @@ impl Runner {
             return used;
         };
         if shared.pid1.load(SeqCst) == pid && wanted() {
-            // Who has used more than his bandwidth would not come to die. (Version 2 has files of each run.)
+            // Who has used more than his bandwidth would not come to die. (Version 2 has files of
+            // each run.)
             if let Some(file) = &self.bandwidth {
                 let none = if self.files[0].is_some() {
                     backend::NO_BANDWIDTH
@@ -412,8 +421,9 @@ impl Runner {
                 };
                 let _ = rustix::io::write(file, none);
             }
-            // All at once, and pid1 last: it would be woken, and might have to wait beside those that it is to end, or have
-            // us wait. If it sees them gone before its own end, it knows from `revoked` whose doing that is.
+            // All at once, and pid1 last: it would be woken, and might have to wait beside those
+            // that it is to end, or have us wait. If it sees them gone before its own end, it knows
+            // from `revoked` whose doing that is.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
@@ -436,8 +446,9 @@ impl Runner {
         used
     }
 
-    /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
-    /// hundreds, and has lowered pid1's priority, would else compute on for seconds. On version 2 all have been ended.
+    /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends
+    /// all: who computes in hundreds, and has lowered pid1's priority, would else compute on for
+    /// seconds. On version 2 all have been ended.
     pub fn kill_rest(&mut self) {
         let Some(Rest { pid1, most, .. }) = self.rest.take() else {
             return;
@@ -480,9 +491,9 @@ impl Runner {
 
     /// CPU time that the runner's cgroup (or its run's processes) has used.
     ///
-    /// What is running on another CPU than ours counts when that is interrupted, by its tick every few milliseconds at the
-    /// latest. (Asking for the clock of another process does not have it counted: `thread_group_cputime()` in
-    /// kernel/sched/cputime.c.)
+    /// What is running on another CPU than ours counts when that is interrupted, by its tick every
+    /// few milliseconds at the latest. (Asking for the clock of another process does not have it
+    /// counted: `thread_group_cputime()` in kernel/sched/cputime.c.)
     pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
         let mut buffer = [0; 512];
         match handover {
@@ -502,7 +513,8 @@ impl Runner {
             Handover::Rlimit => {
                 let pid1 = self.shared.pid1.load(SeqCst);
                 let used = crate::backend::rlimit::tree_cpu_ns(pid1);
-                // If it is over by now its number may have been another's meanwhile; it has told what it used.
+                // If it is over by now its number may have been another's meanwhile; it has told
+                // what it used.
                 if self.shared.pid1.load(SeqCst) == pid1 {
                     used
                 } else {
@@ -533,8 +545,8 @@ impl Runner {
         let happened = match handover {
             Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
                 let told = take_event(files.oom_event);
-                // Until the target has its launch nothing there is the run's: neither peak nor limit, nor what happens when
-                // the cgroup is emptied after the run before, or goes.
+                // Until the target has its launch nothing there is the run's: neither peak nor
+                // limit, nor what happens when the cgroup is emptied after the run before, or goes.
                 let taken = self.is_launched();
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
@@ -550,7 +562,8 @@ impl Runner {
                     calls::read_at_start(fd, &mut buffer).map_or(0, of)
                 };
                 let [_, events, _, peak, _] = &self.files;
-                // Not `oom_kill`: that counts victims of a parent's limit and of the whole host, too.
+                // Not `oom_kill`: that counts victims of a parent's limit and of the whole host,
+                // too.
                 let refused = number(events, |text| keyed_number(text, b"oom").unwrap_or(0)) > 0;
                 refused
                     || limit
@@ -568,17 +581,19 @@ impl Runner {
     }
 }
 
-/// Takes what an eventfd has counted; whether there was anything. It may be one that a runner has sent, so it is not
-/// trusted not to wait.
+/// Takes what an eventfd has counted; whether there was anything. It may be one that a runner has
+/// sent, so it is not trusted not to wait.
 fn take_event(fd: i32) -> bool {
     calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
 }
 
-/// What a run may have used that is taken apart in next to no time: it takes no longer than it took to make. CPU time is
-/// what there always is; without cgroups nobody knows of files, and kernels may be told not to charge for their own memory.
+/// What a run may have used that is taken apart in next to no time: it takes no longer than it took
+/// to make. CPU time is what there always is; without cgroups nobody knows of files, and kernels
+/// may be told not to charge for their own memory.
 const LITTLE_CPU_NS: u64 = 20_000_000;
 const LITTLE_MEMORY: u64 = 16 << 20;
-/// After so long a runner is late. To make another runner ready, from another world, takes a few milliseconds.
+/// After so long a runner is late. To make another runner ready, from another world, takes a few
+/// milliseconds.
 const LATE_NS: u64 = 20_000_000;
 
 /// How many processes the supervisor ends itself; finding them takes time that is not only
@@ -596,7 +611,8 @@ const CHARGED_AT_ONCE: u64 = 64 * 4096;
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
 
-/// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other runners', or the caller's.
+/// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other
+/// runners', or the caller's.
 pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
     keep.sort_unstable();
     let mut first = 0u32;

@@ -1,32 +1,35 @@
-//! What sockets hold that no cgroup is charged for: connections that nobody has accepted, answers of netlink that
-//! nobody has read, datagrams that are never sent, what waits in queues of errors.
+//! What sockets hold that no cgroup is charged for: connections that nobody has accepted, answers
+//! of netlink that nobody has read, datagrams that are never sent, what waits in queues of errors.
 //!
-//! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in net/ipv4/af_inet.c,
-//! Linux 6.13). Until then it is made when a packet arrives, in nobody's name, and what is sent to it counts for
-//! nobody either. With a backlog of 4096 (`net.core.somaxconn`) one listening socket so holds some hundred MiB beyond
-//! every limit. A netlink socket keeps answers for as much as its buffer is large, some MiB, and a UDP socket the beginning
-//! of a datagram, up to 64 KiB, for neither of which anybody is charged. The default profile allows these where there is
-//! a loopback interface, and nowhere else.
+//! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in
+//! net/ipv4/af_inet.c, Linux 6.13). Until then it is made when a packet arrives, in nobody's name,
+//! and what is sent to it counts for nobody either. With a backlog of 4096 (`net.core.somaxconn`)
+//! one listening socket so holds some hundred MiB beyond every limit. A netlink socket keeps
+//! answers for as much as its buffer is large, some MiB, and a UDP socket the beginning of a
+//! datagram, up to 64 KiB, for neither of which anybody is charged. The default profile allows
+//! these where there is a loopback interface, and nowhere else.
 //!
-//! A protocol's number of sockets is that of those that can be found by an address. One that was reset before it was
-//! accepted, or that has let go of its address (connect(2) to AF_UNSPEC), holds what it held and is not in it; but it is
-//! in the number of all sockets of the namespace.
+//! A protocol's number of sockets is that of those that can be found by an address. One that was
+//! reset before it was accepted, or that has let go of its address (connect(2) to AF_UNSPEC), holds
+//! what it held and is not in it; but it is in the number of all sockets of the namespace.
 //!
-//! So the zygote makes the buffers of connections small, which those that are accepted and read outgrow as always, and
-//! hands the supervisor files that count a run's sockets and what those of netlink hold. If that is, or could be, more
-//! than the run's memory limit, it ends by it.
+//! So the zygote makes the buffers of connections small, which those that are accepted and read
+//! outgrow as always, and hands the supervisor files that count a run's sockets and what those of
+//! netlink hold. If that is, or could be, more than the run's memory limit, it ends by it.
 
 use crate::sys::ascii::keyed_number;
 use crate::sys::{Result, calls};
 use crate::{launch, runner};
 use std::os::fd::OwnedFd;
 
-/// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it grows to when it is read.
+/// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it
+/// grows to when it is read.
 const SMALL_BUFFERS: &[u8] = b"4096 16384 131072";
-/// `net.core.optmem_max`: what options of a socket, and control messages of a sender, may take; of each namespace since
-/// Linux 6.8. As it was before.
+/// `net.core.optmem_max`: what options of a socket, and control messages of a sender, may take; of
+/// each namespace since Linux 6.8. As it was before.
 const OPTIONS: &[u8] = b"20480";
-/// `net.ipv4.tcp_max_tw_buckets`: remains of closed connections, 256 bytes each, which nobody is charged for either.
+/// `net.ipv4.tcp_max_tw_buckets`: remains of closed connections, 256 bytes each, which nobody is
+/// charged for either.
 const REMAINS: &[u8] = b"4096";
 
 /// What the buffers of a connection may hold that nobody reads: that of a small one and a packet.
@@ -39,28 +42,31 @@ const PERIOD_NS: u64 = 10_000_000;
 /// How many times as long as a look takes we do something else before the next one.
 const LOOKS_APART: u64 = 20;
 
-/// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a walk through all before
-/// it.
+/// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a
+/// walk through all before it.
 const MOST_LISTED: u64 = 128;
 /// What one of those may hold: its receive buffer (`net.core.rmem_default`) and an answer more.
 const ANSWERS: u64 = (208 + 48) << 10;
-/// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that the list of a few is
-/// read, which would take the better part of a minute. A line of /proc/net/netlink has some 100 bytes.
+/// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that
+/// the list of a few is read, which would take the better part of a minute. A line of
+/// /proc/net/netlink has some 100 bytes.
 const MOST_READ: usize = 2 * MOST_LISTED as usize * 100;
 
-/// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64 KiB; in its queue
-/// of errors as much as its receive buffer is at first (`net.core.rmem_default`); and groups that it has joined, 56 bytes
-/// each of its options and some 280 of the interface's (`struct ifmcaddr6`).
+/// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64
+/// KiB; in its queue of errors as much as its receive buffer is at first (`net.core.rmem_default`);
+/// and groups that it has joined, 56 bytes each of its options and some 280 of the interface's
+/// (`struct ifmcaddr6`).
 const DATAGRAMS: u64 = (64 + 208 + 104) << 10;
 
-/// In a fresh network namespace: a sender that waits holds as much in control messages (cmsg(3)), which nobody is charged
-/// for; Linux 6.8 made it 128 KiB, and so for each namespace.
+/// In a fresh network namespace: a sender that waits holds as much in control messages (cmsg(3)),
+/// which nobody is charged for; Linux 6.8 made it 128 KiB, and so for each namespace.
 pub fn limit_options(procfs: i32) {
     let _ = calls::write_file(procfs, c"sys/net/core/optmem_max", OPTIONS);
 }
 
-/// Connections over Unix sockets that nobody has accepted: each keeps some 900 bytes that nobody is charged for, and one listening socket
-/// may have 4,096 of them (`net.core.somaxconn`; 128 before Linux 5.4).
+/// Connections over Unix sockets that nobody has accepted: each keeps some 900 bytes that nobody is
+/// charged for, and one listening socket may have 4,096 of them (`net.core.somaxconn`; 128 before
+/// Linux 5.4).
 pub fn limit_backlogs(procfs: i32) {
     let _ = calls::write_file(procfs, c"sys/net/core/somaxconn", b"128");
 }
@@ -104,15 +110,17 @@ const PAUSE_NS: u32 = 200_000;
 /// After so many looks the time between them is longer by [`PAUSE_NS`].
 const LOOKS_ALIKE: u32 = 20;
 
-/// Zygote, when a run is over: nothing that it left in sockets can be reached by the next one, or the answer is an error.
+/// Zygote, when a run is over: nothing that it left in sockets can be reached by the next one, or
+/// the answer is an error.
 ///
-/// Sockets that are on their way through each other outlive who made them, with all else that is on its way there: memory,
-/// and names that the next run in the namespace could call. The kernel looks for such when a socket of this family is closed
-/// (`unix_gc()` in net/unix/garbage.c), and a work queue lets go of them, a moment later; of gigabytes, half a second.
+/// Sockets that are on their way through each other outlive who made them, with all else that is on
+/// its way there: memory, and names that the next run in the namespace could call. The kernel looks
+/// for such when a socket of this family is closed (`unix_gc()` in net/unix/garbage.c), and a work
+/// queue lets go of them, a moment later; of gigabytes, half a second.
 ///
-/// A socket that lies in a socket of the caller's, such as the run's standard input, stays until the caller receives or
-/// closes it. So the runner does not wait for long: it takes a fresh network namespace, where the names of the old one do not
-/// exist.
+/// A socket that lies in a socket of the caller's, such as the run's standard input, stays until
+/// the caller receives or closes it. So the runner does not wait for long: it takes a fresh network
+/// namespace, where the names of the old one do not exist.
 pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
     if loopback {
         // Nobody else will have this namespace; its connections take their time to end.
@@ -152,7 +160,8 @@ fn renew(runner: &runner::Runner) -> Result<()> {
     Ok(())
 }
 
-/// Zygote, at its start: in the namespace that runs without network have, which may not be the runner's own any more.
+/// Zygote, at its start: in the namespace that runs without network have, which may not be the
+/// runner's own any more.
 pub fn enter(runner: &runner::Runner) -> Result<()> {
     calls::setns(runner.network, libc::CLONE_NEWNET).map(drop)
 }
@@ -207,8 +216,8 @@ impl Sockets {
             }
             many => many.saturating_mul(ANSWERS),
         };
-        // Of our own time: a look that was interrupted by who computes would make the next one late, and the run holds
-        // more by then.
+        // Of our own time: a look that was interrupted by who computes would make the next one
+        // late, and the run holds more by then.
         let took = calls::thread_cpu_ns().saturating_sub(before);
         self.look_at_ns = calls::monotonic_raw_ns()
             .saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
@@ -230,7 +239,8 @@ fn read(file: &OwnedFd) -> rustix::io::Result<String> {
     Err(rustix::io::Errno::FBIG)
 }
 
-/// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there is more in them.
+/// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there
+/// is more in them.
 fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
     protocols.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -255,7 +265,8 @@ fn used(sockstat: &str) -> u64 {
     sockstat.lines().find_map(number).unwrap_or(0)
 }
 
-/// What sockets may hold, if there are `used` of them and each connection holds so much besides itself.
+/// What sockets may hold, if there are `used` of them and each connection holds so much besides
+/// itself.
 fn held(protocols: &str, used: u64, connection: u64) -> u64 {
     let found = lines(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
     // Each may be of the kind that holds most.

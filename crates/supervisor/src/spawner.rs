@@ -1,10 +1,10 @@
 //! The spawner: the process that forks runners and mounters, so that the supervisor need not.
 //!
 //! It is needed because a process hands on to its children what it may do and what it has given up.
-//! The supervisor, who reads what client and runners send, gives up nearly all ([`crate::confine`]);
-//! runners and mounters make namespaces and mounts, and from runners descend programs whose world may
-//! allow them anything. And who has read nothing has nothing to leak: what is forked here begins
-//! without the memory of the requests that the supervisor has seen.
+//! The supervisor, who reads what client and runners send, gives up nearly all
+//! ([`crate::confine`]); runners and mounters make namespaces and mounts, and from runners descend
+//! programs whose world may allow them anything. And who has read nothing has nothing to leak: what
+//! is forked here begins without the memory of the requests that the supervisor has seen.
 //!
 //! It is forked once, before the supervisor confines itself, and clones each child to be the
 //! supervisor's (`CLONE_PARENT`): it is the supervisor that is told of their end and that they die

@@ -80,8 +80,8 @@ pub fn may_be(options: &Options) -> Result<(), String> {
 /// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
 const WATCHERS_FILES: u64 = 1 << 20;
 
-/// Raises limits that keeper and supervisor could come to, as far as it may be; runners set the runs'. The error: one is too
-/// low.
+/// Raises limits that keeper and supervisor could come to, as far as it may be; runners set the
+/// runs'. The error: one is too low.
 pub fn raise_limits(options: &Options) -> Result<(), String> {
     let raise = |resource: u32, most: u64| {
         let Ok((_, hard)) = calls::get_rlimit(resource) else {
@@ -94,7 +94,8 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
         let _ = calls::set_rlimit(resource, hard);
         hard
     };
-    // Each runner takes a score of files, here and in the supervisor, who has those of waiting requests, too.
+    // Each runner takes a score of files, here and in the supervisor, who has those of waiting
+    // requests, too.
     raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
     // What we share with others is files to the kernel; beyond the limit it would send SIGXFSZ.
     let (most, needed) = (
@@ -103,7 +104,8 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
     );
     if most < needed {
         return Err(format!(
-            "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise it (ulimit -Hf)"
+            "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise \
+             it (ulimit -Hf)"
         ));
     }
     Ok(())
@@ -145,10 +147,11 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
-    // Nor is how it wants to be served: addresses that are not random, or memory that is all executable
-    // (personality(2); 0: Linux as usual), its place among those who read disks (ioprio_set(2); 0: as the nice value
-    // says), nodes for its memory (set_mempolicy(2)), no huge pages, pages that are shared with who has the same in
-    // them. Where one of these calls is forbidden around us, so it was to our caller.
+    // Nor is how it wants to be served: addresses that are not random, or memory that is all
+    // executable (personality(2); 0: Linux as usual), its place among those who read disks
+    // (ioprio_set(2); 0: as the nice value says), nodes for its memory (set_mempolicy(2)), no huge
+    // pages, pages that are shared with who has the same in them. Where one of these calls is
+    // forbidden around us, so it was to our caller.
     let _ = calls::personality(0);
     let _ = calls::ioprio_set(1 /* IOPRIO_WHO_PROCESS */, 0, 0);
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
@@ -266,9 +269,11 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
         }
     }
     if superuser()? {
-        return Err("refusing to run as the superuser: start the client as root and it will drop privileges, \
-                    or be an ordinary user"
-            .to_owned());
+        return Err(
+            "refusing to run as the superuser: start the client as root and it will drop \
+                    privileges, or be an ordinary user"
+                .to_owned(),
+        );
     }
 
     // Nothing but what was handed over; and none of it is for anybody's children.

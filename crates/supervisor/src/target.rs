@@ -29,8 +29,8 @@ const NOT_STARTED: i32 = 127;
 pub const WATCHERS_NICE: i32 = -10;
 /// Turns that the supervisor asks for: the shortest there are.
 pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
-/// Turns of runners, zygotes and pid1s: short, too, but longer than the supervisor's, who else would have to wait until
-/// a pid1 that has told it the end of a run is done with its own.
+/// Turns of runners, zygotes and pid1s: short, too, but longer than the supervisor's, who else
+/// would have to wait until a pid1 that has told it the end of a run is done with its own.
 pub const RUNNERS_SLICE_NS: u64 = 200_000;
 
 /// The target's whole life before its program.
@@ -119,8 +119,8 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
                 .get(resource as usize)
                 .copied()
                 .unwrap_or(UNLIMITED);
-            // See `DEFAULT_RLIMITS`: with 0, too, there is no core, but a handler on the host is asked. What we start with
-            // is 1, or 0 if our caller may have no more.
+            // See `DEFAULT_RLIMITS`: with 0, too, there is no core, but a handler on the host is
+            // asked. What we start with is 1, or 0 if our caller may have no more.
             if resource == libc::RLIMIT_CORE && value == 0 {
                 continue;
             }
@@ -131,11 +131,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
-        // From here to the exec a seccomp program of the target's own sees: clock_gettime,
-        // pread64, execveat, and after a failure faccessat and exit_group. Only
-        // execveat must be allowed: if one of the others is answered with an error, the run began before the
-        // attachment, which costs it some microseconds. If one ends the process, the run has ended.
-        // What counts only grows; an answer that is none, such as "no error, and no bytes", does not.
+        // From here to the exec a seccomp program of the target's own sees: clock_gettime, pread64,
+        // execveat, and after a failure faccessat and exit_group. Only execveat must be allowed: if
+        // one of the others is answered with an error, the run began before the attachment, which
+        // costs it some microseconds. If one ends the process, the run has ended. What counts only
+        // grows; an answer that is none, such as "no error, and no bytes", does not.
         if let Ok(later) = stamp(runner, launch.number)
             && later.exec_ns >= start.exec_ns
             && later.cpu_ns >= start.cpu_ns
@@ -171,7 +171,8 @@ fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
     Ok(start)
 }
 
-/// The next descriptor. The kernel leaves out those for which we have no room (unix(7), MSG_CTRUNC).
+/// The next descriptor. The kernel leaves out those for which we have no room (unix(7),
+/// MSG_CTRUNC).
 fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
     received
         .next()

@@ -44,7 +44,8 @@ pub struct Plan {
     /// For pid1, with the mount's number. A staged bind's mount point is made by
     /// operations that [`Plan::run_mounts`] adds when the mounter has told its type.
     run: Vec<(usize, RunMount)>,
-    /// Staged binds: index into `run` of their `FromStage`; whether their mount point is the host's.
+    /// Staged binds: index into `run` of their `FromStage`; whether their mount point is the
+    /// host's.
     staged: Vec<(usize, bool)>,
     /// The template needs a visible procfs, or pid1 may not mount one.
     pub wants_procfs: bool,
@@ -350,7 +351,8 @@ fn make_parents(
     }
 }
 
-/// Whether what has been mounted makes a path one of the host's: the latest mount above it is what it lies on.
+/// Whether what has been mounted makes a path one of the host's: the latest mount above it is what
+/// it lies on.
 fn is_hosts(path: &[u8], mounted: &[(Vec<u8>, bool)]) -> bool {
     mounted
         .iter()
@@ -499,8 +501,8 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         }
     }
 
-    // Skeleton and stage are ours; all that is in them has been made. Where runs can write around the stage one might find
-    // it at another place, and leave something for the next.
+    // Skeleton and stage are ours; all that is in them has been made. Where runs can write around
+    // the stage one might find it at another place, and leave something for the next.
     for made in std::iter::once(&skeleton).chain(stage.as_ref().map(|stage| &stage.at)) {
         set_attributes(made, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
             step: Step::Template,
@@ -564,8 +566,9 @@ fn as_asked(
     }
 }
 
-/// A copy of the source's mount, with its attributes set and read back, attached nowhere. The source must be what the
-/// client has `seen`: else the template would be used for runs that are asked for when it is that again.
+/// A copy of the source's mount, with its attributes set and read back, attached nowhere. The
+/// source must be what the client has `seen`: else the template would be used for runs that are
+/// asked for when it is that again.
 fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> {
     let Mount::Bind {
         source,
@@ -694,7 +697,8 @@ fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
 /// The root of a world while it is built.
 struct Root {
     at: OwnedFd,
-    /// The device number of the file system that is ours. What is missing on others is not made: they are the host's.
+    /// The device number of the file system that is ours. What is missing on others is not made:
+    /// they are the host's.
     ours: u64,
 }
 
@@ -726,7 +730,8 @@ impl Root {
         )?)
     }
 
-    /// The directory that `path`, which is to be made, lies in, made if need be, and the last component.
+    /// The directory that `path`, which is to be made, lies in, made if need be, and the last
+    /// component.
     ///
     /// `EXDEV`: that directory is the host's, and could be written.
     fn parent(&self, path: &[u8]) -> Result<(OwnedFd, Vec<u8>), Errno> {

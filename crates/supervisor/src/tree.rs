@@ -18,8 +18,8 @@ pub fn proc_is_ours() -> bool {
     *OURS.get_or_init(looks_so)
 }
 
-/// Whether we can look at the children of a process of ours that is not dumpable, as pid1 is: proc(5)
-/// hides them with `hidepid`, and has no such file without CONFIG_PROC_CHILDREN.
+/// Whether we can look at the children of a process of ours that is not dumpable, as pid1 is:
+/// proc(5) hides them with `hidepid`, and has no such file without CONFIG_PROC_CHILDREN.
 pub fn shows(pid: i32) -> bool {
     proc_is_ours() && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
 }
@@ -55,7 +55,8 @@ pub fn below(root: i32, most: usize) -> Vec<i32> {
     all
 }
 
-/// The first `most` in such a file. For each page of it the kernel goes through all that come before.
+/// The first `most` in such a file. For each page of it the kernel goes through all that come
+/// before.
 fn children(path: &Path, most: usize) -> Vec<i32> {
     let mut text = String::new();
     // A number has at most 7 digits (`PID_MAX_LIMIT`), and a space.
@@ -130,16 +131,19 @@ pub fn cpu_ns(pid: i32) -> u64 {
     calls::clock_ns(!pid << 3 | 2)
 }
 
-/// What was seen of processes before they were ended: nobody waits for those that are killed with their pid1.
+/// What was seen of processes before they were ended: nobody waits for those that are killed with
+/// their pid1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Used {
-    /// User and system CPU time of all of them, `root` and those that were waited for too, in clock ticks.
+    /// User and system CPU time of all of them, `root` and those that were waited for too, in clock
+    /// ticks.
     pub times: (u64, u64),
     /// The largest resident set that one of them below `root` ever had, in bytes. 0: not looked at.
     pub peak_memory: u64,
 }
 
-/// Largest resident set of a process since its exec, in bytes (`VmHWM`, proc_pid_status(5)); 0: it is over.
+/// Largest resident set of a process since its exec, in bytes (`VmHWM`, proc_pid_status(5)); 0: it
+/// is over.
 fn peak_memory(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status
@@ -173,15 +177,16 @@ pub fn kill_below(root: i32, most: usize, memory: bool, is_still: impl Fn() -> b
     let mut all = Vec::new();
     for pid in below(root, most).into_iter().skip(1) {
         let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        // A process may have ended before its pidfd was opened, and its number may be another's. That one's parent is not
-        // one of those that we end, or it is one of them after all.
+        // A process may have ended before its pidfd was opened, and its number may be another's.
+        // That one's parent is not one of those that we end, or it is one of them after all.
         if let (Some(process), Some(parent)) = (process, look(pid)) {
             all.push((pid, process, parent));
         }
     }
     if is_still() {
         let mut ended = HashSet::from([root]);
-        // Parents come before their children. One that can still be signalled has had its number all the time.
+        // Parents come before their children. One that can still be signalled has had its number
+        // all the time.
         for (pid, process, parent) in &all {
             if ended.contains(parent) && pidfd_send_signal(process, Signal::KILL).is_ok() {
                 ended.insert(*pid);

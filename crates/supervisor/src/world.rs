@@ -217,7 +217,8 @@ impl Worlds {
         Ok(Some(socket))
     }
 
-    /// A mounter's socket has something to say. The error is what the runs say that wait for the world.
+    /// A mounter's socket has something to say. The error is what the runs say that wait for the
+    /// world.
     pub fn mounter_done(&mut self, id: WorldId) -> Result<(), Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else {
             return Ok(());

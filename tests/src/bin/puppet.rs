@@ -122,7 +122,8 @@ fn act(command: &str, rest: &str, given: &[String]) {
                 std::process::exit(7);
             }
         }
-        // Ends with 6 unless so many arguments came, and the files that the first of them name exist.
+        // Ends with 6 unless so many arguments came, and the files that the first of them name
+        // exist.
         "given" => {
             let files = given
                 .iter()

@@ -38,7 +38,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The best backend that works, if it limits whole process trees and is not the one that was asked for.
+    /// The best backend that works, if it limits whole process trees and is not the one that was
+    /// asked for.
     pub fn better(&self) -> Option<Backend> {
         let best = self.working.first().copied()?;
         (best != Backend::Rlimit && self.backend != Some(best)).then_some(best)
@@ -191,7 +192,8 @@ impl Checkup<'_> {
             }
             outcomes.push((name, backend, choice, tried));
         }
-        // One of the two that use cgroups is enough, or would be but for a limit around us; told once, at the first.
+        // One of the two that use cgroups is enough, or would be but for a limit around us; told
+        // once, at the first.
         let enough = |tried: &Result<String, TrialError>| match tried {
             Ok(_) => true,
             Err(error) => self.facts.rlimits(error).is_some(),
@@ -268,23 +270,27 @@ impl Checkup<'_> {
                     "the kernel has none; the supervisor is held by its seccomp program alone",
                 )
             });
-        let remedy = "a second wall: Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in the kernel's lsm= list";
+        let remedy = "a second wall: Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in the \
+            kernel's lsm= list";
         self.note("landlock", false, landlock, Some(remedy.to_owned()));
         let counted = if its.counts_file_locks() {
             Ok("counted: what a run has of them is held by its memory limit".to_owned())
         } else {
             Err(TrialError::unexpected(
-                "not counted: the kernel charges nobody for them, so only limits on time hold what a run has of them",
+                "not counted: the kernel charges nobody for them, so only limits on time hold what \
+                 a run has of them",
             ))
         };
-        let remedy = "mount /proc without subset=pid and hidepid, and for the PID namespace that millibox is in";
+        let remedy = "mount /proc without subset=pid and hidepid, and for the PID namespace that \
+            millibox is in";
         self.note("file locks", false, counted, Some(remedy.to_owned()));
         self.note("tmpfs limit", true, tmpfs_limit(its), None);
         let remedy = self.facts.procfs();
         self.note("procfs", false, procfs(its), remedy);
         self.note("loopback network", false, loopback(its), None);
         let remedy = "sysctl -w vm.nr_hugepages=0 vm.nr_overcommit_hugepages=0 (and other sizes in \
-                      /sys/kernel/mm/hugepages), or a seccomp policy that refuses them: SECURITY.md, \"Huge pages\"";
+                      /sys/kernel/mm/hugepages), or a seccomp policy that refuses them: \
+                      SECURITY.md, \"Huge pages\"";
         let reserved = huge_pages(Path::new("/sys/kernel/mm/hugepages"));
         self.note("huge pages", false, reserved, Some(remedy.to_owned()));
         drop(supervisor);
@@ -489,8 +495,9 @@ fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
 /// A policy that forbids one call that is easy to try, on top of what every trial has
 /// shown: that the default profile can be attached.
 fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
-    let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = 'allow'\n\
-                  [[rule]]\naction = 'errno:EXDEV'\nwhy = 'to see it refused'\nsyscalls = ['mkdir', 'mkdirat']\n";
+    let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = \
+                  'allow'\n[[rule]]\naction = 'errno:EXDEV'\nwhy = 'to see it refused'\nsyscalls = \
+                  ['mkdir', 'mkdirat']\n";
     let policy: millibox_seccomp::Policy = policy
         .parse()
         .map_err(|error| TrialError::unexpected(format!("{error}")))?;

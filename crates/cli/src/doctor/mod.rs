@@ -103,7 +103,8 @@ fn summary(found: &Findings, wanted: machine::Backend) -> String {
             format!("Everything that limits need works; runs are held by {backend}.")
         }
         (Some(Backend::Rlimit), ..) if better.is_some() => format!(
-            "Programs can be run, but because of --backend rlimit only the limits of single processes can be had{}.",
+            "Programs can be run, but because of --backend rlimit only the limits of single \
+             processes can be had{}.",
             better.unwrap_or_default()
         ),
         (Some(Backend::Rlimit), ..) => {

@@ -46,8 +46,8 @@ impl OwnLimit {
 
     /// The limit that made a run fail. `few_files`: few files may be open.
     fn of_run(error: &RunError, few_files: bool) -> Option<OwnLimit> {
-        // Without room for one more descriptor, a descriptor that was sent does not arrive or cannot
-        // have its number.
+        // Without room for one more descriptor, a descriptor that was sent does not arrive or
+        // cannot have its number.
         let lost_descriptor = matches!(error.step, Step::Receive | Step::Descriptors)
             || matches!(
                 error.hint,
@@ -161,7 +161,8 @@ impl Facts {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
                 format!(
-                    "raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} at least)"
+                    "raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} \
+                     at least)"
                 )
             }
             OwnLimit::Processes => {
@@ -197,9 +198,9 @@ impl Facts {
         }
         if self.seccomp {
             return Some(
-                "a seccomp filter is attached to whatever is started here. In a container: docker run --security-opt \
-                 seccomp=unconfined ...\n\
-                 In a systemd unit: without RestrictNamespaces=, and without a SystemCallFilter= that lacks @mount"
+                "a seccomp filter is attached to whatever is started here. In a container: docker \
+                 run --security-opt seccomp=unconfined ...\nIn a systemd unit: without \
+                 RestrictNamespaces=, and without a SystemCallFilter= that lacks @mount"
                     .to_owned(),
             );
         }
@@ -212,8 +213,8 @@ impl Facts {
             Facts {
                 container: true, ..
             } => {
-                "docker run --privileged --cgroupns=private ... (cgroup v2), or start millibox as root in a \
-                 container that may write its cgroups (version 1)"
+                "docker run --privileged --cgroupns=private ... (cgroup v2), or start millibox as \
+                 root in a container that may write its cgroups (version 1)"
             }
             Facts {
                 root: true,
@@ -227,8 +228,8 @@ impl Facts {
                 user_manager: true, ..
             } => "systemd-run --user --scope -p Delegate=yes millibox ...",
             Facts { systemd: true, .. } => {
-                "sudo loginctl enable-linger $USER, log in anew, then: systemd-run --user --scope -p Delegate=yes \
-                 millibox ..."
+                "sudo loginctl enable-linger $USER, log in anew, then: systemd-run --user --scope \
+                 -p Delegate=yes millibox ..."
             }
             _ => "start millibox as root: it hands cgroups over and drops its privileges",
         };
@@ -239,8 +240,8 @@ impl Facts {
     pub fn procfs(&self) -> Option<String> {
         (self.container || self.masked_procfs)
             .then(|| {
-                "parts of /proc are covered here, which forbids new ones: docker run --security-opt \
-                 systempaths=unconfined ... (podman: --security-opt unmask=ALL)"
+                "parts of /proc are covered here, which forbids new ones: docker run \
+                 --security-opt systempaths=unconfined ... (podman: --security-opt unmask=ALL)"
                     .to_owned()
             })
             .or_else(|| self.namespaces())
@@ -248,7 +249,11 @@ impl Facts {
 
     /// Swap is not counted.
     pub fn swap(&self) -> Option<String> {
-        Some("boot with swapaccount=1 on the kernel's command line (version 1 cgroups before Linux 6.1)".to_owned())
+        Some(
+            "boot with swapaccount=1 on the kernel's command line (version 1 cgroups before Linux \
+            6.1)"
+                .to_owned(),
+        )
     }
 }
 

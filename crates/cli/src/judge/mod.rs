@@ -38,7 +38,8 @@ const NOT_JUDGED: u8 = 2;
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
     if args.language.is_some() && args.submissions.is_empty() {
-        let why = "--language: says what the submissions named are written in; name a SUBMISSION after the package";
+        let why = "--language: says what the submissions named are written in; name a SUBMISSION \
+            after the package";
         return Err(Failure::option(why));
     }
     if !can_be_package(&args.package) {
@@ -138,7 +139,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if signals.caught().is_none() {
                 told?;
             }
-            // And after all that was: there a signal ends us at once, too, and temporary directories would stay.
+            // And after all that was: there a signal ends us at once, too, and temporary
+            // directories would stay.
             drop((prepared, judge));
             signals.forget();
             signals.may_wait(|| reports.write(&report))?;
@@ -151,7 +153,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         .unwrap_or(ExitCode::from(status)))
 }
 
-/// Those that are asked for, and the names of those that are asked for themselves, and not with their folder.
+/// Those that are asked for, and the names of those that are asked for themselves, and not with
+/// their folder.
 fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<String>), Failure> {
     let (mut submissions, mut names) = (Vec::new(), Vec::new());
     if args.submissions.is_empty() {
@@ -304,7 +307,8 @@ fn nothing(report: &JudgeReport) -> String {
         all => format!("all {all} submissions were"),
     };
     format!(
-        "millibox: nothing was judged: {all} skipped, as no language of theirs can be used here: {reason}"
+        "millibox: nothing was judged: {all} skipped, as no language of theirs can be used here: \
+         {reason}"
     )
 }
 

@@ -66,8 +66,8 @@ pub struct Args {
     /// The problem package: a directory or a .zip
     #[arg(value_name = "PACKAGE")]
     pub package: PathBuf,
-    /// What is judged: names of the package's submissions, or files and directories; without any, all of the
-    /// package's
+    /// What is judged: names of the package's submissions, or files and directories; without any,
+    /// all of the package's
     #[arg(value_name = "SUBMISSION")]
     pub submissions: Vec<PathBuf>,
 
@@ -80,7 +80,8 @@ pub struct Args {
     pub time_limit: Option<Duration>,
     /// Memory of every test
     ///
-    /// Units: K, M, G, T, P, powers of 1024 (KiB and KB mean the same); bytes without one. At least 1M.
+    /// Units: K, M, G, T, P, powers of 1024 (KiB and KB mean the same); bytes without one. At least
+    /// 1M.
     ///
     /// Example: --memory-limit 256M
     #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
@@ -93,8 +94,8 @@ pub struct Args {
     pub fail_fast: bool,
     /// Only tests whose names match
     ///
-    /// `*` is any text, `?` any character, `[1-3]` one of these. Of the package's submissions, only those
-    /// that must be accepted can then come to something unexpected.
+    /// `*` is any text, `?` any character, `[1-3]` one of these. Of the package's submissions, only
+    /// those that must be accepted can then come to something unexpected.
     ///
     /// Example: --tests 'secret/1*'
     #[arg(long, value_name = "GLOB", value_parser = pattern, help_heading = TESTS)]
@@ -108,8 +109,8 @@ pub struct Args {
     pub language: Option<String>,
     /// Move what submission and interactor say to each other
     ///
-    /// Slower than the two pipes between them that they have without it, but then the submission's output
-    /// is counted, and a program that closes its output and lives on is noticed.
+    /// Slower than the two pipes between them that they have without it, but then the submission's
+    /// output is counted, and a program that closes its output and lives on is noticed.
     #[arg(long, help_heading = TESTS)]
     pub relay: bool,
 
@@ -120,13 +121,14 @@ pub struct Args {
     /// Example: --report html report.html
     #[arg(long, value_names = ["FORMAT", "PATH"], num_args = 2, action = clap::ArgAction::Append, help_heading = OUTPUT)]
     pub report: Vec<OsString>,
-    /// Only what is unexpected, or not accepted though from outside of the package, judge errors and warnings
+    /// Only what is unexpected, or not accepted though from outside of the package, judge errors
+    /// and warnings
     #[arg(long, short, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub quiet: bool,
     /// Each test of each submission, on which CPU it ran, and what compilers say
     ///
-    /// Without it, each test is told of a single submission; of several, a line for each, and the tests of
-    /// those that did not come out as they should.
+    /// Without it, each test is told of a single submission; of several, a line for each, and the
+    /// tests of those that did not come out as they should.
     #[arg(long, short, help_heading = OUTPUT)]
     pub verbose: bool,
 

@@ -32,15 +32,16 @@ impl Reports {
                 Some("junit") => Format::Junit,
                 _ => {
                     return Err(Failure::option(format!(
-                        "--report: there is no format {format:?}; there are json, html and junit, as in --report json \
-                         out.json"
+                        "--report: there is no format {format:?}; there are json, html and junit, \
+                         as in --report json out.json"
                     )));
                 }
             };
             let file = ReportFile::open(Path::new(path))?;
             if reports.0.iter().any(|(_, other)| other.is_at(&file)) {
                 return Err(Failure::option(format!(
-                    "--report {} {}: another report goes there already; give each a place of its own",
+                    "--report {} {}: another report goes there already; give each a place of its \
+                     own",
                     pair[0].display(),
                     path.display()
                 )));

@@ -1,5 +1,5 @@
-//! What is told while submissions are judged: lines on standard output (or, where a report goes there, on standard
-//! error), a bar below them on a terminal.
+//! What is told while submissions are judged: lines on standard output (or, where a report goes
+//! there, on standard error), a bar below them on a terminal.
 
 use crate::failure::{Failure, complain, unwritten};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -70,7 +70,8 @@ impl Write for Above {
 }
 
 impl Above {
-    /// Writes it all. A reader that does not read is waited for, but not for long once all is to end.
+    /// Writes it all. A reader that does not read is waited for, but not for long once all is to
+    /// end.
     fn write_to(&self, out: impl AsFd, mut text: &[u8]) -> std::io::Result<()> {
         let tick = Timespec {
             tv_sec: 0,
@@ -183,7 +184,8 @@ impl<'p> Show<'p> {
         }
     }
 
-    /// Submissions from outside of the package, by name: of these the exit status says whether they were accepted.
+    /// Submissions from outside of the package, by name: of these the exit status says whether they
+    /// were accepted.
     #[must_use]
     pub fn with_foreign(self, foreign: &'p [String]) -> Show<'p> {
         Show { foreign, ..self }

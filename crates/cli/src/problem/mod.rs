@@ -1,6 +1,7 @@
 //! `millibox problem`: what a problem setter does before anybody is judged.
 //!
-//! The work is the library's (`millibox_judge::setter`); here are its command line and what is told of it.
+//! The work is the library's (`millibox_judge::setter`); here are its command line and what is told
+//! of it.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -76,7 +77,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             {
                 let test = args.package.display();
                 complain(format_args!(
-                    "millibox: PACKAGE comes first, and tests after it: millibox problem gen . {test}"
+                    "millibox: PACKAGE comes first, and tests after it: millibox problem gen . \
+                     {test}"
                 ));
             }
             Ok(status)

@@ -48,43 +48,44 @@ pub struct Args {
 pub enum Command {
     /// Begin a package that works at once
     ///
-    /// A statement, a sample, a generator with tests, an input validator (ICPC), a model solution and one that
-    /// is wrong; with --interactive an interactor. `millibox judge` accepts it as it is.
+    /// A statement, a sample, a generator with tests, an input validator (ICPC), a model solution
+    /// and one that is wrong; with --interactive an interactor. `millibox judge` accepts it as it
+    /// is.
     ///
     /// Example: millibox problem init sums --format sim --name 'Two sums'
     Init(Init),
     /// Make inputs with generators, answers with the model solution
     ///
-    /// How: a Sim package says it in its Sipfile, an ICPC package in generators/generators.yaml. Only what
-    /// changed is made (a generator, its arguments, an input, the model solution). Inputs and answers that a
-    /// person wrote or changed stay; where gen would make something else, it says so. If anything fails,
-    /// every file stays as it was.
+    /// How: a Sim package says it in its Sipfile, an ICPC package in generators/generators.yaml.
+    /// Only what changed is made (a generator, its arguments, an input, the model solution). Inputs
+    /// and answers that a person wrote or changed stay; where gen would make something else, it
+    /// says so. If anything fails, every file stays as it was.
     ///
     /// Example: millibox problem gen . secret/3-random --check
     Gen(Gen),
     /// Say what is wrong with a package
     ///
-    /// Faults of its files, generators.yaml among them; input validators on every input; the checker on every
-    /// answer; inputs that are there twice; line ends and encodings.
+    /// Faults of its files, generators.yaml among them; input validators on every input; the
+    /// checker on every answer; inputs that are there twice; line ends and encodings.
     Validate(Validate),
     /// Find time limits from the model solution's times
     ///
-    /// For a Sim package each test gets 3 t + 0.2 / (t^2 + 2) seconds, t the model solution's time on it. For
-    /// an ICPC package one limit holds for all tests: the slowest accepted submission's time, multiplied
-    /// and rounded up as problem.yaml says. Tests run one at a time, unless --jobs says otherwise: they
-    /// disturb each other. Nothing is changed without --write.
+    /// For a Sim package each test gets 3 t + 0.2 / (t^2 + 2) seconds, t the model solution's time
+    /// on it. For an ICPC package one limit holds for all tests: the slowest accepted submission's
+    /// time, multiplied and rounded up as problem.yaml says. Tests run one at a time, unless --jobs
+    /// says otherwise: they disturb each other. Nothing is changed without --write.
     ///
     /// Example: millibox problem limits --write
     Limits(Limits),
     /// Judge all submissions of the package
     ///
-    /// As `millibox judge` does without a SUBMISSION, and says besides which wrong submissions no test catches,
-    /// and how far the slow ones are beyond the limit.
+    /// As `millibox judge` does without a SUBMISSION, and says besides which wrong submissions no
+    /// test catches, and how far the slow ones are beyond the limit.
     Test(Test),
     /// Pack a package
     ///
-    /// The same files make the same bytes. Only what belongs to the format goes in. Refused if validate finds
-    /// errors.
+    /// The same files make the same bytes. Only what belongs to the format goes in. Refused if
+    /// validate finds errors.
     ///
     /// Example: millibox problem zip sums -o sums.zip
     Zip(Zip),
@@ -175,8 +176,8 @@ pub struct Gen {
     pub work: Work,
     /// Only these tests, after the package: . secret/3-random, or . 2a
     ///
-    /// A test's name or its last part, a directory for all tests below it, or a pattern as `millibox judge --tests`
-    /// has them: 'secret/1*'.
+    /// A test's name or its last part, a directory for all tests below it, or a pattern as
+    /// `millibox judge --tests` has them: 'secret/1*'.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
     /// Make also what is there already, made of the same things
@@ -184,8 +185,8 @@ pub struct Gen {
     pub all: bool,
     /// Make everything twice, and fail if it is not the same
     ///
-    /// Finds generators and solutions that depend on the time, on addresses, on what is in memory. What is up to
-    /// date is made, too, as with --all.
+    /// Finds generators and solutions that depend on the time, on addresses, on what is in memory.
+    /// What is up to date is made, too, as with --all.
     #[arg(long)]
     pub check: bool,
     /// Tell what was made as one JSON object
@@ -202,7 +203,8 @@ pub struct Validate {
     pub on: On,
     /// Tell what was found as one JSON object
     ///
-    /// Keys: faults [{severity, path, line, column, message}], tests, validations, answers (numbers).
+    /// Keys: faults [{severity, path, line, column, message}], tests, validations, answers
+    /// (numbers).
     #[arg(long)]
     pub json: bool,
 }
@@ -214,14 +216,14 @@ pub struct Limits {
     pub on: On,
     /// Change Simfile, or problem.yaml
     ///
-    /// The limits alone: comments and everything else stay. A limit that stands in domjudge-problem.ini or
-    /// .timelimit is changed there.
+    /// The limits alone: comments and everything else stay. A limit that stands in
+    /// domjudge-problem.ini or .timelimit is changed there.
     #[arg(long)]
     pub write: bool,
     /// Tell what was measured as one JSON object
     ///
-    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}], skipped
-    /// [{submission, reason}], written; times in seconds, memory in bytes.
+    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}],
+    /// skipped [{submission, reason}], written; times in seconds, memory in bytes.
     #[arg(long)]
     pub json: bool,
 }
@@ -233,7 +235,8 @@ pub struct Test {
     pub on: On,
     /// Tell what came of it as one JSON object
     ///
-    /// What `millibox judge --report json` writes, and the keys slow [{name, times, at_least, test}] and remarks.
+    /// What `millibox judge --report json` writes, and the keys slow [{name, times, at_least,
+    /// test}] and remarks.
     #[arg(long)]
     pub json: bool,
 }
@@ -243,7 +246,8 @@ pub struct Test {
 pub struct Zip {
     #[command(flatten)]
     pub on: On,
-    /// The archive; without it, NAME.zip beside the package's directory NAME, or in place of a PACKAGE that is one
+    /// The archive; without it, NAME.zip beside the package's directory NAME, or in place of a
+    /// PACKAGE that is one
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Pack it whatever is wrong with it, without looking

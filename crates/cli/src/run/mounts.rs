@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 struct ByOption {
     /// Show a file or directory of the host, read-only
     ///
-    /// SRC is a path outside (relative: from the current directory), DST an absolute path inside; without
-    /// it, SRC's absolute path. `\:` is a colon in a path. Can be given repeatedly, as --rw, --tmpfs,
-    /// --proc and --dev; a later one covers an earlier one.
+    /// SRC is a path outside (relative: from the current directory), DST an absolute path inside;
+    /// without it, SRC's absolute path. `\:` is a colon in a path. Can be given repeatedly, as
+    /// --rw, --tmpfs, --proc and --dev; a later one covers an earlier one.
     ///
     /// Example: --ro ./data:/data
     #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
@@ -32,8 +32,8 @@ struct ByOption {
     rw: Vec<Bind>,
     /// An empty writable directory in memory, gone after the run
     ///
-    /// Limited to SIZE (units as of --memory-limit) and to INODES files and directories, itself counted; what
-    /// is in it also counts as the run's memory.
+    /// Limited to SIZE (units as of --memory-limit) and to INODES files and directories, itself
+    /// counted; what is in it also counts as the run's memory.
     ///
     /// Example: --tmpfs /tmp:10M:1000
     #[arg(long, value_name = "DST[:SIZE[:INODES]]", value_parser = OsStringValueParser::new().try_map(values::tmpfs), help_heading = WORLD)]

@@ -70,8 +70,8 @@ pub struct Args {
     /// Memory of all processes together
     ///
     /// Anonymous memory, page cache of what they write, tmpfs, kernel memory. Units: K, M, G, T, P,
-    /// powers of 1024 (KiB and KB mean the same); bytes without one. At least 1M. No swap beside it unless
-    /// --swap-limit gives some.
+    /// powers of 1024 (KiB and KB mean the same); bytes without one. At least 1M. No swap beside it
+    /// unless --swap-limit gives some.
     ///
     /// Example: --memory-limit 64M
     #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
@@ -92,27 +92,27 @@ pub struct Args {
     pub process_limit: Option<u32>,
     /// Bytes of standard output and standard error together
     ///
-    /// Exactly so many come out, and the program is ended when it writes more. No single file that the
-    /// program writes may become larger either. Units as of --memory-limit.
+    /// Exactly so many come out, and the program is ended when it writes more. No single file that
+    /// the program writes may become larger either. Units as of --memory-limit.
     ///
     /// Example: --output-limit 16M
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub output_limit: Option<u64>,
     /// At most MAX of CPU time in every PERIOD, all CPUs together
     ///
-    /// The program is slowed down, not ended. MAX is at least 1ms, PERIOD from 1ms to 1s; units as of
-    /// --cpu-time-limit.
+    /// The program is slowed down, not ended. MAX is at least 1ms, PERIOD from 1ms to 1s; units as
+    /// of --cpu-time-limit.
     ///
     /// Example: --cpu-bandwidth 50ms/100ms (half a CPU)
     #[arg(long, value_name = "MAX/PERIOD", value_parser = values::bandwidth, help_heading = LIMITS)]
     pub cpu_bandwidth: Option<(Duration, Duration)>,
     /// Resource limit of each process, soft and hard (setrlimit(2))
     ///
-    /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given once for each NAME.
-    /// Without it a process may have 1024 files open, or fewer if memory and processes are limited: one for each
-    /// 17 KiB that a process has of the memory limit, 64 at least, since the kernel charges nobody for what a
-    /// half-read directory keeps. With it up to 4096. CORE is 1 without it, and for 0: no core, and no handler of the
-    /// host's is asked for one (core(5)).
+    /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given once for
+    /// each NAME. Without it a process may have 1024 files open, or fewer if memory and processes
+    /// are limited: one for each 17 KiB that a process has of the memory limit, 64 at least, since
+    /// the kernel charges nobody for what a half-read directory keeps. With it up to 4096. CORE is
+    /// 1 without it, and for 0: no core, and no handler of the host's is asked for one (core(5)).
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]
@@ -129,9 +129,9 @@ pub struct Args {
     pub mounts: Mounts,
     /// Begin with nothing at all
     ///
-    /// Without this there are the system's programs and libraries (/usr, /bin, /lib, ..., read-only),
-    /// /dev with null, zero, full, random and urandom, and an empty writable /tmp; options that mount
-    /// something there replace it.
+    /// Without this there are the system's programs and libraries (/usr, /bin, /lib, ...,
+    /// read-only), /dev with null, zero, full, random and urandom, and an empty writable /tmp;
+    /// options that mount something there replace it.
     #[arg(long, help_heading = WORLD)]
     pub bare: bool,
     /// User id inside; without it the same as outside
@@ -167,9 +167,10 @@ pub struct Args {
     pub net: Net,
     /// Which system calls are allowed [default: default]
     ///
-    /// `default`: what programs of any common language need. `strict`: a program that reads, computes and
-    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, as
-    /// docs/reference/seccomp.md describes it, or a compiled BPF program (struct sock_filter[]); which of them, its content says.
+    /// `default`: what programs of any common language need. `strict`: a program that reads,
+    /// computes and writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML,
+    /// as docs/reference/seccomp.md describes it, or a compiled BPF program (struct sock_filter[]);
+    /// which of them, its content says.
     ///
     /// Example: --seccomp ./no-sockets.toml
     #[arg(long, value_name = "PROFILE", help_heading = WORLD)]
@@ -177,8 +178,8 @@ pub struct Args {
 
     /// Read standard input from this file
     ///
-    /// Without it the program has millibox's own. A FIFO is waited for until somebody writes to it, before any
-    /// limit begins; so are one of --stdout and one of --stderr, until somebody reads.
+    /// Without it the program has millibox's own. A FIFO is waited for until somebody writes to it,
+    /// before any limit begins; so are one of --stdout and one of --stderr, until somebody reads.
     ///
     /// Example: --stdin /dev/null
     #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
@@ -199,12 +200,13 @@ pub struct Args {
     pub stderr: Option<PathBuf>,
     /// Write what came of the run to this file, as one JSON object
     ///
-    /// A regular file is replaced at once when all is over; - is standard output, /dev/stderr works. Keys: outcome
-    /// (exited, signaled, real_time_limit, cpu_time_limit, memory_limit, output_limit, cancelled, killed,
-    /// not_started, sandbox_error), exit_code, signal, real_time_ns, cpu_user_ns, cpu_system_ns,
-    /// peak_memory_bytes, peak_processes, backend, error {step, errno, message}. An option with a wrong value is a
-    /// sandbox_error, too; no report is written if there is an unknown option, or if it would take the place of
-    /// another stream's file.
+    /// A regular file is replaced at once when all is over; - is standard output, /dev/stderr
+    /// works. Keys: outcome (exited, signaled, real_time_limit, cpu_time_limit, memory_limit,
+    /// output_limit, cancelled, killed, not_started, sandbox_error), exit_code, signal,
+    /// real_time_ns, cpu_user_ns, cpu_system_ns, peak_memory_bytes, peak_processes, backend, error
+    /// {step, errno, message}. An option with a wrong value is a sandbox_error, too; no report is
+    /// written if there is an unknown option, or if it would take the place of another stream's
+    /// file.
     ///
     /// Example: --report figures.json
     #[arg(long, value_name = "PATH", help_heading = STREAMS)]

@@ -44,11 +44,13 @@ enum ProgramProblem {
     Inaccessible(std::io::Error),
     /// The caller may not enter a directory on the way to it.
     ClosedDirectory(std::io::Error, PathBuf),
-    /// It can be executed but not read. Inside the sandbox no path leads to it, so it must be opened.
+    /// It can be executed but not read. Inside the sandbox no path leads to it, so it must be
+    /// opened.
     Unreadable(std::io::Error),
     NotRegular,
     NotExecutable,
-    /// The kernel passes the script's path to an interpreter, and inside the sandbox there is no such path.
+    /// The kernel passes the script's path to an interpreter, and inside the sandbox there is no
+    /// such path.
     HiddenScript,
 }
 
@@ -110,19 +112,21 @@ impl fmt::Display for Remedy {
         match self {
             Remedy::Closed { place, mode, uid } => write!(
                 f,
-                "{} (mode {mode:o}) is closed to user {uid}, which the sandbox runs as: chmod o+x, or choose a --user \
-                 with access",
+                "{} (mode {mode:o}) is closed to user {uid}, which the sandbox runs as: chmod o+x, \
+                 or choose a --user with access",
                 place.display()
             ),
             Remedy::Nowhere(path) => {
                 write!(
                     f,
-                    "neither the run's world nor the host has this file; on the host it would be {}",
+                    "neither the run's world nor the host has this file; on the host it would be \
+                     {}",
                     path.display()
                 )
             }
             Remedy::SearchPath => f.write_str(
-                "the run's world has no such file in these directories; --env PATH=... sets where to look it up",
+                "the run's world has no such file in these directories; --env PATH=... sets where \
+                 to look it up",
             ),
         }
     }
@@ -145,8 +149,8 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// The first directory on the way, or the file itself, that is closed to the sandbox's user, who
-    /// is not the caller if root started millibox.
+    /// The first directory on the way, or the file itself, that is closed to the sandbox's user,
+    /// who is not the caller if root started millibox.
     fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
         let way: Vec<&Path> = self
             .path
@@ -208,8 +212,8 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
     ))
 }
 
-/// Names the program that could not be executed, if it was a descriptor, which has no name; and returns
-/// what the user can do about the error.
+/// Names the program that could not be executed, if it was a descriptor, which has no name; and
+/// returns what the user can do about the error.
 pub fn explain(
     error: &mut RunError,
     args: &Args,

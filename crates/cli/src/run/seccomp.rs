@@ -43,7 +43,8 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
     .map_err(|error| named(&error))
 }
 
-/// A file, or what somebody writes to a pipe: `<(COMMAND)` of a shell. Whoever writes to a FIFO is waited for.
+/// A file, or what somebody writes to a pipe: `<(COMMAND)` of a shell. Whoever writes to a FIFO is
+/// waited for.
 fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     // Before it is opened, for that does something to some devices, or waits for them.

@@ -80,8 +80,8 @@ pub fn are_apart(named: &Named) -> Result<(), Failure> {
             && stdin == Spot::of(path)
         {
             return Err(Failure::option(format!(
-                "{option} {}: standard input comes from there, and would be emptied before it is read; give each a \
-                 file of its own",
+                "{option} {}: standard input comes from there, and would be emptied before it is \
+                 read; give each a file of its own",
                 path.display()
             )));
         }
@@ -102,7 +102,8 @@ pub fn is_apart(report: &ReportFile, named: &Named) -> Result<(), Failure> {
         return taken("standard input comes from there");
     }
     for (option, what, named, own) in named.outputs() {
-        // What is opened once more has a position of its own. But to our own output standard error gets with it.
+        // What is opened once more has a position of its own. But to our own output standard error
+        // gets with it.
         let anew = named.is_some() && !(option == "--stderr" && report.is_stdout());
         let to = spot(named, own);
         if to.is_some() && (replaces == to || (anew && writes == to)) {
@@ -145,10 +146,12 @@ impl Streams {
             Some(path) => Some(created("--stderr", path)?),
             None => own(std::io::stderr()),
         };
-        // And if we write to it as well, it is to be our position: a line of ours would go over what the program wrote.
+        // And if we write to it as well, it is to be our position: a line of ours would go over
+        // what the program wrote.
         let stdout = stdout.map(|stream| at_our_position(stream, args.stdout.is_some()));
         let stderr = stderr.map(|stream| at_our_position(stream, args.stderr.is_some()));
-        // One file, one position: neither writes over the other. If both are our own, who started us has seen to that.
+        // One file, one position: neither writes over the other. If both are our own, who started
+        // us has seen to that.
         let named = args.stdout.is_some() || args.stderr.is_some();
         let stderr = match (&stdout, &stderr) {
             (Some(one), Some(other)) if named && same_file(one, other) => stdout.clone(),
@@ -239,8 +242,8 @@ pub struct Movers {
 }
 
 impl Movers {
-    /// Waits until all is moved. Says whether there was more than the limit. After a signal, a reader that does not read is
-    /// not waited for any longer: then not all has arrived.
+    /// Waits until all is moved. Says whether there was more than the limit. After a signal, a
+    /// reader that does not read is not waited for any longer: then not all has arrived.
     pub fn wait(self, signals: &Signals) -> Result<Moved, Failure> {
         let mut all = Moved::All;
         let mut failed = None;
@@ -278,7 +281,8 @@ fn own(stream: impl AsFd) -> Option<Arc<OwnedFd>> {
     fcntl_dupfd_cloexec(stream, 3).ok().map(Arc::new)
 }
 
-/// Instead of an emptied file that was opened by its name, our own standard error, if that leads to the same.
+/// Instead of an emptied file that was opened by its name, our own standard error, if that leads to
+/// the same.
 fn at_our_position(stream: Arc<OwnedFd>, named: bool) -> Arc<OwnedFd> {
     match own(std::io::stderr()) {
         Some(ours)

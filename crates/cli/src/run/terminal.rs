@@ -11,8 +11,8 @@ use std::os::fd::AsFd;
 
 /// Resumes the output of millibox's own standard streams if a program has stopped it.
 ///
-/// This undoes tcflow(3) only. Output that a person has stopped with Ctrl-S stays stopped: the kernel
-/// keeps the two apart (`tco_stopped` and `stopped` of `struct tty_struct`).
+/// This undoes tcflow(3) only. Output that a person has stopped with Ctrl-S stays stopped: the
+/// kernel keeps the two apart (`tco_stopped` and `stopped` of `struct tty_struct`).
 pub fn resume_output() {
     resume(std::io::stdin());
     resume(std::io::stdout());

@@ -1,14 +1,16 @@
 //! One compiler run in the sandbox: its product and its messages come out through two pipes.
 //!
-//! A compiler writes to a tmpfs, which is gone with the run, so that nothing of what it writes is in a
-//! file system of the host before it has been checked. A shell starts the compiler with both
-//! streams as standard error and kills every process that the compiler has left, until there is none. Then it writes
-//! the compiler's exit status to standard output, and becomes the tar(1) that writes the product after it.
-//! So no process of the compilation can change a file while it is packed, or stop the packing.
+//! A compiler writes to a tmpfs, which is gone with the run, so that nothing of what it writes is
+//! in a file system of the host before it has been checked. A shell starts the compiler with both
+//! streams as standard error and kills every process that the compiler has left, until there is
+//! none. Then it writes the compiler's exit status to standard output, and becomes the tar(1) that
+//! writes the product after it. So no process of the compilation can change a file while it is
+//! packed, or stop the packing.
 //!
-//! A compilation has the user id of that shell, and could kill it or take it over beforehand. The first is a compile
-//! error. The second could forge status and archive, which brings it an executable of its own making: it could have
-//! sent that as a source. A forged archive that cannot be used is a compile error like any other.
+//! A compilation has the user id of that shell, and could kill it or take it over beforehand. The
+//! first is a compile error. The second could forge status and archive, which brings it an
+//! executable of its own making: it could have sent that as a source. A forged archive that cannot
+//! be used is a compile error like any other.
 
 use super::captured::{self, Stdout};
 use super::messages::printable;
@@ -22,8 +24,9 @@ use std::io::Read;
 use std::time::Duration;
 
 const SHELL: &str = "/bin/sh";
-/// `kill -9 -1` reaches all processes of the run but its first two, pid1 and this shell, and fails if there are no
-/// others. A process that is being killed starts no other one (fork(2) fails with a pending SIGKILL).
+/// `kill -9 -1` reaches all processes of the run but its first two, pid1 and this shell, and fails
+/// if there are no others. A process that is being killed starts no other one (fork(2) fails with a
+/// pending SIGKILL).
 const SCRIPT: &str = r#"
 "$@" >&2
 status=$?
@@ -37,9 +40,9 @@ exit 0
 const MOST_THROWN_AWAY: u64 = 1 << 20;
 /// Exit status of a shell whose command was ended by SIGXFSZ (POSIX: above 128; here 128 + 25).
 const FILE_SIZE: i32 = 128 + 25;
-/// What compilers say when a file system is full or a file too long, in whatever words around it: the
-/// C library's texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes them say so fools nobody: it
-/// does not compile either way.
+/// What compilers say when a file system is full or a file too long, in whatever words around it:
+/// the C library's texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes them say so fools
+/// nobody: it does not compile either way.
 const FULL: [&str; 3] = [
     "no space left on device",
     "file too large",

@@ -31,8 +31,8 @@ pub(super) fn run(
     })
 }
 
-/// Runs to the end, with standard output given to `take`. What that does not read is thrown away. The error is the
-/// sandbox's.
+/// Runs to the end, with standard output given to `take`. What that does not read is thrown away.
+/// The error is the sandbox's.
 pub(super) fn run_with<T>(
     supervisor: &Supervisor,
     request: Request,
@@ -92,7 +92,8 @@ fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), String> {
     Ok((read, Arc::new(write)))
 }
 
-/// Reads until the end: the first bytes, and how many there were. `beyond` is told of those that are not kept.
+/// Reads until the end: the first bytes, and how many there were. `beyond` is told of those that
+/// are not kept.
 fn read(from: &OwnedFd, most: u64, beyond: impl Fn()) -> (Vec<u8>, u64) {
     let mut kept = Vec::new();
     let mut total: u64 = 0;

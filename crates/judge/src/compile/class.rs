@@ -12,8 +12,8 @@ pub(super) struct Main {
     pub(super) classic: bool,
 }
 
-/// Bytes of the largest class file that is looked at. A class has at most 65,535 constants and methods, and compilers
-/// write far smaller ones.
+/// Bytes of the largest class file that is looked at. A class has at most 65,535 constants and
+/// methods, and compilers write far smaller ones.
 pub(super) const MOST_BYTES: u64 = 16 << 20;
 
 const CLASSIC: &[u8] = b"([Ljava/lang/String;)V";

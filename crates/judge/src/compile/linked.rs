@@ -1,9 +1,9 @@
 //! Static or dynamic: which way a suite's programs are linked here.
 //!
-//! Whether static libraries are installed is found out by linking the suite's example once. That it worked is kept in
-//! the cache, with the tools' identity; that it did not is tried again by the next judge, since libraries may be
-//! installed at any time. A source that does not link statically (it may use a library that has no static form) is
-//! compiled a second time, dynamically.
+//! Whether static libraries are installed is found out by linking the suite's example once. That it
+//! worked is kept in the cache, with the tools' identity; that it did not is tried again by the
+//! next judge, since libraries may be installed at any time. A source that does not link statically
+//! (it may use a library that has no static form) is compiled a second time, dynamically.
 
 use super::build::Built;
 use super::tools::Tools;
@@ -38,7 +38,8 @@ impl Fallback {
 }
 
 impl Toolbox<'_> {
-    /// How the suite's programs are linked here; none: the suite says nothing of it. Tried once for a language.
+    /// How the suite's programs are linked here; none: the suite says nothing of it. Tried once for
+    /// a language.
     ///
     /// # Errors
     /// The suite cannot be used, or sandbox or machine failed while it was tried.
@@ -112,7 +113,8 @@ impl Toolbox<'_> {
         })
     }
 
-    /// Compiles as the suite is linked here. A source that does not link statically is compiled again, dynamically.
+    /// Compiles as the suite is linked here. A source that does not link statically is compiled
+    /// again, dynamically.
     pub(super) fn build_linked(
         &self,
         suite: &Suite,
@@ -127,7 +129,8 @@ impl Toolbox<'_> {
             .linking
             .as_ref()
             .is_some_and(|linking| !linking.is_fixed());
-        // Compiler and linker fail alike, so this is also done for a source with a plain error in it.
+        // Compiler and linker fail alike, so this is also done for a source with a plain error in
+        // it.
         if !(choice
             && link == Some(Link::Static)
             && matches!(built.files, Err(CompileError::Refused(_))))

@@ -1,4 +1,5 @@
-//! Things that are found out once, by whoever needs them first, while all others who need them wait.
+//! Things that are found out once, by whoever needs them first, while all others who need them
+//! wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

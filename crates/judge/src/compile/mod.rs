@@ -1,6 +1,7 @@
 //! Compiling submissions, checkers and all other programs, in the sandbox.
 //!
-//! A [`Toolbox`] finds the programs of the suites, tries them, and makes [`Executable`]s of sources.
+//! A [`Toolbox`] finds the programs of the suites, tries them, and makes [`Executable`]s of
+//! sources.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -48,8 +49,8 @@ use tempfile::TempDir;
 use tools::Tools;
 use world::{EXECUTABLE, OUTPUT, PREPARED, PROGRAM, SOURCE};
 
-/// Compiles, with one supervisor, the languages of some suites. Share it among threads by reference:
-/// several compilations go on at once.
+/// Compiles, with one supervisor, the languages of some suites. Share it among threads by
+/// reference: several compilations go on at once.
 #[derive(Debug)]
 pub struct Toolbox<'s> {
     supervisor: &'s Supervisor,
@@ -79,14 +80,15 @@ pub struct Options {
     pub headers_beside: bool,
     /// The main source or class by name, if there are several.
     pub main: Option<String>,
-    /// Files of these directories, and of those in them, are added to the sources one directory after the other, in
-    /// place of those of the same names.
+    /// Files of these directories, and of those in them, are added to the sources one directory
+    /// after the other, in place of those of the same names.
     pub include: Vec<PathBuf>,
     /// What stands for its value in the sources and in the files of `include`.
     pub constants: Constants,
     /// It does so in those of `include` alone: the sources are not the package's.
     pub constants_in_include_only: bool,
-    /// Symbolic links among the sources, and in `include`, are followed if they lead to somewhere below this directory.
+    /// Symbolic links among the sources, and in `include`, are followed if they lead to somewhere
+    /// below this directory.
     pub root: Option<PathBuf>,
     /// CPUs that the compiler is held on; none: those of the supervisor's slots.
     pub cpus: Vec<usize>,
@@ -95,7 +97,8 @@ pub struct Options {
 /// What came of compiling.
 #[derive(Debug)]
 pub struct Compilation {
-    /// What the compiler said, printable, at most [`MESSAGES_LIMIT`] bytes and a note of what was cut.
+    /// What the compiler said, printable, at most [`MESSAGES_LIMIT`] bytes and a note of what was
+    /// cut.
     pub messages: String,
     /// It was compiled before; messages and figures are those of that time.
     pub from_cache: bool,
@@ -114,7 +117,8 @@ pub enum CompileError {
     /// The compiler took too much of something with this source: a compile error, too.
     #[error("the compiler exceeded its {0}")]
     Limit(Limit),
-    /// The language is not known, not installed, or out of the sandbox's reach; nothing is said of the source.
+    /// The language is not known, not installed, or out of the sandbox's reach; nothing is said of
+    /// the source.
     #[error("{0}")]
     Unavailable(String),
     /// Suite, tools, sandbox or machine failed; nothing is said of the source.
@@ -135,12 +139,13 @@ pub enum Limit {
     #[error("memory limit ({} MiB)", .0 >> 20)]
     Memory(u64),
     /// Bytes of the program, or of temporary files.
-    #[error("output limit ({} MiB); an array that does not begin as all zeros is in the program in full", .0 >> 20)]
+    #[error("output limit ({} MiB); an array that does not begin as all zeros is in the program in \
+        full", .0 >> 20)]
     Output(u64),
     /// The same, where the disk has too little room for what the suite allows.
     #[error(
-        "output limit ({} MiB, all that the disk has room for); an array that does not begin as all zeros is in the \
-         program in full", .0 >> 20
+        "output limit ({} MiB, all that the disk has room for); an array that does not begin as \
+         all zeros is in the program in full", .0 >> 20
     )]
     Room(u64),
 }
@@ -151,8 +156,8 @@ const EXAMPLE: (&[u8], &str) = (b"1 2\n-3\n40\n", "40");
 const LEAST_OUTPUT: u64 = 64 << 20;
 /// The part of the disk's room that one program may take beyond that, so that a few cannot fill it.
 const MOST_PART_OF_ROOM: u64 = 8;
-/// Bytes of the names that one command may have as arguments. Linux allows 2 MiB for arguments and environment, with
-/// a pointer for each, where the stack may have 8 MiB (execve(2)).
+/// Bytes of the names that one command may have as arguments. Linux allows 2 MiB for arguments and
+/// environment, with a pointer for each, where the stack may have 8 MiB (execve(2)).
 const MOST_ARGUMENT_BYTES: usize = 1 << 20;
 
 /// Limits of the example's run.
@@ -192,7 +197,8 @@ impl<'s> Toolbox<'s> {
         &self.suites
     }
 
-    /// Whether the suite's tools are there and can be started in the sandbox. Tried once for a language.
+    /// Whether the suite's tools are there and can be started in the sandbox. Tried once for a
+    /// language.
     pub fn availability(&self, suite: &Suite) -> Availability {
         match self.tools(suite) {
             Ok(tools) => Availability::Available {
@@ -225,8 +231,8 @@ impl<'s> Toolbox<'s> {
         ))
     }
 
-    /// Whether the suite's example can be started with these limits: then the machine is fit for its programs, and one
-    /// that cannot be executed is broken itself.
+    /// Whether the suite's example can be started with these limits: then the machine is fit for
+    /// its programs, and one that cannot be executed is broken itself.
     pub(crate) fn starts_example(
         &self,
         suite: &Suite,
@@ -261,9 +267,9 @@ impl<'s> Toolbox<'s> {
 
     /// Makes a program of sources. They are read now and not needed afterwards.
     ///
-    /// Their names, as the compiler sees them and speaks of them, are those below the directory that
-    /// they have in common. Only regular files are read, and no symbolic links are followed there but those that
-    /// [`Options::root`] allows.
+    /// Their names, as the compiler sees them and speaks of them, are those below the directory
+    /// that they have in common. Only regular files are read, and no symbolic links are followed
+    /// there but those that [`Options::root`] allows.
     pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
         let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
         let root = options.root.as_deref();
@@ -524,7 +530,8 @@ impl<'s> Toolbox<'s> {
         }
     }
 
-    /// `shown`: directories of the host and where they are seen; the first is the working directory.
+    /// `shown`: directories of the host and where they are seen; the first is the working
+    /// directory.
     fn job(
         &self,
         compile: &Compile,
@@ -571,7 +578,8 @@ impl<'s> Toolbox<'s> {
         })
     }
 
-    /// Without cgroups memory is limited as address space, which some languages reserve without measure.
+    /// Without cgroups memory is limited as address space, which some languages reserve without
+    /// measure.
     fn holds_memory(&self, address_space: bool) -> bool {
         address_space || self.supervisor.backend() != Backend::Rlimit
     }
@@ -690,7 +698,8 @@ impl Compilation {
     }
 }
 
-/// Bytes that a program may have whose suite allows `wanted`, where so many can be written to the disk.
+/// Bytes that a program may have whose suite allows `wanted`, where so many can be written to the
+/// disk.
 fn allowed_output(wanted: u64, room: u64) -> u64 {
     wanted.min((room / MOST_PART_OF_ROOM).max(LEAST_OUTPUT))
 }

@@ -7,8 +7,8 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
-/// Bytes of an archive between the contents of two files: headers, long names, padding. The most that the archive's
-/// reader keeps in memory.
+/// Bytes of an archive between the contents of two files: headers, long names, padding. The most
+/// that the archive's reader keeps in memory.
 const MOST_HEADER_BYTES: u64 = 64 << 10;
 /// Entries of an archive.
 pub(super) const MOST_ENTRIES: u64 = crate::files::MOST_STORED as u64;
@@ -18,13 +18,15 @@ pub(super) const MOST_ENTRIES: u64 = crate::files::MOST_STORED as u64;
 pub(super) enum Unusable {
     /// There is more of it than is allowed.
     TooMuch,
-    /// It is not made of regular files with usable names, or is no archive: the compilation's own doing.
+    /// It is not made of regular files with usable names, or is no archive: the compilation's own
+    /// doing.
     Refused(String),
     /// The host failed to store it.
     Host(String),
 }
 
-/// Puts the regular files of an archive into a directory. `most`: bytes that they may have together.
+/// Puts the regular files of an archive into a directory. `most`: bytes that they may have
+/// together.
 pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<Stored, Unusable> {
     let refused = |why: String| Err(Unusable::Refused(why));
     let unreadable = |error: io::Error| {

@@ -21,9 +21,9 @@ const MOST_INCLUDED: usize = 10_000;
 
 /// Reads the sources, named as seen from the directory that they have in common.
 ///
-/// Only regular files are read, and no symbolic link below that directory is followed, but those that
-/// lead to somewhere below `root`: a package from somewhere could make the compiler show us any file that
-/// we can read.
+/// Only regular files are read, and no symbolic link below that directory is followed, but those
+/// that lead to somewhere below `root`: a package from somewhere could make the compiler show us
+/// any file that we can read.
 pub(super) fn read(
     paths: &[PathBuf],
     suite: &Suite,
@@ -78,8 +78,8 @@ pub(super) fn fill(
     Ok(files)
 }
 
-/// Adds the files of a directory, and of those in it, in place of those of the same names. Links are followed as by
-/// [`read`].
+/// Adds the files of a directory, and of those in it, in place of those of the same names. Links
+/// are followed as by [`read`].
 pub(super) fn include(
     mut files: Vec<File>,
     directory: &Path,
@@ -108,7 +108,8 @@ pub(super) fn include(
             if seen > MOST_INCLUDED {
                 let directory = directory.display();
                 return Err(format!(
-                    "{directory}: has more than {MOST_INCLUDED} files; remove some, or links to many"
+                    "{directory}: has more than {MOST_INCLUDED} files; remove some, or links to \
+                     many"
                 ));
             }
             match entry.file_type().map_err(failed)? {
@@ -258,7 +259,8 @@ fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, SourceError>
     })
 }
 
-/// Whether a file of our own cannot be read for its mode alone, which is part of what was submitted.
+/// Whether a file of our own cannot be read for its mode alone, which is part of what was
+/// submitted.
 fn is_closed_to_owner(place: &Place, name: &Path) -> bool {
     let us = rustix::process::geteuid().as_raw();
     rustix::fs::statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -318,8 +320,8 @@ fn common_directory(paths: &[PathBuf]) -> Option<PathBuf> {
     Some(common)
 }
 
-/// Names of the files that are compiled: those with an extension of the suite; if none has one, all that
-/// are no headers.
+/// Names of the files that are compiled: those with an extension of the suite; if none has one, all
+/// that are no headers.
 pub(super) fn compiled<'f>(files: &'f [File], suite: &Suite) -> Vec<&'f Path> {
     let names = || files.iter().map(|file| file.name.as_path());
     let known: Vec<&Path> = names().filter(|name| suite.compiles(name)).collect();
@@ -330,8 +332,8 @@ pub(super) fn compiled<'f>(files: &'f [File], suite: &Suite) -> Vec<&'f Path> {
     }
 }
 
-/// The main one of the files that are compiled. If no name tells, the suite's first extension is that of
-/// programs, rather than of what they use.
+/// The main one of the files that are compiled. If no name tells, the suite's first extension is
+/// that of programs, rather than of what they use.
 pub(super) fn main_source<'f>(
     compiled: &[&'f Path],
     suite: &Suite,

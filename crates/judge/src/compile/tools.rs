@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The system's own come first: they are the same for every user, and the sandbox's user reaches them.
+/// The system's own come first: they are the same for every user, and the sandbox's user reaches
+/// them.
 const DIRECTORIES: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// PATH of all compilers and programs.
 pub(super) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -225,7 +226,8 @@ fn try_one(
         .canonicalize()
         .map_err(|error| broken(error.to_string()))?;
     let (path, root) = if in_system(&real) {
-        // As it was found, where that can be seen: some programs look at the name they are called by.
+        // As it was found, where that can be seen: some programs look at the name they are called
+        // by.
         (
             if in_system(candidate) {
                 candidate.to_owned()

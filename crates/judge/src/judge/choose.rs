@@ -6,12 +6,14 @@ use millibox_package::DEEPEST;
 use millibox_package::model::{Problem, Program, Submission};
 use std::path::{Path, PathBuf};
 
-/// Files of one submission that are looked for. With more than are allowed it is refused when it is compiled.
+/// Files of one submission that are looked for. With more than are allowed it is refused when it is
+/// compiled.
 const MOST_FILES: usize = MOST_STORED + 1;
 
-/// Submissions that somebody names: of the package, by name or folder (`accepted/anna.cpp`, `accepted`,
-/// `anna.cpp` if there is one of that name only) or by path; or a file or directory from anywhere.
-/// Of the latter nothing is expected; they are written in `language`, if there is one.
+/// Submissions that somebody names: of the package, by name or folder (`accepted/anna.cpp`,
+/// `accepted`, `anna.cpp` if there is one of that name only) or by path; or a file or directory
+/// from anywhere. Of the latter nothing is expected; they are written in `language`, if there is
+/// one.
 ///
 /// # Errors
 /// There is nothing of that name, or it could be several.
@@ -127,8 +129,8 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
     })
 }
 
-/// Regular files; none that is hidden, and no links. A directory that is too deep is taken for a source itself: compiling
-/// refuses it.
+/// Regular files; none that is hidden, and no links. A directory that is too deep is taken for a
+/// source itself: compiling refuses it.
 fn gather(directory: &Path, sources: &mut Vec<PathBuf>, depth: usize) -> Result<(), String> {
     let failed = |error: std::io::Error| {
         format!("cannot read the directory {}: {error}", directory.display())

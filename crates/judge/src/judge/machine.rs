@@ -1,7 +1,7 @@
 //! The supervisor that a judge works with, and the one that takes its place if that is killed.
 //!
-//! A judge borrows what it needs of a supervisor for as long as it lives, so a dead one stays where it
-//! is, and there is room for one more. Whoever kills that too has made the point.
+//! A judge borrows what it needs of a supervisor for as long as it lives, so a dead one stays where
+//! it is, and there is room for one more. Whoever kills that too has made the point.
 
 use millibox::{Backend, Builder, Error, Supervisor};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -28,8 +28,8 @@ pub enum MachineError {
     },
     /// Only the weaker backend is available, and the caller did not choose it by name.
     #[error(
-        "the limits of a judge need cgroups, and there are none ({}); choose --backend rlimit to limit single processes \
-         instead, or see `millibox doctor`", .declined.join("; ")
+        "the limits of a judge need cgroups, and there are none ({}); choose --backend rlimit to \
+         limit single processes instead, or see `millibox doctor`", .declined.join("; ")
     )]
     NeedsCgroups {
         /// Why each better backend was not taken.
@@ -46,8 +46,9 @@ fn list(cpus: &[usize]) -> String {
 
 /// Where programs run: a supervisor, and the CPUs of its workers.
 ///
-/// If the supervisor is killed, a second one takes its place, and what it was doing is done again; once that is killed
-/// too, every judgement fails and says so. Whoever goes on then starts another machine.
+/// If the supervisor is killed, a second one takes its place, and what it was doing is done again;
+/// once that is killed too, every judgement fails and says so. Whoever goes on then starts another
+/// machine.
 #[derive(Debug)]
 pub struct Machine {
     builder: Builder,
@@ -58,9 +59,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a supervisor for `jobs` tests at a time (none said: one for each CPU), each held on one of
-    /// `cpus` (none said: all that we may use). With more jobs than CPUs, tests share CPUs: they wait
-    /// for each other, and real-time limits may fall on who waits.
+    /// Starts a supervisor for `jobs` tests at a time (none said: one for each CPU), each held on
+    /// one of `cpus` (none said: all that we may use). With more jobs than CPUs, tests share CPUs:
+    /// they wait for each other, and real-time limits may fall on who waits.
     ///
     /// # Errors
     /// The supervisor cannot be started, a CPU may not be used, or limits could only be held by the
@@ -105,7 +106,8 @@ impl Machine {
         &self.workers
     }
 
-    /// Ends all that runs, for good: whoever waits gets an error. From any thread, as often as you like.
+    /// Ends all that runs, for good: whoever waits gets an error. From any thread, as often as you
+    /// like.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         // One that is being started now is found dead by who started it.
@@ -162,8 +164,8 @@ impl Machine {
     }
 }
 
-/// Holds this thread on a CPU. It is no matter if that cannot be: it is only that the work of one thread
-/// is then not kept away from the tests of another.
+/// Holds this thread on a CPU. It is no matter if that cannot be: it is only that the work of one
+/// thread is then not kept away from the tests of another.
 pub(super) fn stay_on(cpu: usize) {
     let mut set = CpuSet::new();
     if cpu < CpuSet::MAX_CPU {

@@ -73,8 +73,8 @@ impl Judge<'_> {
             let Some(model) = problem.model_solution() else {
                 wrong.error(
                     &problem.directory,
-                    "there is no time limit, and no model solution to measure: state one in the Simfile (limits), or \
-                     give --time-limit",
+                    "there is no time limit, and no model solution to measure: state one in the \
+                     Simfile (limits), or give --time-limit",
                 );
                 return Err(wrong);
             };
@@ -102,8 +102,8 @@ impl Judge<'_> {
                     wrong.error(
                         &model.program.path,
                         format!(
-                            "there is no time limit, and the model solution gives none: {why}; mend that, or give \
-                             --time-limit"
+                            "there is no time limit, and the model solution gives none: {why}; \
+                             mend that, or give --time-limit"
                         ),
                     );
                     return Err(wrong);
@@ -147,7 +147,8 @@ impl Judge<'_> {
             .collect();
         let all = self.times(prepared, &submissions, observer);
         if self.machine.is_stopped() {
-            // What was measured by then is of those that came first, and the others have done nothing wrong.
+            // What was measured by then is of those that came first, and the others have done
+            // nothing wrong.
             let mut wrong = Unjudgeable::new();
             wrong.error(
                 &prepared.problem.directory,
@@ -187,13 +188,17 @@ impl Judge<'_> {
             let why = match (useless.is_empty(), prepared.problem.model_solution()) {
                 (true, None) => "there is no submission that must be accepted".to_owned(),
                 (true, Some(_)) => {
-                    "submissions.yaml takes all that must be accepted out (use_for_time_limit)".to_owned()
+                    "submissions.yaml takes all that must be accepted out (use_for_time_limit)"
+                        .to_owned()
                 }
                 (false, _) => useless.join("; "),
             };
             wrong.error(
                 &prepared.problem.directory,
-                format!("there is no time limit, and no submission to measure one: {why}; give --time-limit"),
+                format!(
+                    "there is no time limit, and no submission to measure one: {why}; give \
+                    --time-limit"
+                ),
             );
             wrong
         })

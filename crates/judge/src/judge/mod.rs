@@ -66,20 +66,22 @@ pub struct Options {
     pub fail_fast: bool,
     /// How submission and interactor are joined.
     pub mode: Mode,
-    /// Names of submissions that somebody wants to know of in particular. If their language cannot be used here, that
-    /// is a judge error; all others are then skipped.
+    /// Names of submissions that somebody wants to know of in particular. If their language cannot
+    /// be used here, that is a judge error; all others are then skipped.
     pub named: Vec<String>,
 }
 
 /// What is told while the judge works, by any of its threads, one at a time.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// To find a time limit, a submission is judged. What is [judged](Event::Judged) next is its tests.
+    /// To find a time limit, a submission is judged. What is [judged](Event::Judged) next is its
+    /// tests.
     Measuring {
         /// Its name.
         name: &'a str,
     },
-    /// A submission was compiled, or could not be. What is told next is of this one, until it has ended.
+    /// A submission was compiled, or could not be. What is told next is of this one, until it has
+    /// ended.
     Begun {
         /// Which, and how compiling went.
         about: &'a SubmissionInfo,
@@ -139,8 +141,8 @@ impl<'m> Judge<'m> {
         &self.suites
     }
 
-    /// Makes a problem ready: compiles its checker or interactor, lets the sandbox see its data, and
-    /// measures the time limit if nobody states one.
+    /// Makes a problem ready: compiles its checker or interactor, lets the sandbox see its data,
+    /// and measures the time limit if nobody states one.
     ///
     /// # Errors
     /// All that makes judging impossible.

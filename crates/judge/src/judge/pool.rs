@@ -1,10 +1,10 @@
-//! Submissions judged in parallel: a thread for each CPU of the judge, which compiles or runs one thing
-//! at a time there.
+//! Submissions judged in parallel: a thread for each CPU of the judge, which compiles or runs one
+//! thing at a time there.
 //!
-//! Threads take what comes first: the next test of the first submission that has one that is needed, or,
-//! if it has none, of the one after it, which was compiled meanwhile. So all CPUs have work, also when a
-//! submission has but one test, or ends with its first. What is told is told in order, as if there were
-//! one thread.
+//! Threads take what comes first: the next test of the first submission that has one that is
+//! needed, or, if it has none, of the one after it, which was compiled meanwhile. So all CPUs have
+//! work, also when a submission has but one test, or ends with its first. What is told is told in
+//! order, as if there were one thread.
 
 use super::Judge;
 use super::machine::stay_on;
@@ -123,7 +123,8 @@ impl<'a> Pool<'a, '_> {
                 };
                 Builder::new().spawn_scoped(scope, work).is_ok()
             };
-            // Where there are no more threads to be had (ulimit -u, pids.max), fewer do the same; if there is none, we.
+            // Where there are no more threads to be had (ulimit -u, pids.max), fewer do the same;
+            // if there is none, we.
             let started = cpus.iter().take_while(|cpu| start(cpu)).count();
             if let (0, Some(&cpu)) = (started, cpus.first()) {
                 self.work(cpu, &shared);
@@ -295,15 +296,17 @@ impl<'a> Pool<'a, '_> {
     }
 }
 
-/// Whether the kernel has refused to execute the submission. What came of that is a judge error so far.
+/// Whether the kernel has refused to execute the submission. What came of that is a judge error so
+/// far.
 fn cannot_be_executed(result: &TestResult) -> bool {
     let outcome = result.run.as_ref().map(|run| &run.outcome);
     matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == Step::Exec)
 }
 
-/// Whether a program of the same language that is known to be good can be executed in the submission's place. The
-/// errno does not tell: ENOENT may be an interpreter that the submission made up, or a C library that the machine lacks;
-/// EACCES an interpreter without x permission, or a directory for temporary files on a noexec mount.
+/// Whether a program of the same language that is known to be good can be executed in the
+/// submission's place. The errno does not tell: ENOENT may be an interpreter that the submission
+/// made up, or a C library that the machine lacks; EACCES an interpreter without x permission, or a
+/// directory for temporary files on a noexec mount.
 fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>) -> bool {
     let suite = toolbox.suites().named(&trial.executable.suite);
     suite.is_ok_and(|suite| {
@@ -328,8 +331,8 @@ fn broken(result: TestResult) -> TestResult {
 }
 
 impl<'a, 't> Shared<'a, 't> {
-    /// Something to do for a thread that has nothing, waited for if there may be more later; none: all
-    /// is taken, or all is to end.
+    /// Something to do for a thread that has nothing, waited for if there may be more later; none:
+    /// all is taken, or all is to end.
     fn task(&self, is_stopped: impl Fn() -> bool) -> Option<Task> {
         let mut state = self.lock();
         loop {
@@ -364,8 +367,9 @@ impl<'a, 't> Shared<'a, 't> {
     }
 }
 
-/// Judges a test `once`, and once more, alone, if its real-time limit ended it on a machine that had too few CPUs: it
-/// may not have slept but waited. What comes of that counts. `once` says of the machine what [`pressure::during`] does.
+/// Judges a test `once`, and once more, alone, if its real-time limit ended it on a machine that
+/// had too few CPUs: it may not have slept but waited. What comes of that counts. `once` says of
+/// the machine what [`pressure::during`] does.
 fn fairly(
     alone: &RwLock<()>,
     limits: &Limits,
@@ -386,7 +390,8 @@ fn fairly(
         && let Some(part) = overload
     {
         again.comment = format!(
-            "twice, and the machine was overloaded: something waited for a CPU in {:.0} % of that time",
+            "twice, and the machine was overloaded: something waited for a CPU in {:.0} % of that \
+             time",
             part * 100.0
         );
     }

@@ -1,6 +1,8 @@
-//! A package made ready: its programs compiled, its data where the sandbox can read it, its limits known.
+//! A package made ready: its programs compiled, its data where the sandbox can read it, its limits
+//! known.
 //!
-//! Whatever makes judging impossible is found here, all of it at once, before any submission is judged.
+//! Whatever makes judging impossible is found here, all of it at once, before any submission is
+//! judged.
 
 use super::{Judge, limits};
 use crate::checker::{CheckerInstance, tokens};

@@ -1,20 +1,24 @@
-//! Whether the machine had too few CPUs for its work, as the kernel tells: pressure stall information.
+//! Whether the machine had too few CPUs for its work, as the kernel tells: pressure stall
+//! information.
 //!
-//! A real-time limit is there to end what sleeps, and cannot tell that from what nobody gave a CPU. The kernel counts
-//! the time in which anything on the machine was ready to run and had to wait (`some` of /proc/pressure/cpu): where
-//! that is most of a run's time, its real-time limit says little of the run.
+//! A real-time limit is there to end what sleeps, and cannot tell that from what nobody gave a CPU.
+//! The kernel counts the time in which anything on the machine was ready to run and had to wait
+//! (`some` of /proc/pressure/cpu): where that is most of a run's time, its real-time limit says
+//! little of the run.
 
 use std::time::{Duration, Instant};
 
 /// Where the kernel tells; not there, or not readable, if it was built or started without.
 const FILE: &str = "/proc/pressure/cpu";
-/// The machine is overloaded if something waited for this part of the time, or more. A run that brings this about by
-/// itself, with processes that wait for each other, uses CPU time all the while: until its real-time limit, three times
-/// its CPU-time limit and more, that is a third at most.
+/// The machine is overloaded if something waited for this part of the time, or more. A run that
+/// brings this about by itself, with processes that wait for each other, uses CPU time all the
+/// while: until its real-time limit, three times its CPU-time limit and more, that is a third at
+/// most.
 const MUCH: f64 = 0.5;
 
-/// Does some work. If the machine was overloaded meanwhile, the part of the time in which something waited for a CPU
-/// comes with the result, from 0 to 1; `None`: it was not, or the kernel does not tell.
+/// Does some work. If the machine was overloaded meanwhile, the part of the time in which something
+/// waited for a CPU comes with the result, from 0 to 1; `None`: it was not, or the kernel does not
+/// tell.
 pub(super) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (begin, before) = (Instant::now(), waited());
     let result = work();
@@ -50,7 +54,8 @@ mod tests {
 
     #[test]
     fn what_the_kernel_writes() {
-        let text = "some avg10=91.02 avg60=94.53 avg300=94.28 total=18520976857\nfull avg10=0.00 avg60=0.00 total=7\n";
+        let text = "some avg10=91.02 avg60=94.53 avg300=94.28 total=18520976857\nfull avg10=0.00 \
+            avg60=0.00 total=7\n";
         assert_eq!(parse(text), Some(Duration::from_micros(18_520_976_857)));
         assert_eq!(
             parse("full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"),

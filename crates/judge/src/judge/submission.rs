@@ -73,7 +73,8 @@ fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
 }
 
 impl Judge<'_> {
-    /// Judges a submission. Whatever goes wrong is in its report, and never a verdict on the submission.
+    /// Judges a submission. Whatever goes wrong is in its report, and never a verdict on the
+    /// submission.
     pub fn submission(
         &self,
         prepared: &Prepared,
@@ -194,8 +195,8 @@ impl Judge<'_> {
         compilation
     }
 
-    /// The directories of files that the problem adds to submissions in this language: those for all languages, and
-    /// then the language's, which are put in place of these.
+    /// The directories of files that the problem adds to submissions in this language: those for
+    /// all languages, and then the language's, which are put in place of these.
     fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
         let Some(directory) = &problem.include else {
             return Vec::new();

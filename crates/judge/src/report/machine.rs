@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn cpu_model_is_that_of_the_first_cpu() {
-        let x86 = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: A CPU @ 2.0GHz\nstepping : 7\nmodel name : B\n";
+        let x86 = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: A CPU @ 2.0GHz\nstepping : \
+            7\nmodel name : B\n";
         assert_eq!(cpu_model(x86).as_deref(), Some("A CPU @ 2.0GHz"));
         assert_eq!(cpu_model("processor\t: 0\nBogoMIPS\t: 50.00\n"), None);
         assert_eq!(cpu_model("model name :\n"), None);

@@ -64,7 +64,8 @@ pub(super) enum Part {
 pub enum PlanError {
     /// A group asks for the package's own grader, and the package has none.
     #[error(
-        "group {0} asks for the package's own grader (grading: custom), but graders/ has none; add one"
+        "group {0} asks for the package's own grader (grading: custom), but graders/ has none; add \
+         one"
     )]
     NoGrader(String),
     /// A required group does not exist or is judged later.

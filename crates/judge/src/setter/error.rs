@@ -152,7 +152,8 @@ pub enum ProgramFault {
     NothingToMeasure,
     /// No submission can be measured, because submissions.yaml excludes all of them.
     #[error(
-        "submissions.yaml excludes all submissions that must be accepted from measuring (use_for_time_limit)"
+        "submissions.yaml excludes all submissions that must be accepted from measuring \
+         (use_for_time_limit)"
     )]
     MeasuringExcluded,
     /// The package cannot be judged.
@@ -212,7 +213,8 @@ pub enum MakeFault {
     Empty,
     /// Two runs printed different files.
     #[error(
-        "differs in a second run, from byte {byte} on; let it depend only on arguments, seed and input"
+        "differs in a second run, from byte {byte} on; let it depend only on arguments, seed and \
+         input"
     )]
     Unstable {
         /// The position of the first difference, from 1.
@@ -299,7 +301,8 @@ pub enum MachineError {
     NoneMeasurable(Vec<SkippedSubmission>),
     /// The limits were written, but reading the package gave others.
     #[error(
-        "the package does not state the limits after they were written, so its files were restored: {0}"
+        "the package does not state the limits after they were written, so its files were \
+         restored: {0}"
     )]
     LimitsNotRead(LimitMismatch),
     /// The kernel returned no random numbers.

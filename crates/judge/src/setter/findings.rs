@@ -118,13 +118,21 @@ fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport
         .filter(accepted)
         .map(|(_, report)| report);
     let remarks = reports.filter_map(|report| {
-        let times = prepared.limits().iter().zip(&report.tests).filter_map(|(limits, test)| {
-            Some((Duration::from_nanos(test.cpu_time_ns()?).as_secs_f64(), limits.cpu_time.as_secs_f64(), &test.name))
-        });
+        let times = prepared
+            .limits()
+            .iter()
+            .zip(&report.tests)
+            .filter_map(|(limits, test)| {
+                Some((
+                    Duration::from_nanos(test.cpu_time_ns()?).as_secs_f64(),
+                    limits.cpu_time.as_secs_f64(),
+                    &test.name,
+                ))
+            });
         let (time, limit, test) = times.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))?;
         let remark = format!(
-            "{}: needs {time:.3} s (test {test}); the time limit, {limit} s, must be at least {factor} times that \
-             (ac_to_time_limit)",
+            "{}: needs {time:.3} s (test {test}); the time limit, {limit} s, must be at least \
+             {factor} times that (ac_to_time_limit)",
             report.name
         );
         (time * factor > limit).then_some(remark)
@@ -188,7 +196,8 @@ fn remarks(
         let more = if *at_least { "more than " } else { "" };
         let advice = if *times < margin && !*at_least {
             format!(
-                "; that is less than {margin}, and a faster machine may accept it: make the tests larger"
+                "; that is less than {margin}, and a faster machine may accept it: make the tests \
+                 larger"
             )
         } else {
             String::new()
@@ -203,8 +212,11 @@ fn remarks(
             .iter()
             .all(|submission| submission.expected == [Expected::Accepted])
     {
-        remarks
-            .push("no submission must fail, so it is unknown what the tests catch; add one that must fail".to_owned());
+        remarks.push(
+            "no submission must fail, so it is unknown what the tests catch; add one that \
+                must fail"
+                .to_owned(),
+        );
     }
     remarks
 }

@@ -476,7 +476,8 @@ impl Setter<'_> {
                 .get(&below(problem, &task.place));
             if changed && there.is_some() && made.map(|made| &made.content) != there.as_ref() {
                 let message = format!(
-                    "stays, because a person wrote or changed it; remove it, and it is made again ({})",
+                    "stays, because a person wrote or changed it; remove it, and it is made again \
+                     ({})",
                     task.by
                 );
                 let (path, severity) = (task.place, Severity::Warning);

@@ -446,7 +446,8 @@ impl Setter<'_> {
             .next()
             .filter(|_| problem.kind != Kind::Batch)
         {
-            let why = "its output is not checked, because the problem is interactive or has several passes";
+            let why = "its output is not checked, because the problem is interactive or has \
+                several passes";
             report.add(Severity::Warning, &probe.test.input, why);
         }
         if probes.is_empty() {

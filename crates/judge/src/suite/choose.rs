@@ -115,7 +115,8 @@ pub(super) fn by_sources<'s>(
         Some((source, shebang(source).filter(|_| defaults().any(known))?))
     }) {
         let why = format!(
-            "{}: its first line names {interpreter}, and there is no language for that; name another, or leave that line out",
+            "{}: its first line names {interpreter}, and there is no language for that; name \
+             another, or leave that line out",
             source.file_name().unwrap_or_default().display()
         );
         return Err(ChoiceError { why, unknown: true });

@@ -1,8 +1,8 @@
 //! Static or dynamic programs.
 //!
-//! A static program starts without the dynamic linker, which for a program of a few milliseconds is a large part of
-//! its time. A suite names the arguments for each way. Whether the static libraries are installed is found out by
-//! linking the suite's example once; see `compile`.
+//! A static program starts without the dynamic linker, which for a program of a few milliseconds is
+//! a large part of its time. A suite names the arguments for each way. Whether the static libraries
+//! are installed is found out by linking the suite's example once; see `compile`.
 
 use serde::Serialize;
 
@@ -80,7 +80,8 @@ impl Linking {
         self.fixed
     }
 
-    /// Debian packages with the static libraries, as `apt install` takes them; empty: none are needed.
+    /// Debian packages with the static libraries, as `apt install` takes them; empty: none are
+    /// needed.
     pub fn package(&self) -> &str {
         &self.package
     }

@@ -1,7 +1,7 @@
 //! Language suites: what a language needs to be compiled and run, as data.
 //!
-//! A suite file (TOML) describes one language; docs/reference/suites.md explains each key. A file with
-//! variants, such as the standards of C++, makes one [`Suite`] for each of them.
+//! A suite file (TOML) describes one language; docs/reference/suites.md explains each key. A file
+//! with variants, such as the standards of C++, makes one [`Suite`] for each of them.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -72,12 +72,13 @@ pub struct Sources {
     pub files: Vec<String>,
     /// Interpreters that a first line `#!...` may name.
     pub shebangs: Vec<String>,
-    /// Interpreters in a first line `#!` of sources that are of another language, for all their extension.
+    /// Interpreters in a first line `#!` of sources that are of another language, for all their
+    /// extension.
     pub foreign_shebangs: Vec<String>,
     /// Decides if several suites know an extension; the highest is taken.
     pub priority: i64,
-    /// Main sources by their names without extension, the best first. Without one of these, the first
-    /// source is the main one.
+    /// Main sources by their names without extension, the best first. Without one of these, the
+    /// first source is the main one.
     pub main: Vec<String>,
 }
 
@@ -218,8 +219,8 @@ impl Suites {
         Suites::from_files(&[]).unwrap_or_else(|faults| panic!("{faults}"))
     }
 
-    /// Those that come with the judge, and those of the directory's files `*.toml`. A language of the
-    /// same `name` is replaced.
+    /// Those that come with the judge, and those of the directory's files `*.toml`. A language of
+    /// the same `name` is replaced.
     ///
     /// # Errors
     /// The directory or a file cannot be read, or files have faults: all of them.
@@ -247,7 +248,8 @@ impl Suites {
         Suites::from_files(&files)
     }
 
-    /// Those that come with the judge, in which these files (name and text) replace or add languages.
+    /// Those that come with the judge, in which these files (name and text) replace or add
+    /// languages.
     ///
     /// # Errors
     /// Files have faults: all of them.
@@ -272,7 +274,8 @@ impl Suites {
                     Some(known) if known.0 => *known = (builtin, new),
                     Some((_, known)) => {
                         let message = format!(
-                            "the language {:?} is described in {} already; give it another name or remove one of them",
+                            "the language {:?} is described in {} already; give it another name or \
+                             remove one of them",
                             new.name, known.file
                         );
                         faults.add(file, new.name_line, message);
@@ -319,8 +322,9 @@ impl Suites {
         choose::named(&self.all, name)
     }
 
-    /// The suite that these sources are meant for: by `hint`, a language's name, if there is one; else by
-    /// whole names, extensions and the first line `#!`. Only for the latter is a source opened.
+    /// The suite that these sources are meant for: by `hint`, a language's name, if there is one;
+    /// else by whole names, extensions and the first line `#!`. Only for the latter is a source
+    /// opened.
     ///
     /// # Errors
     /// There is no such suite, or several.

@@ -328,8 +328,9 @@ impl<'d> Reading<'_, '_, 'd> {
                     }
                     DeValue::Array(_) => Root::Printed(reader.plain_strings(section, "root")),
                     _ => {
-                        let help = "\"root\" in [tool] must be \"..\", \"../..\" and so on (seen from the executable), or \
-                                    arguments with which the tool prints it";
+                        let help = "\"root\" in [tool] must be \"..\", \"../..\" and so on (seen \
+                                    from the executable), or arguments with which the tool prints \
+                                    it";
                         reader.fault(&value.span(), help);
                         Root::Alone
                     }
@@ -642,7 +643,8 @@ source = "x"
         };
         let said = faults.to_string();
         for fault in [
-            "dir/x.toml:2: there is no key \"titel\" at the top of the file; did you mean \"title\"?",
+            "dir/x.toml:2: there is no key \"titel\" at the top of the file; did you mean \
+             \"title\"?",
             "dir/x.toml:1: there must be a key \"title\" at the top of the file",
             "dir/x.toml:5: there is no key \"packages\" in [tool]; did you mean \"package\"?",
             "dir/x.toml:4: there must be a key \"package\" in [tool]",
@@ -673,7 +675,8 @@ source = "x"
             (
                 2,
                 "title = 3",
-                "x.toml:2: \"title\" at the top of the file must be a string, and is of type integer",
+                "x.toml:2: \"title\" at the top of the file must be a string, and is of type \
+                 integer",
             ),
             (
                 2,
@@ -683,7 +686,8 @@ source = "x"
             (
                 2,
                 "title = 'X'\nfrobnicate = 1",
-                "x.toml:3: there is no key \"frobnicate\" at the top of the file; those there are: name,",
+                "x.toml:3: there is no key \"frobnicate\" at the top of the file; those there are: \
+                 name,",
             ),
             (
                 3,
@@ -778,7 +782,8 @@ source = "x"
             (
                 9,
                 "command = ['x']\n[linking]\nstatic = ['-s']\npackage = 'p'",
-                "x.toml:10: [linking] has arguments, so the command in [compile] must have {linking}",
+                "x.toml:10: [linking] has arguments, so the command in [compile] must have \
+                 {linking}",
             ),
             (
                 9,
@@ -804,7 +809,8 @@ source = "x"
     #[test]
     fn variants_differ_by_their_values() {
         let text = format!(
-            "{}\n[variant.y1]\ntitle = 'Y 1'\nlevel = '1'\nnames = ['Y-1']\n[variant.y2]\ntitle = 'Y 2'\nlevel = '2'\ndefault = true\n",
+            "{}\n[variant.y1]\ntitle = 'Y 1'\nlevel = '1'\nnames = ['Y-1']\n[variant.y2]\ntitle = \
+             'Y 2'\nlevel = '2'\ndefault = true\n",
             GOOD.replace("{sources}", "-{level}")
                 .replace("extensions", "names = ['ex']\nextensions")
         );

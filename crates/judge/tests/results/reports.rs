@@ -20,7 +20,8 @@ use std::time::{Duration, SystemTime};
 
 /// Hostile text: markup, ends of sections, control sequences, reversed writing, long lines and
 /// noncharacters.
-const HOSTILE: &str = "</td><script>alert(1)</script>]]>&amp;<!-- \"'\x1b[2J\x1b]0;t\x07\u{9b}31m\r\n\tsecond\u{202e}line\0\u{ffff}";
+const HOSTILE: &str = "</td><script>alert(1)</script>]]>&amp;<!-- \
+    \"'\x1b[2J\x1b]0;t\x07\u{9b}31m\r\n\tsecond\u{202e}line\0\u{ffff}";
 
 fn legacy_problem() -> Problem {
     let groups = vec![

@@ -157,8 +157,8 @@ struct RawSamples {
 pub struct TrueFigures {
     /// Median round trip of one caller / median posix_spawn and wait.
     ratio_1_slot: f64,
-    /// Runs per second of as many posix_spawn loops as CPUs / runs per second of a pool: a supervisor for
-    /// each CPU.
+    /// Runs per second of as many posix_spawn loops as CPUs / runs per second of a pool: a
+    /// supervisor for each CPU.
     ratio_all_cpus: f64,
     /// The same for one supervisor with as many slots, each pinned to its CPU.
     ratio_all_cpus_one_supervisor: f64,
@@ -399,8 +399,8 @@ fn sandbox_on_all_cpus(
 
 /// Runs per second of `runs`, which counts them, and the CPU time of each.
 ///
-/// An uncounted start comes first. Otherwise the tear-down of the previous variant's last runs would
-/// slow this variant down, and the bare loop most of all.
+/// An uncounted start comes first. Otherwise the tear-down of the previous variant's last runs
+/// would slow this variant down, and the bare loop most of all.
 fn rate(
     supervisors: &[u32],
     duration: Duration,

@@ -115,7 +115,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .versions
         .push(("g++".to_owned(), super::version(&compiler, &["--version"])));
     if !output.in_memory {
-        report.add_note("There is no /dev/shm here: the bare compiler writes to a disk and the sandbox to a tmpfs.");
+        report.add_note(
+            "There is no /dev/shm here: the bare compiler writes to a disk and the \
+            sandbox to a tmpfs.",
+        );
     }
     Ok(())
 }

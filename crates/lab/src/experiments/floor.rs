@@ -110,8 +110,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         ));
     }
     report.add_note(
-        "The loop prepares nothing while a program runs. Three processes for each CPU, as many as a slot has runners, use \
-         the time that the kernel's grace periods leave idle.",
+        "The loop prepares nothing while a program runs. Three processes for each CPU, as many as \
+         a slot has runners, use the time that the kernel's grace periods leave idle.",
     );
     report.add_table(table);
     Ok(())

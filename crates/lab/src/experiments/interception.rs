@@ -143,8 +143,9 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     report.add_table(comparison.measure(lab)?);
     report.add_note("The row \"nothing\" is the cost of the clock, which all rows include.");
     report.add_note(
-        "The missing file is looked up in the root directory, which is a tmpfs in the sandbox. A tmpfs does not cache \
-         missing names, unlike other file systems. This, and no filter, explains the difference of that row.",
+        "The missing file is looked up in the root directory, which is a tmpfs in the sandbox. A \
+         tmpfs does not cache missing names, unlike other file systems. This, and no filter, \
+         explains the difference of that row.",
     );
     Ok(())
 }

@@ -56,8 +56,8 @@ impl Experiment {
         ALL.iter().find(|experiment| experiment.name == name)
     }
 
-    /// Runs the experiment. If it fails, the report has the results before the error, and the error as
-    /// a note.
+    /// Runs the experiment. If it fails, the report has the results before the error, and the error
+    /// as a note.
     pub fn report(&self, lab: &Lab) -> (Report, Result<(), Error>) {
         let begin = Instant::now();
         let mut report = Report::new(self, lab);

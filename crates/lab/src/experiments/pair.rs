@@ -171,8 +171,8 @@ struct Cgroups {
 }
 
 impl Cgroups {
-    /// Creates the cgroups. Their names differ from a supervisor's, as other supervisors remove unlocked
-    /// cgroups with such names.
+    /// Creates the cgroups. Their names differ from a supervisor's, as other supervisors remove
+    /// unlocked cgroups with such names.
     fn make() -> Result<Cgroups, String> {
         let mounts =
             std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;

@@ -64,9 +64,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         queries,
     )?;
     report.add_note(
-        "CPU time is the solution's, from start to end. CPU time with its watcher adds that of the tracer or of the \
-         notification's supervisor. Bare programs and millibox have no watcher: millibox's supervisor sleeps. The CPU \
-         time of a bare program starts at its fork, in the sandbox at its exec: a few dozen microseconds.",
+        "CPU time is the solution's, from start to end. CPU time with its watcher adds that of the \
+         tracer or of the notification's supervisor. Bare programs and millibox have no watcher: \
+         millibox's supervisor sleeps. The CPU time of a bare program starts at its fork, in the \
+         sandbox at its exec: a few dozen microseconds.",
     );
     Ok(())
 }
@@ -102,14 +103,23 @@ fn reactive(
         .metric(Metric::new("CPU time", Unit::Nanoseconds))
         .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
         .plan(plan(lab))
-        .variant(Variant::new(BARE, move || Ok(numbers(conversation.under(Observer::None, false, way)?))))
+        .variant(Variant::new(BARE, move || {
+            Ok(numbers(conversation.under(Observer::None, false, way)?))
+        }))
         .variant(
-            Variant::new(OWN_SESSION, move || Ok(numbers(conversation.under(Observer::None, true, way)?)))
-                .about("the solution in its own session, and so in its own scheduling group, as in the sandbox"),
+            Variant::new(OWN_SESSION, move || {
+                Ok(numbers(conversation.under(Observer::None, true, way)?))
+            })
+            .about(
+                "the solution in its own session, and so in its own scheduling group, as in \
+                    the sandbox",
+            ),
         )
         .variant(
-            Variant::new(MILLIBOX, move || Ok(numbers(conversation.solution_sandboxed(limited(lab), way)?)))
-                .about("namespaces, seccomp, limits; nothing between the programs"),
+            Variant::new(MILLIBOX, move || {
+                Ok(numbers(conversation.solution_sandboxed(limited(lab), way)?))
+            })
+            .about("namespaces, seccomp, limits; nothing between the programs"),
         );
     for (name, observer, about) in OBSERVED_VARIANTS {
         let run = move || Ok(numbers(conversation.under(observer, false, way)?));

@@ -141,8 +141,10 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
         File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
     let directory = tmpfs()?;
     if directory.is_none() {
-        report
-            .add_note("There is no tmpfs at /dev/shm: the copies outside created their files in the lab's directory.");
+        report.add_note(
+            "There is no tmpfs at /dev/shm: the copies outside created their files in \
+                the lab's directory.",
+        );
     }
     let copies = Copies {
         program: &program,
@@ -208,7 +210,10 @@ fn tmpfs() -> Result<Option<tempfile::TempDir>, Error> {
 
 fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
     let Some(hackbench) = lab.find_peer(HACKBENCH, HACKBENCH) else {
-        report.add_note("Chat rooms are missing: install hackbench (Debian: rt-tests), or pass --peer hackbench=PATH.");
+        report.add_note(
+            "Chat rooms are missing: install hackbench (Debian: rt-tests), or pass \
+            --peer hackbench=PATH.",
+        );
         return Ok(());
     };
     report

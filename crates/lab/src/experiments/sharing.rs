@@ -115,9 +115,9 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         "The default profile has {tree} instructions as a tree, {list} as a list."
     ));
     report.add_note(
-        "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A runner's runs share UTS, \
-         time and cgroup namespaces, which no program can change, and no option makes them fresh. The table of \
-         single namespaces has the least cost of that.",
+        "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A \
+         runner's runs share UTS, time and cgroup namespaces, which no program can change, and no \
+         option makes them fresh. The table of single namespaces has the least cost of that.",
     );
     report.add_table(namespaces(lab)?);
     Ok(())
@@ -130,8 +130,8 @@ fn plain<'a>(name: &str, about: &str, supervisor: &'a Supervisor, request: Reque
     .about(about)
 }
 
-/// The kernel's time for one new namespace: a thread starts, creates it, and ends. The later tear-down
-/// by kernel threads is not included.
+/// The kernel's time for one new namespace: a thread starts, creates it, and ends. The later
+/// tear-down by kernel threads is not included.
 fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
     let mut comparison = Comparison::new("namespaces", "One new namespace, by itself")
         .metric(Metric::new("real time", Unit::Nanoseconds))

@@ -15,12 +15,13 @@ mod words;
 use crate::{Claim, ClaimStatus, Error, Report};
 use std::path::Path;
 
-/// Criterion's output for the pieces inside one process, by `make bench`. If a directory of results has
-/// this file, the page and the summary show it.
+/// Criterion's output for the pieces inside one process, by `make bench`. If a directory of results
+/// has this file, the page and the summary show it.
 const PIECES_FILE: &str = "pieces.txt";
 
-/// Writes all reports into a directory, and creates it if necessary: `NAME.json` for each experiment,
-/// `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html` for all of them.
+/// Writes all reports into a directory, and creates it if necessary: `NAME.json` for each
+/// experiment, `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html` for all of
+/// them.
 ///
 /// # Errors
 /// A file cannot be written, or a plot drawn.

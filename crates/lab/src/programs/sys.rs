@@ -167,8 +167,8 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
     })
 }
 
-/// Continues every call that a listener is notified of, and counts them. Returns when the listener's
-/// last process is gone, if the kernel reports that (Linux 6.11).
+/// Continues every call that a listener is notified of, and counts them. Returns when the
+/// listener's last process is gone, if the kernel reports that (Linux 6.11).
 ///
 /// # Errors
 /// The kernel's.
@@ -335,7 +335,8 @@ impl Mapping {
     #[inline]
     pub fn touch(&self, offset: usize) {
         assert!(offset < self.length);
-        // SAFETY: the assertion keeps the offset inside the mapping, to which there are no references.
+        // SAFETY: the assertion keeps the offset inside the mapping, to which there are no
+        // references.
         unsafe { self.address.add(offset).write_volatile(1) };
     }
 }

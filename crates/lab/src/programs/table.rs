@@ -90,7 +90,8 @@ pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// Repeats a row's work for this time. Returns nanoseconds per repetition, as the median of batches.
+/// Repeats a row's work for this time. Returns nanoseconds per repetition, as the median of
+/// batches.
 pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
     // Fill caches and page tables first.
     (row.work)(row.batch)?;
@@ -105,8 +106,8 @@ pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
     Ok(batches[batches.len() / 2])
 }
 
-/// Prints the times of these rows (of all, if none is given) on standard output, as one JSON object.
-/// `directory` must be on a tmpfs.
+/// Prints the times of these rows (of all, if none is given) on standard output, as one JSON
+/// object. `directory` must be on a tmpfs.
 pub fn print(rows: &[String], time: Duration, directory: &Path) -> Result<u8, ProgramError> {
     // Relative file names keep the directory's depth out of the times.
     std::env::set_current_dir(directory)?;

@@ -23,8 +23,8 @@ pub enum Observer {
     Notify,
     /// The same, with the supervisor woken on the caller's CPU (Linux 6.6).
     NotifySync,
-    /// A seccomp program that allows everything without reading arguments, so that the kernel answers
-    /// from its bitmap (Linux 5.11).
+    /// A seccomp program that allows everything without reading arguments, so that the kernel
+    /// answers from its bitmap (Linux 5.11).
     SeccompAllow,
     /// A seccomp program that reads an argument of every system call before it allows the call, so
     /// that the kernel runs it every time.
@@ -75,8 +75,8 @@ pub struct Usage {
     pub calls: u64,
 }
 
-/// Runs a command under an observer. Prints its [`Usage`] as one line of JSON on standard error, after
-/// the command's own output.
+/// Runs a command under an observer. Prints its [`Usage`] as one line of JSON on standard error,
+/// after the command's own output.
 pub fn run(observer: Observer, command: &[String]) -> Result<u8, ProgramError> {
     let [program, arguments @ ..] = command else {
         return Err("no command".into());
@@ -110,8 +110,8 @@ const ALLOW_ALL_POLICY: &str = r#"
     default = "allow"
 "#;
 
-/// A program that rejects no call in practice, but whose answer the kernel cannot know beforehand: it
-/// compares the first argument with an unused number.
+/// A program that rejects no call in practice, but whose answer the kernel cannot know beforehand:
+/// it compares the first argument with an unused number.
 fn argument_program() -> Result<Program, ProgramError> {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;

@@ -191,7 +191,8 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// The settings of a directory; if the package has come to too much, none: each test would have a copy.
+    /// The settings of a directory; if the package has come to too much, none: each test would have
+    /// a copy.
     fn bounded(&self, settings: Settings, directory: &str) -> Settings {
         if self.log.takes(directory, settings.cost()) {
             settings
@@ -511,7 +512,8 @@ impl<'a> Reader<'a> {
         (found, directories)
     }
 
-    /// A test that is missing for its name is hardly noticed; but a directory full of notes is no more than told.
+    /// A test that is missing for its name is hardly noticed; but a directory full of notes is no
+    /// more than told.
     fn tell_strays(&self) {
         let strays = self.strays.borrow();
         for (path, meant) in strays.iter().take(STRAYS) {

@@ -22,8 +22,8 @@ const KEYS: [&str; 10] = [
     "short-name",
 ];
 
-/// Reads both; the title, if there is one. A time limit may stand in problem.yaml, in the .ini and in
-/// .timelimit, if it is the same everywhere.
+/// Reads both; the title, if there is one. A time limit may stand in problem.yaml, in the .ini and
+/// in .timelimit, if it is the same everywhere.
 pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
     let mut title = None;
     let mut holds = header.limits.cpu_time.map(|limit| (limit, FILE.to_owned()));

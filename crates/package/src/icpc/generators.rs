@@ -1,7 +1,8 @@
 //! generators/generators.yaml: how tests are made.
 //!
-//! The format is that of BAPCtools, whose packages are many; docs/guide/problem.md says which part of it is
-//! understood. What is not is a fault: a test that is silently not made would be missed much later.
+//! The format is that of BAPCtools, whose packages are many; docs/guide/problem.md says which part
+//! of it is understood. What is not is a fault: a test that is silently not made would be missed
+//! much later.
 
 use crate::bound::{Bound, LONGEST_COMMAND, words_cost};
 use crate::fault::{Log, Place, Severity, did_you_mean};
@@ -376,8 +377,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `generator argument...`, with `{seed}` or `{seed:NUMBER}` in it at most once, and `{name}`. The seed is that of
-    /// the command as it is written.
+    /// `generator argument...`, with `{seed}` or `{seed:NUMBER}` in it at most once, and `{name}`.
+    /// The seed is that of the command as it is written.
     fn command(
         &self,
         test: &str,
@@ -411,7 +412,8 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let meant = did_you_mean(placeholder, PLACEHOLDERS);
-            let message = "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
+            let message = "is given to the generator as it stands: here are only {name}, {seed} \
+                and {seed:NUMBER}";
             self.log
                 .warning(place, format!("{placeholder} {message}{meant}"));
         }
@@ -540,7 +542,8 @@ fn with_seed(word: &str, seed: u64, places: &mut usize) -> String {
     done + rest
 }
 
-/// What looks like a placeholder and is none: a word in braces, perhaps with something after a colon.
+/// What looks like a placeholder and is none: a word in braces, perhaps with something after a
+/// colon.
 fn unknown(word: &str) -> impl Iterator<Item = &str> {
     // Longer ones are none, so that a word is gone through once.
     const LONGEST: usize = 64;

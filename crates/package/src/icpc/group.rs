@@ -1,4 +1,5 @@
-//! testdata.yaml of the legacy format, test_group.yaml of its successor, and the YAML file of one test.
+//! testdata.yaml of the legacy format, test_group.yaml of its successor, and the YAML file of one
+//! test.
 
 use super::header::Header;
 use crate::bound::{Bound, MOST_TEXT, words_cost};
@@ -13,7 +14,8 @@ use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
 /// Why packages with static validators are refused; docs/reference/packages.md has it at length.
-pub const NO_STATIC_VALIDATORS: &str = "static validators are not supported: the format contradicts itself in how they are asked for and counted";
+pub const NO_STATIC_VALIDATORS: &str = "static validators are not supported: the format \
+    contradicts itself in how they are asked for and counted";
 
 /// Where a grader of the package's own lies.
 pub const GRADERS: &str = "graders";
@@ -164,7 +166,8 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
         && settings.grader.is_some_and(|grader| grader.ignore_sample)
         && settings.stop.or(above.stop).unwrap_or(true)
     {
-        let message = "with ignore_sample, on_reject should be continue, or secret tests may not be judged at all";
+        let message = "with ignore_sample, on_reject should be continue, or secret tests may not \
+            be judged at all";
         log.warning(&node.place, message);
     }
     for key in ["accept_score", "reject_score", "range"] {
@@ -313,8 +316,8 @@ fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {
     }
 }
 
-/// Flags of the default grader, where a group names it or its flags; of flags that contradict each other, the last
-/// holds.
+/// Flags of the default grader, where a group names it or its flags; of flags that contradict each
+/// other, the last holds.
 fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -> Option<Grader> {
     const FLAGS: [&str; 9] = [
         "worst_error",

@@ -116,7 +116,8 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
         }
         for key in ["validation", "validator_flags"] {
             if let Some(node) = keys.get(key) {
-                let message = "belongs to the legacy format; here `type` and `output_validator_args` say it; not read";
+                let message = "belongs to the legacy format; here `type` and \
+                    `output_validator_args` say it; not read";
                 log.warning(&node.place, format!("`{key}` {message}"));
             }
         }

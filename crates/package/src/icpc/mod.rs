@@ -117,8 +117,8 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
     let later = of_later_formats(&tree, &header);
     if let Some(what) = &later {
         let message = format!(
-            "there is no problem_format_version, so this is read as legacy; but {what} is of later formats: add \
-             problem_format_version: 2025-09"
+            "there is no problem_format_version, so this is read as legacy; but {what} is of later \
+             formats: add problem_format_version: 2025-09"
         );
         log.warning(header::FILE, message);
     }
@@ -191,7 +191,8 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
     }
 }
 
-/// What only later formats have, in a package that does not say its format and so is read as legacy.
+/// What only later formats have, in a package that does not say its format and so is read as
+/// legacy.
 fn of_later_formats(tree: &Tree, header: &Header) -> Option<String> {
     if header.format != Format::Legacy
         || header.version.is_some()

@@ -112,8 +112,9 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
                 submission.expected = expected;
                 submission.required = claim.required_besides().map(meant).collect();
                 if !submission.required.is_empty() && !header.scoring {
-                    let message = "required: where judging ends with a failure before all tests were run, it is not \
-                                   known whether others have such a verdict, and not checked";
+                    let message = "required: where judging ends with a failure before all tests \
+                                   were run, it is not known whether others have such a verdict, \
+                                   and not checked";
                     log.warning(place_of(&those), message);
                 }
             }
@@ -287,7 +288,11 @@ fn agreed(
                 .copied()
                 .collect();
             if both.is_empty() {
-                log.warning(path, "its @EXPECTED_RESULTS@ are not what its directory says; the source is believed");
+                log.warning(
+                    path,
+                    "its @EXPECTED_RESULTS@ are not what its directory says; the \
+                    source is believed",
+                );
                 return source.to_vec();
             }
             both
@@ -428,7 +433,8 @@ impl Claim {
         }
     }
 
-    /// No submission can be as it claims. Its verdicts would be none, which must not be taken for any.
+    /// No submission can be as it claims. Its verdicts would be none, which must not be taken for
+    /// any.
     fn is_contradictory(&self) -> bool {
         self.permitted == 0
             || self
@@ -477,12 +483,13 @@ fn contradiction(name: &str, claims: &[&(Glob, Claim)]) -> String {
         });
     let claims = claims.collect::<Vec<_>>().join(", ");
     format!(
-        "nothing can come of {name} that is as claimed: {claims}; all patterns that fit it hold, make them agree"
+        "nothing can come of {name} that is as claimed: {claims}; all patterns that fit it hold, \
+         make them agree"
     )
 }
 
-/// Whether a submission's times make a time limit. One claim is enough that says so, or that does not
-/// permit the submission to be too slow.
+/// Whether a submission's times make a time limit. One claim is enough that says so, or that does
+/// not permit the submission to be too slow.
 fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> bool {
     let name = &submission.name;
     let lower = claims
@@ -496,19 +503,24 @@ fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> boo
         match (bound, other) {
             (Bound::Lower, _) if !accepted => {
                 let message = format!(
-                    "use_for_time_limit: lower is not used for {name}: only what must be accepted is measured here"
+                    "use_for_time_limit: lower is not used for {name}: only what must be accepted \
+                     is measured here"
                 );
                 log.warning(place, message);
             }
             (Bound::Upper, _) if !submission.expected.contains(&Expected::TimeLimit) => {
                 log.warning(
                     place,
-                    format!("use_for_time_limit: upper is not used for {name}, which need not exceed the time limit"),
+                    format!(
+                        "use_for_time_limit: upper is not used for {name}, which need not \
+                        exceed the time limit"
+                    ),
                 );
             }
             (Bound::No, Some((glob, _))) if accepted && !lower => {
                 let message = format!(
-                    "use_for_time_limit: {name} is measured all the same, for {:?}; say it there, too",
+                    "use_for_time_limit: {name} is measured all the same, for {:?}; say it there, \
+                     too",
                     glob.text
                 );
                 log.warning(place, message);
@@ -519,8 +531,8 @@ fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> boo
     lower || other.is_some() || claims.iter().all(|(_, claim)| claim.bound.is_none())
 }
 
-/// Directories for which the format has claims. What others say (`partially_accepted`) is more than verdicts of tests can,
-/// so a key without any leaves it as it is.
+/// Directories for which the format has claims. What others say (`partially_accepted`) is more than
+/// verdicts of tests can, so a key without any leaves it as it is.
 const DEFAULTS: [&str; 6] = [
     "accepted",
     "rejected",
@@ -645,7 +657,8 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log
     if let Some(permitted) = verdicts(&keys, "permitted", log) {
         claim.permitted = permitted;
         claim.verdicts = true;
-        // Where more is permitted than a directory's name says, more than that may be why it is rejected.
+        // Where more is permitted than a directory's name says, more than that may be why it is
+        // rejected.
         claim.required.fill(REJECTED);
     }
     if let Some(required) = verdicts(&keys, "required", log) {
@@ -703,7 +716,8 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log
                 told,
                 log,
             );
-            let message = "required of some of the tests is asked of all together: whichever has such a verdict will do";
+            let message = "required of some of the tests is asked of all together: whichever has \
+                such a verdict will do";
             tell_once(&tests, "required", message, told, log);
             if let Some(required) = verdicts(&tests, "required", log) {
                 if !claim.required.contains(&required) {

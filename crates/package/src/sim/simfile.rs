@@ -234,7 +234,11 @@ impl Reader<'_> {
         };
         let Some(path) = path else {
             if self.interactive {
-                self.log.error(FILE, "an interactive problem needs a checker, and there is none in check/ or checker/");
+                self.log.error(
+                    FILE,
+                    "an interactive problem needs a checker, and there is none in \
+                    check/ or checker/",
+                );
             }
             return Checker::Lines;
         };
@@ -250,7 +254,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Those that are named, the first of which is the model, then all other sources that can be one.
+    /// Those that are named, the first of which is the model, then all other sources that can be
+    /// one.
     fn submissions(&self) -> Vec<Submission> {
         let mut paths: Vec<String> = Vec::new();
         let mut named = BTreeSet::new();
@@ -373,7 +378,8 @@ impl Reader<'_> {
                 .first()
                 .map_or_else(|| "is missing".to_owned(), |word| format!("is {word:?}"));
             let message = format!(
-                "limits: the time limit of test {name:?} {is}; it must be more than 0 seconds and at most a day"
+                "limits: the time limit of test {name:?} {is}; it must be more than 0 seconds and \
+                 at most a day"
             );
             self.log.error(&item.place, message);
         }
@@ -417,7 +423,8 @@ impl Reader<'_> {
             if names::group(name).is_none() {
                 self.log.warning(
                     path,
-                    "not read: a test's name ends in the number of its group, perhaps with letters after it",
+                    "not read: a test's name ends in the number of its group, perhaps with letters \
+                     after it",
                 );
                 continue;
             }
@@ -612,7 +619,10 @@ impl Reader<'_> {
             let Ok(number) = number.parse::<i32>() else {
                 self.log.error(
                     &item.place,
-                    format!("scoring: the points of group {group} must be a whole number, not {number:?}"),
+                    format!(
+                        "scoring: the points of group {group} must be a whole number, not \
+                        {number:?}"
+                    ),
                 );
                 continue;
             };

@@ -147,7 +147,10 @@ fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>
         if names::group(name).is_none() || name.contains('/') {
             log.error(
                 &item.place,
-                format!("{name:?} is no test: a name ends in the number of its group, perhaps with letters after it"),
+                format!(
+                    "{name:?} is no test: a name ends in the number of its group, perhaps with \
+                    letters after it"
+                ),
             );
         }
     }
@@ -169,7 +172,8 @@ struct Generators<'a> {
 }
 
 impl Generators<'_> {
-    /// A source of the package by its path, or by letters of its path below `utils`; else a command.
+    /// A source of the package by its path, or by letters of its path below `utils`; else a
+    /// command.
     fn of(&mut self, command: &str, item: &Item) -> (Generator, Vec<String>) {
         if let Some(line) = command.strip_prefix("sh:") {
             return (Generator::Shell(line.to_owned()), Vec::new());
@@ -221,7 +225,8 @@ impl Generators<'_> {
             [path] => Some(path.to_owned()),
             [] => {
                 let message = format!(
-                    "no source below utils matches {name:?}; taken for a command of the shell, which"
+                    "no source below utils matches {name:?}; taken for a command of the shell, \
+                     which"
                 );
                 log.warning(
                     &item.place,
@@ -272,7 +277,8 @@ fn arguments(text: &str) -> Vec<String> {
     words
 }
 
-/// Sim's hash of a test's name, so that seeds, and with them tests, are those that Sim's tool makes.
+/// Sim's hash of a test's name, so that seeds, and with them tests, are those that Sim's tool
+/// makes.
 fn hash(name: &str) -> u64 {
     // (p - 1) * 257 + 255 is below 2^64.
     name.bytes().rev().fold(0, |hash, byte| {

@@ -182,8 +182,10 @@ fn files_that_are_no_part_of_a_test() {
         }
         // One of them, and the rest in a line of its own.
         assert_eq!(package.faults().lines().count(), 6);
-        package
-            .warned("data/secret/4.input: warning: not read: no part of a test, and 8 such in all beside those told");
+        package.warned(
+            "data/secret/4.input: warning: not read: no part of a test, and 8 such in all \
+                beside those told",
+        );
     }
 }
 
@@ -199,7 +201,8 @@ fn what_is_missing() {
         .refused("data/secret/3.ans: error: an answer without an input; there is no 3.in");
     package.remove("data/secret/3.ans");
     package.file("data/secret/4.inn", "").warned(
-        "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; did you mean \"4.in\"?",
+        "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; \
+         did you mean \"4.in\"?",
     );
     package
         .file("data/5.in", "")
@@ -230,8 +233,8 @@ fn settings_of_the_legacy_format() {
     );
     package.file(
         "data/secret/testdata.yaml",
-        "accept_score: 50\nreject_score: -1.5\ngrader_flags: first_error min\noutput_validator_flags: own flag\n\
-         input_validator_flags: {name: v, flags: a b}\n",
+        "accept_score: 50\nreject_score: -1.5\ngrader_flags: first_error \
+         min\noutput_validator_flags: own flag\ninput_validator_flags: {name: v, flags: a b}\n",
     );
     package
         .file(

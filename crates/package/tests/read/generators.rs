@@ -75,7 +75,8 @@ fn who_looks_at_it_all_looks_at_generators_too() {
         text.ends_with("warning: `count` is not supported here"),
         "{text}"
     );
-    let there = "generators/generators.yaml: warning: test secret/2 is not there; `millibox problem gen` makes it";
+    let there = "generators/generators.yaml: warning: test secret/2 is not there; `millibox \
+        problem gen` makes it";
     assert_eq!(
         faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"),
         there

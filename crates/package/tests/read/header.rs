@@ -117,8 +117,10 @@ fn limits_of_the_successor() {
         (limits.from_accepted, limits.to_exceeded),
         (Some(3.0), Some(4.0))
     );
-    Package::successor("limits: {time_limit: 1.5}\n")
-        .refused("time_limit must be a multiple of time_resolution, 1 s; or write `time_resolution: 0.5` beside it");
+    Package::successor("limits: {time_limit: 1.5}\n").refused(
+        "time_limit must be a multiple of time_resolution, 1 s; or write \
+            `time_resolution: 0.5` beside it",
+    );
     Package::successor("limits: {time_limit: 2.25}\n")
         .refused("1 s; or write `time_resolution: 0.01` beside it");
     Package::successor("limits: {time_limit: 0.25, time_resolution: 0.1}\n")
@@ -500,9 +502,10 @@ fn domjudges_files() {
         .file(".timelimit", "soon")
         .refused(".timelimit:1: error: the time limit must be");
     package.remove(".timelimit");
-    package
-        .file("domjudge-problem.ini", "timelimt=5\n")
-        .warned("domjudge-problem.ini:1: warning: unknown key \"timelimt\", not read; did you mean \"timelimit\"?");
+    package.file("domjudge-problem.ini", "timelimt=5\n").warned(
+        "domjudge-problem.ini:1: warning: unknown key \"timelimt\", not read; did you mean \
+            \"timelimit\"?",
+    );
     package
         .file("domjudge-problem.ini", "timelimit\n")
         .refused("neither `key = value` nor a comment");
@@ -536,7 +539,10 @@ fn time_limits_that_differ() {
             Some(Duration::from_secs(2))
         );
         package.file(ini, "name=X\ntimelimit=9\n");
-        package.refused("domjudge-problem.ini:2: error: this time limit is not that of problem.yaml, 2 s; remove one");
+        package.refused(
+            "domjudge-problem.ini:2: error: this time limit is not that of \
+            problem.yaml, 2 s; remove one",
+        );
     }
     let package = Package::legacy();
     package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
@@ -548,7 +554,8 @@ fn time_limits_that_differ() {
 
 #[test]
 fn flags_of_the_default_checker() {
-    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; those there are: case_sensitive";
+    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; those there \
+        are: case_sensitive";
     let package = Package::icpc("name: x\nvalidator_flags: float_tolerance 1e-6 no_such_flag\n");
     package.test("secret/2").test("secret/3");
     package.refused(&format!("problem.yaml:2:18: {no_flag}"));
@@ -567,8 +574,8 @@ fn flags_of_the_default_checker() {
     );
     assert_eq!(
         package.faults(),
-        "data/secret/testdata.yaml:1:25: error: the flag float_tolerance needs a number that is not negative after it, \
-         not \"x\""
+        "data/secret/testdata.yaml:1:25: error: the flag float_tolerance needs a number that is \
+         not negative after it, not \"x\""
     );
     let package = Package::successor("");
     package
@@ -611,8 +618,8 @@ fn static_validators_are_refused() {
 fn a_version_that_is_not_stated() {
     let later = |what: &str| {
         format!(
-            "problem.yaml: warning: there is no problem_format_version, so this is read as legacy; but {what} is of \
-             later formats: add problem_format_version: 2025-09"
+            "problem.yaml: warning: there is no problem_format_version, so this is read as legacy; \
+             but {what} is of later formats: add problem_format_version: 2025-09"
         )
     };
     for (file, what) in [

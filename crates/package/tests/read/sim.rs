@@ -82,7 +82,8 @@ fn syntax() {
 #[test]
 fn faults_of_syntax_are_found_together() {
     let package = Package::sim(
-        "'quoted': 1\nchecker 5\nstatement: \"doc\nlabel: \"\\q\"\nscoring: [\n 'x' y\n [\n 1 100\n] z\nlimits: [\n",
+        "'quoted': 1\nchecker 5\nstatement: \"doc\nlabel: \"\\q\"\nscoring: [\n 'x' y\n [\n 1 \
+         100\n] z\nlimits: [\n",
     );
     assert_eq!(
         package.faults(),
@@ -341,7 +342,8 @@ fn tests_that_are_made() {
     let package = Package::sim("");
     package.file(
         "Sipfile",
-        "default_time_limit: 2.5\nbase_seed: 7\nstatic: [sum1]\ngen: [\n sum2a-b gen 5 1\\ 0\n sum3 sh:echo 1 2\n sum4 utils/gen.py\n]\n",
+        "default_time_limit: 2.5\nbase_seed: 7\nstatic: [sum1]\ngen: [\n sum2a-b gen 5 1\\ 0\n \
+         sum3 sh:echo 1 2\n sum4 utils/gen.py\n]\n",
     );
     package.file("utils/gen.py", "").silent();
     let problem = package.problem();

@@ -178,7 +178,10 @@ fn domjudges_tags() {
         tagged("wrong_answer/b.py", "\n# @EXPECTED_RESULTS@: CORRECT"),
         [Accepted]
     );
-    package.warned("submissions/wrong_answer/b.py: warning: its @EXPECTED_RESULTS@ are not what its directory says");
+    package.warned(
+        "submissions/wrong_answer/b.py: warning: its @EXPECTED_RESULTS@ are not what \
+        its directory says",
+    );
     package.remove("submissions/wrong_answer/b.py");
 
     let twice = "x\n@EXPECTED_RESULTS@: CORRECT\n@EXPECTED_RESULTS@: WRONG-ANSWER\n";
@@ -225,7 +228,10 @@ fn domjudges_scores() {
     let package = Package::legacy();
     package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
     assert_eq!(package.problem().submissions[0].score, None);
-    package.warned("submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ means something only in scoring problems");
+    package.warned(
+        "submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ means something only \
+        in scoring problems",
+    );
 }
 
 #[test]
@@ -342,7 +348,10 @@ fn verdicts_that_some_test_must_have() {
         "submissions/submissions.yaml",
         "mixed/a.py:\n  required: [TLE]\n",
     );
-    package.warned("submissions.yaml:1:1: warning: required: where judging ends with a failure before all tests");
+    package.warned(
+        "submissions.yaml:1:1: warning: required: where judging ends with a failure \
+        before all tests",
+    );
 }
 
 #[test]
@@ -353,8 +362,9 @@ fn claims_that_contradict_each_other() {
         .file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused(
-        "submissions.yaml:2:1: error: nothing can come of wrong_answer/w.py that is as claimed: \"wrong_answer/w.py\" \
-         permits TLE and requires TLE, \"wrong_answer\" permits AC, WA and requires WA; all patterns that fit it hold",
+        "submissions.yaml:2:1: error: nothing can come of wrong_answer/w.py that is as claimed: \
+         \"wrong_answer/w.py\" permits TLE and requires TLE, \"wrong_answer\" permits AC, WA and \
+         requires WA; all patterns that fit it hold",
     );
     yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n")
         .refused("submissions.yaml:2:1: error: nothing can come of mixed/a.py");
@@ -380,7 +390,8 @@ fn claims_that_are_not_held() {
         "2:12: warning: message is not supported: what is said of a test is not compared with it",
         "3:23: warning: permitted of some of the tests is not supported; not used",
         "3:36: warning: score of some of the tests is not supported; not used",
-        "4:52: warning: required of some of the tests is asked of all together: whichever has such a verdict will do",
+        "4:52: warning: required of some of the tests is asked of all together: whichever has such \
+         a verdict will do",
     ];
     assert_eq!(
         package.faults(),
@@ -432,7 +443,8 @@ fn submissions_that_are_measured() {
         measured("accepted: {use_for_time_limit: true}\n"),
         ["accepted/a.cpp", "accepted/slow.py"]
     );
-    let one = "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/a.cpp: {use_for_time_limit: lower}\n";
+    let one = "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/a.cpp: \
+        {use_for_time_limit: lower}\n";
     assert_eq!(measured(one), ["accepted/a.cpp"]);
     assert!(measured("accepted: {use_for_time_limit: false}\n").is_empty());
     assert_eq!(
@@ -451,14 +463,17 @@ fn submissions_that_are_measured() {
         ["accepted/a.cpp", "accepted/slow.py"]
     );
     package.warned(
-        "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is measured all the same, for \
-         \"accepted\"; say it there, too",
+        "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is measured all the \
+         same, for \"accepted\"; say it there, too",
     );
     assert_eq!(
         measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(),
         2
     );
-    package.warned("lower is not used for time_limit_exceeded/t.py: only what must be accepted is measured here");
+    package.warned(
+        "lower is not used for time_limit_exceeded/t.py: only what must be accepted is \
+        measured here",
+    );
     assert_eq!(
         measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(),
         2

@@ -77,7 +77,8 @@ pub enum Problem {
     },
     /// A condition compares with a value that the masked argument cannot have.
     #[error(
-        "the value {value:#x} has bits outside the mask {mask:#x}; clear these bits or widen the mask"
+        "the value {value:#x} has bits outside the mask {mask:#x}; clear these bits or widen the \
+         mask"
     )]
     OutsideMask {
         /// The value.

@@ -287,14 +287,16 @@ impl Runner {
 /// How far above its limit the memory of a run may be.
 const ABOVE_THE_LIMIT: u64 = 2 << 20;
 
-/// Whether a run's peak says that it does not keep to its limit. The kernel charges what has arrived at a socket even
-/// above it, as in an interrupt nobody can wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12),
-/// and does nothing against it until a process asks for memory in its own name. memory.events tells of such charges.
+/// Whether a run's peak says that it does not keep to its limit. The kernel charges what has
+/// arrived at a socket even above it, as in an interrupt nobody can wait for memory
+/// (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12), and does nothing against it until a
+/// process asks for memory in its own name. memory.events tells of such charges.
 pub fn is_above(peak: u64, limit: u64) -> bool {
     peak > limit.saturating_add(ABOVE_THE_LIMIT)
 }
 
-/// What a run used, by the files that [`Runner::watched`] names: the runner's, or, where that is dead, the supervisor's.
+/// What a run used, by the files that [`Runner::watched`] names: the runner's, or, where that is
+/// dead, the supervisor's.
 pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<()> {
     let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
     end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);
@@ -308,7 +310,8 @@ pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<
     let mut buffer = [0; 256];
     let text = calls::read_at_start(memory_events, &mut buffer)?;
     end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
-    // Counted where the limit is and above, not below (memory.events in the kernel's cgroup-v2.rst).
+    // Counted where the limit is and above, not below (memory.events in the kernel's
+    // cgroup-v2.rst).
     end.own_limit_reached = keyed_number(text, b"oom").unwrap_or(UNLIMITED);
     end.peak_memory = read_number(memory_peak)?.unwrap_or(0);
     end.peak_processes = match read_number(pids_peak)? {

@@ -55,8 +55,8 @@ pub struct Limits {
     pub pids_join: i32,
     /// pids.max
     pub pids_max: i32,
-    /// cgroup.procs of the runner's own cpu cgroup, where runner and zygote are not: a run whose bandwidth is limited goes
-    /// there. `None`: they live in it, and so do all their runs.
+    /// cgroup.procs of the runner's own cpu cgroup, where runner and zygote are not: a run whose
+    /// bandwidth is limited goes there. `None`: they live in it, and so do all their runs.
     pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,
@@ -135,13 +135,14 @@ const OWN_PROCESSES: u64 = 3;
 /// With less memory than this left, the next run's preparation might not fit.
 const ROOM_TO_PREPARE: u64 = 16 << 20;
 
-/// A runner's cgroup that holds more than this between two runs is emptied, or left. Kernel memory of
-/// the runner's own, and what the kernel charges ahead in batches of 64 pages for each CPU,
-/// is always there.
+/// A runner's cgroup that holds more than this between two runs is emptied, or left. Kernel memory
+/// of the runner's own, and what the kernel charges ahead in batches of 64 pages for each CPU, is
+/// always there.
 const LEFT_BEHIND: u64 = 1536 << 10;
 
-/// For how long a cgroup is emptied, again and again, until the runner leaves it. Where pages cannot be reclaimed, as another
-/// run holds them (mlock(2)), a single time can take tens of milliseconds.
+/// For how long a cgroup is emptied, again and again, until the runner leaves it. Where pages
+/// cannot be reclaimed, as another run holds them (mlock(2)), a single time can take tens of
+/// milliseconds.
 const LONGEST_EMPTYING_NS: u64 = 50_000_000;
 
 /// See the module.
@@ -177,7 +178,8 @@ impl Runner {
         self.process.store(calls::getpid(), Relaxed);
         let limits = &self.files.limits;
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
-        // A runner that takes the place of a dead one cannot know what its cgroups are of those that are renewed.
+        // A runner that takes the place of a dead one cannot know what its cgroups are of those
+        // that are renewed.
         if again {
             self.enter_memory(&self.ask_for(RENEW_MEMORY)?, socket)?;
             self.renew_pids()?;
@@ -233,13 +235,15 @@ impl Runner {
             }
         }
         if usage > LEFT_BEHIND {
-            // Files on a tmpfs of the host, pages that others hold, or the kernel has not come to it. Our messages take
-            // memory, too, for which the last run's limit may have left no room.
+            // Files on a tmpfs of the host, pages that others hold, or the kernel has not come to
+            // it. Our messages take memory, too, for which the last run's limit may have left no
+            // room.
             self.set_memory(standing, UNLIMITED, UNLIMITED)?;
             let fresh = self.ask_for(RENEW_MEMORY)?;
             standing.forget_memory();
             if self.enter_memory(&fresh, socket).is_err() {
-                // The open files need not be those of the cgroup that we are in, and would limit nobody.
+                // The open files need not be those of the cgroup that we are in, and would limit
+                // nobody.
                 calls::exit(1);
             }
             usage = usage_now()?;
@@ -258,7 +262,8 @@ impl Runner {
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
-        // Nor must its debt, whose cgroup that is; and whoever ended it has lifted the limit, so that it does not stand.
+        // Nor must its debt, whose cgroup that is; and whoever ended it has lifted the limit, so
+        // that it does not stand.
         if standing.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(standing, UNLIMITED, 0)?;
         }
@@ -266,8 +271,8 @@ impl Runner {
     }
 
     pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
-        // What is here beyond the least that this runner ever held, because its world takes more to prepare or
-        // as the little that an earlier run left, is not the next run's.
+        // What is here beyond the least that this runner ever held, because its world takes more to
+        // prepare or as the little that an earlier run left, is not the next run's.
         let usage = read_number(self.files.limits.memory_usage)?;
         let least = standing.least_memory.load(Relaxed).min(usage);
         standing.least_memory.store(least, Relaxed);
@@ -280,8 +285,9 @@ impl Runner {
         let standing = &shared.standing;
         let mut memory = launch.memory;
         if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
-            // What was on its way may have gone since we looked. What is still there takes nothing from this run's
-            // limit. It is what preparing took, which no run can free, and of earlier runs no more than `prepare` lets be.
+            // What was on its way may have gone since we looked. What is still there takes nothing
+            // from this run's limit. It is what preparing took, which no run can free, and of
+            // earlier runs no more than `prepare` lets be.
             self.reset(standing)
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
             let left = standing.left_memory.load(Relaxed);
@@ -457,8 +463,8 @@ impl Runner {
         7 + usize::from(limits.memory_swap.is_some()) + usize::from(limits.sockets.is_some())
     }
 
-    /// Moves to a fresh memory cgroup, runner and zygote, and gives the supervisor what it looks at. The new
-    /// descriptors take the old ones' numbers.
+    /// Moves to a fresh memory cgroup, runner and zygote, and gives the supervisor what it looks
+    /// at. The new descriptors take the old ones' numbers.
     fn enter_memory(&self, fresh: &Received, socket: i32) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let Files {
@@ -524,7 +530,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Moves to a fresh pids cgroup, runner and zygote. The new descriptors take the old ones' numbers.
+    /// Moves to a fresh pids cgroup, runner and zygote. The new descriptors take the old ones'
+    /// numbers.
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
@@ -544,7 +551,8 @@ impl Runner {
         calls::send(files.limits.keeper, &[RENEWED]).map_err(failed)
     }
 
-    /// Zygote, before its first run: the runner's namespace does not know where another zygote has moved.
+    /// Zygote, before its first run: the runner's namespace does not know where another zygote has
+    /// moved.
     pub fn look_from_here(&self) -> Result<(), Failure> {
         if self.moved.load(Relaxed) {
             calls::unshare(libc::CLONE_NEWCGROUP)
@@ -556,7 +564,8 @@ impl Runner {
 
 /// Runner → keeper: a fresh pids cgroup, please. The answer is this byte with its files.
 pub const RENEW: u8 = b'N';
-/// Runner → keeper: a fresh memory cgroup, please. As above; the one that the runner leaves is removed when it asks again.
+/// Runner → keeper: a fresh memory cgroup, please. As above; the one that the runner leaves is
+/// removed when it asks again.
 pub const RENEW_MEMORY: u8 = b'E';
 /// Runner → keeper: I have moved to the pids cgroup.
 pub const RENEWED: u8 = b'M';

@@ -6,10 +6,12 @@
 //! | [`hybrid`] | the runner's, reset between runs | birth: the runner lives in it |
 //! | [`rlimit`] | none | |
 //!
-//! What a run has used beyond its CPU bandwidth is a debt of its cgroup: the kernel stops a task only on its way back to the
-//! program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux 6.18; before, not while it holds its CPU), so a single long
-//! call can take seconds of a few milliseconds, and in what is paid back, minutes, nobody in the cgroup runs, not even to
-//! die. So whoever ends a run lifts the limit first, and each run begins with one that was set for it, and no debt.
+//! What a run has used beyond its CPU bandwidth is a debt of its cgroup: the kernel stops a task
+//! only on its way back to the program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux
+//! 6.18; before, not while it holds its CPU), so a single long call can take seconds of a few
+//! milliseconds, and in what is paid back, minutes, nobody in the cgroup runs, not even to die. So
+//! whoever ends a run lifts the limit first, and each run begins with one that was set for it, and
+//! no debt.
 //!
 //! This file and those below it hold what a *runner* and its children do; all of it
 //! runs between a clone and an exec, so it neither allocates nor locks. Finding and

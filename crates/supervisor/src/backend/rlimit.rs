@@ -77,8 +77,8 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
             .sum::<u64>()
 }
 
-/// The most processes of a run whose CPU time is added up: this must not take longer than other runs
-/// can wait. A run has no more by default.
+/// The most processes of a run whose CPU time is added up: this must not take longer than other
+/// runs can wait. A run has no more by default.
 const MAX_COUNTED_PROCESSES: usize = millibox_wire::DEFAULT_PROCESS_LIMIT as usize;
 
 #[cfg(test)]

@@ -119,7 +119,8 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
         });
     }
     reasons.push(
-        "run under `systemd-run --user --scope -p Delegate=yes`, or name a delegated cgroup with --cgroup-parent"
+        "run under `systemd-run --user --scope -p Delegate=yes`, or name a delegated cgroup with \
+         --cgroup-parent"
             .to_owned(),
     );
     Err(format!("no delegated cgroup: {}", reasons.join("; ")))

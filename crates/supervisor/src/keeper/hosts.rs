@@ -123,8 +123,8 @@ impl Hosts {
     }
 }
 
-/// Whether version 2 cgroups are mounted so that who owns a cgroup cannot write its limits from inside of a namespace of
-/// it (cgroups(7), nsdelegate).
+/// Whether version 2 cgroups are mounted so that who owns a cgroup cannot write its limits from
+/// inside of a namespace of it (cgroups(7), nsdelegate).
 pub fn limits_hold_inside() -> bool {
     std::fs::read_to_string("/proc/self/mountinfo")
         .is_ok_and(|mountinfo| has_nsdelegate(&mountinfo))

@@ -136,9 +136,10 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
 
 /// One runner's cgroups and files; and our end of its socket.
 ///
-/// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a task of another
-/// costs more than within. A pair's two programs do hardly anything else, so they are in one, their slot's; a runner's own
-/// is for a run whose bandwidth is limited. Where cpuacct is mounted together with cpu that cannot be.
+/// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a
+/// task of another costs more than within. A pair's two programs do hardly anything else, so they
+/// are in one, their slot's; a runner's own is for a run whose bandwidth is limited. Where cpuacct
+/// is mounted together with cpu that cannot be.
 fn runner(
     index: usize,
     slot: usize,
@@ -245,8 +246,9 @@ impl MemoryFiles {
         let control = |file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
         let if_there = |file: &str| open_if_there(&format!("{directory}/{file}"), OFlags::WRONLY);
         let oom_control = control("memory.oom_control", OFlags::RDONLY)?;
-        // cgroup.event_control: "<eventfd> <control file>" (Documentation/admin-guide/cgroup-v1/memory.rst, 10). When a
-        // cgroup goes its eventfd is told, too, so that each has one of its own.
+        // cgroup.event_control: "<eventfd> <control file>"
+        // (Documentation/admin-guide/cgroup-v1/memory.rst, 10). When a cgroup goes its eventfd is
+        // told, too, so that each has one of its own.
         let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK)
             .map_err(|errno| Refusal::new(errno, "cannot make an eventfd"))?;
         let event_control = control("cgroup.event_control", OFlags::WRONLY)?;
@@ -365,7 +367,8 @@ impl Renewals {
                 remove_before(&self.pids, runner.pids);
             }
             Ok(received) if received.length == 1 && byte[0] == RENEW_MEMORY => {
-                // Not the one that it is in, which the supervisor may be looking at for a moment more: that goes the next time.
+                // Not the one that it is in, which the supervisor may be looking at for a moment
+                // more: that goes the next time.
                 remove_before(&self.memory, runner.memory);
                 runner.memory += 1;
                 let path = directory(&self.memory, runner.memory);

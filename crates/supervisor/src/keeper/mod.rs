@@ -65,7 +65,8 @@ impl Top {
     fn make(parent: &str, name: &str) -> Result<Top, Refusal> {
         let path = format!("{parent}/{name}");
         let failed = |errno| Refusal::new(errno, format_args!("cannot make the cgroup {path}"));
-        // A keeper that starts at the same time takes one that is not locked yet for an orphan. It looks once.
+        // A keeper that starts at the same time takes one that is not locked yet for an orphan. It
+        // looks once.
         for _ in 0..1000 {
             rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
             match remove::lock(&path, rustix::fs::FlockOperation::LockExclusive) {
@@ -96,9 +97,10 @@ fn fresh_name() -> String {
 pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
     // Ctrl-C at the client's terminal is the client's business.
     if rustix::process::setsid().is_ok() {
-        // Where the kernel schedules by sessions (autogroup, sched(7)), the session needs the priority, too: nice values only
-        // count within one. Else 64 threads that sleep for 10 us each starved the supervisor, which then enforced no limit
-        // for as long as they went on. Only root may lower the value.
+        // Where the kernel schedules by sessions (autogroup, sched(7)), the session needs the
+        // priority, too: nice values only count within one. Else 64 threads that sleep for 10 us
+        // each starved the supervisor, which then enforced no limit for as long as they went on.
+        // Only root may lower the value.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
     }
     // It may have been moved from where the command line says.
@@ -136,7 +138,8 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     inheritance.keeper = keeper;
     // If the supervisor is killed, what was below it comes to us to be waited for.
     let _ = calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    // Born there it need not wait for a grace period, as who enters must; a container may refuse clone3(2).
+    // Born there it need not wait for a grace period, as who enters must; a container may refuse
+    // clone3(2).
     let born = match &made.supervisor {
         Supervisor::Inside(directory) => process::fork_into(directory.as_raw_fd()).ok(),
         Supervisor::Beside(_) => None,
@@ -185,8 +188,9 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     if let Supervisor::Beside(Some(procs)) =
         std::mem::replace(&mut made.supervisor, Supervisor::Beside(None))
     {
-        // To no effect but one: the first who moves processes among cgroups waits for a grace period, some 5 to 20 ms
-        // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The runners are about to.
+        // To no effect but one: the first who moves processes among cgroups waits for a grace
+        // period, some 5 to 20 ms (percpu_down_write() of cgroup_threadgroup_rwsem), and those who
+        // follow soon do not. The runners are about to.
         let _ = calls::write(procs.as_raw_fd(), b"0");
     }
     let code = match process::decode_status(keep(supervisor, client, &mut made)) {
@@ -205,9 +209,11 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     Ok(code)
 }
 
-/// Where the supervisor's pidfd is: the one number that our seccomp program lets us send a signal to.
+/// Where the supervisor's pidfd is: the one number that our seccomp program lets us send a signal
+/// to.
 const SUPERVISOR: i32 = 0;
-/// How long a supervisor may live on without its client: it gives those that are dying three seconds.
+/// How long a supervisor may live on without its client: it gives those that are dying three
+/// seconds.
 const WITHOUT_CLIENT: Duration = Duration::from_secs(8);
 
 fn watch(supervisor: i32) -> Result<(), String> {
@@ -221,8 +227,8 @@ fn watch(supervisor: i32) -> Result<(), String> {
         .map_err(|errno| failed(crate::messages::errno_text(errno)))
 }
 
-/// Serves runners until the supervisor is dead; its wait status. One that does not end when its client has, since
-/// somebody has stopped it or it hangs, is ended.
+/// Serves runners until the supervisor is dead; its wait status. One that does not end when its
+/// client has, since somebody has stopped it or it hangs, is ended.
 fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
     let mut client = Some(client);
     let mut deadline = None;
@@ -403,7 +409,8 @@ fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "there is swap, and {limit_of_swap} is not there: a memory limit would not hold; boot with swapaccount=1, or use no swap"
+        "there is swap, and {limit_of_swap} is not there: a memory limit would not hold; boot with \
+         swapaccount=1, or use no swap"
     ))
 }
 
@@ -418,8 +425,9 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
     .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
 }
 
-/// Sends a file's descriptors, as the answer to a runner, which would wait for it for ever: so what passes is waited for,
-/// for a second; then the runner is told that there are none, and another takes its place.
+/// Sends a file's descriptors, as the answer to a runner, which would wait for it for ever: so what
+/// passes is waited for, for a second; then the runner is told that there are none, and another
+/// takes its place.
 fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
     for _ in 0..1000 {
         match calls::send_descriptors(socket, &[tag], descriptors) {

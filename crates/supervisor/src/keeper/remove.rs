@@ -29,7 +29,8 @@ fn remove(path: &str) -> bool {
     removed()
 }
 
-/// Removes cgroups, waiting for processes that are about to be gone: for all together no longer than for one.
+/// Removes cgroups, waiting for processes that are about to be gone: for all together no longer
+/// than for one.
 pub fn remove_patiently<'a>(paths: impl IntoIterator<Item = &'a str>) {
     let begin = Instant::now();
     for path in paths {
@@ -62,8 +63,8 @@ pub fn sweep_orphans(parent: &str) {
     }
 }
 
-/// Opens a directory and locks it. ENOENT also if it was removed before it was locked, and perhaps made anew: who
-/// has the lock has it of what is there.
+/// Opens a directory and locks it. ENOENT also if it was removed before it was locked, and perhaps
+/// made anew: who has the lock has it of what is there.
 pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;

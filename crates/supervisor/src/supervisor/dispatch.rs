@@ -34,8 +34,8 @@ impl Supervisor {
         }
     }
 
-    /// Every waiting run of a world that cannot be had fails, or is set back, if that says nothing about the world; the
-    /// next one tries again.
+    /// Every waiting run of a world that cannot be had fails, or is set back, if that says nothing
+    /// about the world; the next one tries again.
     pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
         let failed: Vec<u64> = self
             .queue
@@ -120,8 +120,8 @@ impl Supervisor {
         }
     }
 
-    /// A world that something is launched in has a second runner, on another CPU if there is one, as long as some are idle: the
-    /// next run in it need not wait for the end of this one.
+    /// A world that something is launched in has a second runner, on another CPU if there is one,
+    /// as long as some are idle: the next run in it need not wait for the end of this one.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
         let elsewhere =
             |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
@@ -266,7 +266,8 @@ impl Supervisor {
         (0..self.setup.slots).filter(move |slot| !claimed.contains(slot) && !is_busy(*slot))
     }
 
-    /// The best runner for a world, in a slot that no pair has claimed. The slot of a run's `begun_partner` is free for it.
+    /// The best runner for a world, in a slot that no pair has claimed. The slot of a run's
+    /// `begun_partner` is free for it.
     fn pick(&self, world: WorldId, claimed: &[usize], begun_partner: Option<u64>) -> Pick {
         let free: Vec<usize> = self
             .free_slots(claimed, begun_partner)
@@ -287,7 +288,8 @@ impl Supervisor {
             .min_by_key(|&index| {
                 let runner = &self.runners[index];
                 let prepared = runner.is_prepared();
-                // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
+                // Where the last run is still being taken apart another would not find the CPU
+                // free, see `crate::cpus`.
                 (
                     !prepared,
                     self.launched_near(index).filter(|_| prepared),
@@ -332,8 +334,8 @@ impl Supervisor {
         }
     }
 
-    /// Launches in a runner that takes launches; false: the launch could not be sent, and the run is in the queue again, or
-    /// answered.
+    /// Launches in a runner that takes launches; false: the launch could not be sent, and the run
+    /// is in the queue again, or answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         self.remember_locks(now);

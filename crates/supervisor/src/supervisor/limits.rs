@@ -10,12 +10,14 @@ use millibox_wire::{Hint, Outcome, RunError, Step};
 
 /// Time between two looks for what will be there soon.
 pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
-/// The same at a run's CPU time that is close to its limit: meanwhile it may use as much on each CPU.
+/// The same at a run's CPU time that is close to its limit: meanwhile it may use as much on each
+/// CPU.
 const SHORTEST_CPU_WAIT_NS: u64 = 400_000;
 /// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
 /// time is counted.
 pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
-/// A run that has not reached its exec this long after its real-time limit hangs before it, or its runner does not come to it.
+/// A run that has not reached its exec this long after its real-time limit hangs before it, or its
+/// runner does not come to it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
 /// Why a run is being ended by us.
@@ -176,7 +178,8 @@ impl Supervisor {
                 deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns)
             };
             if is_due(self.runners[index].switch_deadline) {
-                // Its zygote hangs, or the kernel does not come to an end of what a run left. Another runner can serve.
+                // Its zygote hangs, or the kernel does not come to an end of what a run left.
+                // Another runner can serve.
                 self.runners[index].switch_deadline = None;
                 self.runners[index].kill_process();
             }
@@ -253,8 +256,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Looking at many processes takes time, of which most is to be left for other runs. Time for which others
-                // kept us from our CPU is not ours: the next look would come later the more they compute.
+                // Looking at many processes takes time, of which most is to be left for other runs.
+                // Time for which others kept us from our CPU is not ours: the next look would come
+                // later the more they compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
                     .max(SHORTEST_CPU_WAIT_NS)

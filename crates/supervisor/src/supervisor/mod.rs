@@ -5,16 +5,17 @@
 //! the caller's. It takes requests, finds each a runner whose next pid1 is prepared for the
 //! request's world, launches, watches the clocks, and answers.
 //!
-//! A request's way: [`Supervisor::client_frame`] (`client.rs`) → the queue → [`Supervisor::dispatch`] →
-//! [`Supervisor::launch`] (`dispatch.rs`) → (target, pid1) → [`Supervisor::runner_message`] (`runners.rs`) →
-//! [`Supervisor::finish`] (`results.rs`) → the client. `limits.rs` watches meanwhile. A run that could not begin in a runner
-//! goes back to the queue (`setbacks.rs`).
+//! A request's way: [`Supervisor::client_frame`] (`client.rs`) → the queue →
+//! [`Supervisor::dispatch`] → [`Supervisor::launch`] (`dispatch.rs`) → (target, pid1) →
+//! [`Supervisor::runner_message`] (`runners.rs`) → [`Supervisor::finish`] (`results.rs`) → the
+//! client. `limits.rs` watches meanwhile. A run that could not begin in a runner goes back to the
+//! queue (`setbacks.rs`).
 //!
-//! It never waits for anything but events: mounts are made by mounters, runs are cloned by
-//! runners, cgroups are made by the keeper. Runners and mounters are forked by the spawner, which does
+//! It never waits for anything but events: mounts are made by mounters, runs are cloned by runners,
+//! cgroups are made by the keeper. Runners and mounters are forked by the spawner, which does
 //! nothing else, so its answer is waited for. So the supervisor can do without nearly all that a
-//! process may do, and does ([`crate::confine`]). One thing that it wants to know it would have to wait for, the file
-//! locks of runs: a second thread does ([`crate::locks`]), and nothing else.
+//! process may do, and does ([`crate::confine`]). One thing that it wants to know it would have to
+//! wait for, the file locks of runs: a second thread does ([`crate::locks`]), and nothing else.
 
 mod client;
 mod dispatch;
@@ -84,7 +85,8 @@ struct Request {
     ended: Option<Ended>,
 }
 
-/// The runners that a run was given to, or that were prepared for it, without it having begun there.
+/// The runners that a run was given to, or that were prepared for it, without it having begun
+/// there.
 #[derive(Default)]
 struct Setbacks {
     count: u32,

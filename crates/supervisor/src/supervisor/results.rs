@@ -85,8 +85,8 @@ impl Supervisor {
             && end.pid1_died == 1
             && started != 0
         {
-            // The kernel may take long to end the last process: what it computes meanwhile is in the CPU time, so it
-            // belongs in the real time, too.
+            // The kernel may take long to end the last process: what it computes meanwhile is in
+            // the CPU time, so it belongs in the real time, too.
             figures.real_time_ns = end.end_ns.max(ended.at_ns).saturating_sub(started);
             ended_ns = ended.at_ns.max(started);
             // What pid1 left without its report is its own.
@@ -104,7 +104,8 @@ impl Supervisor {
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
-        // Else the exit code is the target's own: it saw in time that it was not to begin, or could not.
+        // Else the exit code is the target's own: it saw in time that it was not to begin, or could
+        // not.
         let began = started != 0 && report.failure.step == 0 && !not_started;
         let result = RunResult {
             outcome,
@@ -137,7 +138,8 @@ impl Supervisor {
         if cause == Some(Cause::Caller) && ended {
             return Outcome::Killed;
         }
-        // The kernel's own account of the cgroup, and of sockets in none, says "memory", and nothing else.
+        // The kernel's own account of the cgroup, and of sockets in none, says "memory", and
+        // nothing else.
         let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
             && limits
                 .memory
@@ -177,7 +179,8 @@ impl Supervisor {
             let error = self.failure(&report.failure_parts(), Some(request.world));
             return Outcome::failed(error);
         }
-        // Of pid1's limits nobody but the run can have made others: then its end is the program's doing, and all of it was killed.
+        // Of pid1's limits nobody but the run can have made others: then its end is the program's
+        // doing, and all of it was killed.
         let by_itself =
             end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
         if end.pid1_died == 1 && !by_itself {

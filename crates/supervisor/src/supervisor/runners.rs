@@ -17,13 +17,14 @@ use zerocopy::FromBytes;
 
 /// A runner that dies so often in a row before it can take runs will not do better.
 const MOST_ACCIDENTS: u32 = 10;
-/// How long it is waited for the processes of a runner that died, before its run is answered with the figures as they are.
+/// How long it is waited for the processes of a runner that died, before its run is answered with
+/// the figures as they are.
 const LONGEST_DEATH_NS: u64 = 1_000_000_000;
 /// How often it is tried again to start a runner, a moment later each time: half a minute in all.
 const MOST_STARTS: u32 = 40;
 
-/// A runner that is to be started again. The kernel may have no memory, process or descriptor for us
-/// now and have them a moment later; a run may have taken them.
+/// A runner that is to be started again. The kernel may have no memory, process or descriptor for
+/// us now and have them a moment later; a run may have taken them.
 pub(super) struct Gone {
     index: usize,
     /// `None`: who still writes to the memory that it had is about to die.
@@ -127,7 +128,8 @@ impl Supervisor {
                 }
                 Some([message::BANDWIDTH]) => {
                     self.runners[index].bandwidth = descriptors.next().flatten();
-                    // We have no room for a descriptor. Whoever runs there could not be ended in time.
+                    // We have no room for a descriptor. Whoever runs there could not be ended in
+                    // time.
                     if self.runners[index].bandwidth.is_none() {
                         self.runners[index].kill_process();
                     }
@@ -143,7 +145,8 @@ impl Supervisor {
                 Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.runners[index].state == State::Settling {
-                        // What keeps one that takes a dead one's place may pass, and the others can serve meanwhile.
+                        // What keeps one that takes a dead one's place may pass, and the others can
+                        // serve meanwhile.
                         if self
                             .unsettled
                             .get(index)
@@ -313,7 +316,8 @@ impl Supervisor {
             RunError::new(Step::Runner).with_hint(ended_hint(how)),
         );
         let runner = &mut self.runners[index];
-        // pid1 dies with its runner, and the program with pid1; the figures are whole when pid1 can be waited for.
+        // pid1 dies with its runner, and the program with pid1; the figures are whole when pid1 can
+        // be waited for.
         let patience = if matches!(runner.state, State::Running(_)) {
             LONGEST_DEATH_NS
         } else {
@@ -334,7 +338,8 @@ impl Supervisor {
         self.look_at_the_dying()
     }
 
-    /// Waits for who has been killed, without waiting long, and answers for runners of whom nothing is left.
+    /// Waits for who has been killed, without waiting long, and answers for runners of whom nothing
+    /// is left.
     pub(super) fn look_at_the_dying(&mut self) -> Result<(), Fatal> {
         for mut orphans in std::mem::take(&mut self.dying) {
             let gone = orphans.are_gone();

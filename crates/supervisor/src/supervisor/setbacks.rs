@@ -1,15 +1,17 @@
 //! Runs that could not begin in a runner: they go back to the front of the queue.
 //!
-//! Nothing of a run has begun until a target has received its launch. Until then the supervisor can take the launch back,
-//! with the run's descriptors, and give the run to another runner. It does so when the runner dies, cannot prepare a target, or
-//! has no target that receives the launch in time: the kernel may be taking apart what an earlier run left there, or a
-//! neighbour may keep the runner from its CPU.
+//! Nothing of a run has begun until a target has received its launch. Until then the supervisor can
+//! take the launch back, with the run's descriptors, and give the run to another runner. It does so
+//! when the runner dies, cannot prepare a target, or has no target that receives the launch in
+//! time: the kernel may be taking apart what an earlier run left there, or a neighbour may keep the
+//! runner from its CPU.
 //!
-//! The patience is bounded, so that a broken machine yields an error that names the cause: a run is set back
-//! [`MOST_SETBACKS`] times. The first runner has [`FIRST_RECEIPT_NS`] to receive it, each further one twice as long as the one
-//! before, up to 5 s: 26 s in all. A pause comes before each attempt, too, from the third on: a second and a half in all, in
-//! which a machine that was out of processes or memory may recover. The run's own clocks begin at its exec, so none of this
-//! counts towards its limits.
+//! The patience is bounded, so that a broken machine yields an error that names the cause: a run is
+//! set back [`MOST_SETBACKS`] times. The first runner has [`FIRST_RECEIPT_NS`] to receive it, each
+//! further one twice as long as the one before, up to 5 s: 26 s in all. A pause comes before each
+//! attempt, too, from the third on: a second and a half in all, in which a machine that was out of
+//! processes or memory may recover. The run's own clocks begin at its exec, so none of this counts
+//! towards its limits.
 
 use super::limits::LONGEST_TICK_NS;
 use super::{Setbacks, Supervisor};
@@ -43,8 +45,8 @@ impl Setbacks {
 }
 
 impl Supervisor {
-    /// Takes the launch of a runner's run back, if no target has received it: the run. The caller says what becomes of
-    /// the runner.
+    /// Takes the launch of a runner's run back, if no target has received it: the run. The caller
+    /// says what becomes of the runner.
     fn unlaunch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
         let runner = &mut self.runners[index];
         let State::Running(id) = runner.state else {
@@ -55,8 +57,8 @@ impl Supervisor {
         Some((id, descriptors))
     }
 
-    /// Takes back the launch that this runner has not received, and gives its run to another. False: a target has
-    /// received it. The caller says what becomes of the runner.
+    /// Takes back the launch that this runner has not received, and gives its run to another.
+    /// False: a target has received it. The caller says what becomes of the runner.
     pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else {
             return false;
@@ -68,8 +70,8 @@ impl Supervisor {
         true
     }
 
-    /// The same, where the runner has said why it could not prepare a target. What is the request's own fault, or its
-    /// world's, would be so in every runner: the run is told at once.
+    /// The same, where the runner has said why it could not prepare a target. What is the request's
+    /// own fault, or its world's, would be so in every runner: the run is told at once.
     pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else {
             return false;
@@ -118,8 +120,8 @@ impl Supervisor {
         }
     }
 
-    /// Puts a run that could not begin at the front of the queue; or ends it with an error, if that has happened too often.
-    /// A partner that has not begun either waits with it.
+    /// Puts a run that could not begin at the front of the queue; or ends it with an error, if that
+    /// has happened too often. A partner that has not begun either waits with it.
     pub(super) fn set_back(&mut self, id: u64, why: RunError) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;
@@ -153,8 +155,8 @@ impl Supervisor {
         }
     }
 
-    /// The partner of a run that is set back: it waits as well, if it has not begun. If it has, the two cannot start
-    /// together any more, and the run follows as soon as it can.
+    /// The partner of a run that is set back: it waits as well, if it has not begun. If it has, the
+    /// two cannot start together any more, and the run follows as soon as it can.
     fn rejoin(&mut self, id: u64, partner: u64) {
         if self.queue.contains(&partner) {
             return;
@@ -176,7 +178,8 @@ impl Supervisor {
         }
     }
 
-    /// A run that is to end and that no target has received: it leaves its runner as it was. False: it has begun.
+    /// A run that is to end and that no target has received: it leaves its runner as it was. False:
+    /// it has begun.
     pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else {
             return false;
@@ -207,8 +210,8 @@ impl Supervisor {
         }
     }
 
-    /// Before waiting runs are given to runners: worlds that could not be built, and that runs wait for that may be tried
-    /// again, are built again.
+    /// Before waiting runs are given to runners: worlds that could not be built, and that runs wait
+    /// for that may be tried again, are built again.
     pub(super) fn rebuild_for_setbacks(&mut self) {
         self.try_again_ns = None;
         if !self.has_setbacks {

@@ -357,7 +357,8 @@ pub fn monotonic_raw_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// CPU time of the calling thread: what a piece of work takes, without the time for which another was given the CPU.
+/// CPU time of the calling thread: what a piece of work takes, without the time for which another
+/// was given the CPU.
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -378,8 +379,8 @@ pub fn clock_ns(clock: i32) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sets soft and hard limit of our own resource to the same (setrlimit(2)). Not by prlimit(2): seccomp programs
-/// have to look at its arguments.
+/// Sets soft and hard limit of our own resource to the same (setrlimit(2)). Not by prlimit(2):
+/// seccomp programs have to look at its arguments.
 pub fn set_rlimit(resource: u32, value: u64) -> Result<()> {
     set_rlimits(resource, value, value)
 }
@@ -416,7 +417,8 @@ pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
-/// Soft and hard limit of a process of ours, also of a dead one that has not been waited for (prlimit(2)).
+/// Soft and hard limit of a process of ours, also of a dead one that has not been waited for
+/// (prlimit(2)).
 pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
     let mut limit = libc::rlimit64 {
         rlim_cur: 0,
@@ -500,7 +502,8 @@ pub fn set_affinity_of(pid: i32, mask: &[u64]) -> Result<()> {
     .map(drop)
 }
 
-/// Our process id where this procfs is from, which may be a PID namespace around ours; 0: it does not say.
+/// Our process id where this procfs is from, which may be a PID namespace around ours; 0: it does
+/// not say.
 pub fn pid_in(procfs: i32) -> i32 {
     let mut target = [0; 16];
     let name = c"self".as_ptr() as usize;
@@ -573,7 +576,8 @@ pub fn attach_seccomp(program: &[u8]) -> Result<()> {
     attach_seccomp_with(program, 0)
 }
 
-/// The same, to all threads of the process (`TSYNC`; `TSYNC_ESRCH`, Linux 5.7: where one cannot take it, none does).
+/// The same, to all threads of the process (`TSYNC`; `TSYNC_ESRCH`, Linux 5.7: where one cannot
+/// take it, none does).
 pub fn attach_seccomp_to_all(program: &[u8]) -> Result<()> {
     attach_seccomp_with(
         program,

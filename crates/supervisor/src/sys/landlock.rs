@@ -28,7 +28,8 @@ fn file_rights(version: u32) -> u64 {
     (1 << count) - 1
 }
 
-/// The version of landlock that the kernel has; 0: none, or it is switched off or forbidden around us.
+/// The version of landlock that the kernel has; 0: none, or it is switched off or forbidden around
+/// us.
 fn version() -> u32 {
     const CREATE_RULESET_VERSION: usize = 1;
     // SAFETY: no attributes are read for this flag.

@@ -29,8 +29,8 @@ pub use raw::set_pass;
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// What was refused may be possible a moment later: somebody else has the memory, or the room in a queue
-    /// (sendmsg(2), unix(7)).
+    /// What was refused may be possible a moment later: somebody else has the memory, or the room
+    /// in a queue (sendmsg(2), unix(7)).
     pub fn passes(self) -> bool {
         matches!(
             self.0,

@@ -21,8 +21,9 @@ pub struct Clone {
 
 /// Starts a child that runs `main(argument)` on a stack of its own and waits for its end.
 ///
-/// Its process id stands in `pid` from before it begins until it can no longer be another's:
-/// it is taken back before the child is waited for. In between `dead` is called, while what the child was can still be seen.
+/// Its process id stands in `pid` from before it begins until it can no longer be another's: it is
+/// taken back before the child is waited for. In between `dead` is called, while what the child was
+/// can still be seen.
 ///
 /// With `CLONE_VM` the child runs in our memory: `main` may then use only what
 /// [`super`] allows. The stack is the child's until the return.
@@ -138,7 +139,8 @@ pub fn fork() -> Result<Option<i32>> {
     }
 }
 
-/// The same, but the child is born in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7). Of libc see [`fork_sibling`].
+/// The same, but the child is born in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7). Of libc see
+/// [`fork_sibling`].
 pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
     let args = libc::clone_args {
         flags: CLONE_INTO_CGROUP,

@@ -1,5 +1,5 @@
-// Finds the leak, and panics. The interactor accepts, but a submission must come to a good end, too:
-// run-time error.
+// Finds the leak, and panics. The interactor accepts, but a submission must come to a good end,
+// too: run-time error.
 use std::io::{self, BufRead};
 
 fn main() {

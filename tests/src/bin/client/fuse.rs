@@ -49,7 +49,8 @@ pub fn serve_a_root(fuse: OwnedFd, stop: &OwnedFd) {
         let body: Vec<u8> = match u32::from_ne_bytes(operation.try_into().unwrap_or_default()) {
             // FUSE_LOOKUP; FUSE_FORGET and FUSE_INTERRUPT have no answer.
             1 | 2 | 36 => continue,
-            // FUSE_INIT: version 7.31, writes of at most 4 KiB; read-ahead, flags and the rest are 0.
+            // FUSE_INIT: version 7.31, writes of at most 4 KiB; read-ahead, flags and the rest are
+            // 0.
             26 => [7u32, 31, 0, 0, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
                 .iter()
                 .flat_map(|word| word.to_ne_bytes())

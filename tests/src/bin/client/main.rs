@@ -3,8 +3,9 @@
 //!
 //! `client CHANGE... -- PROBE-ARGUMENT...` changes its circumstances, starts a supervisor, and runs
 //! the probe in a world with a procfs. It prints `error=...` if the supervisor cannot start.
-//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with `step=` and
-//! `errno=` if there is an error) and the probe's output. It prints `unable=...` if a change fails.
+//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with `step=`
+//! and `errno=` if there is an error) and the probe's output. It prints `unable=...` if a change
+//! fails.
 //!
 //! | change | effect |
 //! | --- | --- |

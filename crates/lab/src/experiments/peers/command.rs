@@ -51,8 +51,8 @@ pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     };
     tried(
         make,
-        "all namespaces fresh, binds read-only, tmpfs, no loopback, resource limits of single processes (no cgroups, no \
-         seccomp program)",
+        "all namespaces fresh, binds read-only, tmpfs, no loopback, resource limits of single \
+         processes (no cgroups, no seccomp program)",
     )
 }
 
@@ -79,7 +79,8 @@ pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     };
     tried(
         make,
-        "all namespaces fresh, binds read-only, its /dev, tmpfs (it has no limits; no seccomp program)",
+        "all namespaces fresh, binds read-only, its /dev, tmpfs (it has no limits; no seccomp \
+         program)",
     )
 }
 
@@ -116,8 +117,9 @@ pub fn firejail(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     };
     tried(
         make,
-        "PID, mount, IPC and network namespaces fresh, the host's root read-only, its seccomp program, resource limits of \
-         single processes (no user namespace for root; no cgroups; no limit on real time: with --timeout it checks only every \
-         second whether the program has ended)",
+        "PID, mount, IPC and network namespaces fresh, the host's root read-only, its seccomp \
+         program, resource limits of single processes (no user namespace for root; no cgroups; no \
+         limit on real time: with --timeout it checks only every second whether the program has \
+         ended)",
     )
 }

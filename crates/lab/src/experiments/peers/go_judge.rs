@@ -95,8 +95,9 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     ask(&mut server)?;
     Ok(PreparedPeer {
         run: Box::new(move || ask(&mut server)),
-        about: "a server, over HTTP on one connection: it runs the program in a prepared container, with limits and \
-                figures by cgroups where it finds them (it reuses the container with its namespaces; no seccomp program)",
+        about: "a server, over HTTP on one connection: it runs the program in a prepared \
+                container, with limits and figures by cgroups where it finds them (it reuses the \
+                container with its namespaces; no seccomp program)",
     })
 }
 
@@ -107,7 +108,8 @@ fn ask(server: &mut Server) -> Result<(), Error> {
         return Err(Error::other("go-judge is not connected"));
     };
     let head = format!(
-        "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: \
+         application/json\r\nContent-Length: {}\r\n\r\n",
         REQUEST_BODY.len()
     );
     connection

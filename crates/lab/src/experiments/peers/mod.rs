@@ -114,13 +114,18 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             block: lab.scale().pick(1, 5, 20),
             settle_runs: 1,
             warm_up_runs: 2,
-            budget: lab.scale().pick(Duration::from_secs(10), Duration::from_secs(45), Duration::from_secs(900)),
+            budget: lab.scale().pick(
+                Duration::from_secs(10),
+                Duration::from_secs(45),
+                Duration::from_secs(900),
+            ),
             min_rounds: 2,
         })
         .variant(Variant::timed("bare", || bare::spawn("/bin/true")).about("posix_spawn and wait"))
         .variant(Variant::timed("millibox", sandboxed(&usual)).about(
-            "through its library: fresh user, PID, mount and IPC namespaces, no network, read-only root, tmpfs, seccomp, \
-             limits on memory, processes, CPU and real time, all figures read",
+            "through its library: fresh user, PID, mount and IPC namespaces, no network, read-only \
+             root, tmpfs, seccomp, limits on memory, processes, CPU and real time, all figures \
+             read",
         ))
         .variant(
             Variant::timed("millibox --separate-pid1", sandboxed(&apart))
@@ -258,14 +263,14 @@ fn tried(
 }
 
 /// The unique name of a peer's cgroups at the top of each hierarchy. It must not begin like a
-/// supervisor's: a starting supervisor removes empty cgroups with such names whose owner is dead, and
-/// the peer's look like that between two runs.
+/// supervisor's: a starting supervisor removes empty cgroups with such names whose owner is dead,
+/// and the peer's look like that between two runs.
 fn cgroups_of(peer: &str) -> String {
     format!("lab-of-millibox-{}-{peer}", std::process::id())
 }
 
-/// Removes the cgroups that a peer left at the top of each hierarchy: these directories in `name`, in
-/// this order. The kernel removes only cgroups without processes and children.
+/// Removes the cgroups that a peer left at the top of each hierarchy: these directories in `name`,
+/// in this order. The kernel removes only cgroups without processes and children.
 fn remove_cgroups(name: &str, below: &[&str]) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for line in mounts.lines() {

@@ -25,8 +25,9 @@ pub fn crun(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     };
     tried(
         make,
-        "PID, mount, IPC, UTS and network namespaces fresh, binds read-only, tmpfs, no capabilities, resource limits of \
-         single processes (cgroups disabled; no user namespace; no seccomp program)",
+        "PID, mount, IPC, UTS and network namespaces fresh, binds read-only, tmpfs, no \
+         capabilities, resource limits of single processes (cgroups disabled; no user namespace; \
+         no seccomp program)",
     )
 }
 
@@ -56,8 +57,9 @@ pub fn runc(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     };
     tried(
         make,
-        "PID, mount, IPC, UTS and network namespaces fresh, binds read-only, tmpfs, no capabilities, a cgroup with limits on \
-         memory and processes (no user namespace; no seccomp program)",
+        "PID, mount, IPC, UTS and network namespaces fresh, binds read-only, tmpfs, no \
+         capabilities, a cgroup with limits on memory and processes (no user namespace; no seccomp \
+         program)",
     )
 }
 
