@@ -1,7 +1,7 @@
 //! What each process may still do, at rest and while a program runs, as /proc shows it; and that
 //! supervisor, keeper and a pid1 of its own memory end when they do what they have no use for.
 //!
-//! The tables in SECURITY.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file,
+//! The tables in docs/security/privileges.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file,
 //! and a test compares.
 
 #![allow(unsafe_code, reason = "it looks into processes by ptrace(2)")]
@@ -553,14 +553,17 @@ fn the_tables_in_the_security_document() {
     if (backend.as_str(), users_backend.as_str()) != ("hybrid", "rlimit") {
         return skip("the tables are of version 1 cgroups, and of a user who has none");
     }
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../SECURITY.md");
+    let document = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../docs/security/privileges.md"
+    );
     let Ok(document) = std::fs::read_to_string(document) else {
-        return skip("there is no SECURITY.md beside the tests");
+        return skip("docs/security/privileges.md is missing");
     };
     let normal = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         normal(&document).contains(&normal(&fresh)),
-        "SECURITY.md has other tables; MILLIBOX_PRIVILEGES_TABLE=FILE writes these:\n{fresh}"
+        "docs/security/privileges.md has other tables; MILLIBOX_PRIVILEGES_TABLE=FILE writes these:\n{fresh}"
     );
 }
 
@@ -1066,7 +1069,7 @@ mod taken_over {
                 Outcome::Exited(3)
             );
         }
-        // As SECURITY.md says: in its runner's memory it is held by no more than its world's
+        // As docs/security/shared-memory.md says: in its runner's memory it is held by no more than its world's
         // program.
         let supervisor = separate(false);
         let (_running, _read) = sleeper(&supervisor, &[]);

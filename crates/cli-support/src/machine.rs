@@ -40,7 +40,7 @@ pub struct Options {
     pub cgroup_parent: Option<String>,
     /// Give the init process of each run an address space of its own
     ///
-    /// Stricter and slower; see SECURITY.md.
+    /// Stricter and slower; see docs/security/shared-memory.md.
     #[arg(long)]
     pub separate_pid1: bool,
 }

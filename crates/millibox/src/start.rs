@@ -119,8 +119,8 @@ impl Builder {
         self
     }
 
-    /// Gives pid1 an address space of its own, which is stricter and slower. SECURITY.md explains
-    /// the difference.
+    /// Gives pid1 an address space of its own, which is stricter and slower.
+    /// docs/security/shared-memory.md explains the difference.
     #[must_use]
     pub fn separate_pid1(mut self, separate: bool) -> Builder {
         self.separate_pid1 = separate;

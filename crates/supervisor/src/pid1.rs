@@ -8,12 +8,12 @@
 //! procfs), gives up all capabilities, makes the target, waits for it, kills what the
 //! target left behind, reads the figures and reports.
 //!
-//! It may touch: its own namespaces, the shared memory, the cgroup files of its runner,
-//! one end of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`),
-//! on a stack of its own: no allocation, no locks, no libc; see [`crate::sys`] for the
-//! rules and SECURITY.md for the reasoning. The target cannot reach it: it is not
-//! dumpable (from before the exec on), has no descriptor that the target keeps, and reads
-//! nothing from the target but its wait status.
+//! It may touch: its own namespaces, the shared memory, the cgroup files of its runner, one end of
+//! the runner's socket. By default it runs in its runner's memory (`CLONE_VM`), on a stack of its
+//! own: no allocation, no locks, no libc; see [`crate::sys`] for the rules and
+//! docs/security/shared-memory.md for the reasoning. The target cannot reach it: it is not dumpable
+//! (from before the exec on), has no descriptor that the target keeps, and reads nothing from the
+//! target but its wait status.
 
 use crate::launch::{End, Failure, Report, message};
 use crate::runner::{RunMount, tell};

@@ -1,11 +1,11 @@
 //! The zygote: the process that makes a runner's runs in one world, one after the other.
 //!
-//! It is needed because a seccomp program is inherited, and attaching one takes the kernel
-//! longer than most of what else it does for a short run: attached here once, all targets
-//! have it from birth. What zygote, pid1 and target themselves must call although the
-//! program may refuse it to the target, they call with a secret in an argument that the kernel
-//! ignores ([`millibox_seccomp::with_pass`]); see SECURITY.md for the reasoning. When the runner
-//! is given another world, and perhaps another program, this process ends, and the next
+//! It is needed because a seccomp program is inherited, and attaching one takes the kernel longer
+//! than most of what else it does for a short run: attached here once, all targets have it from
+//! birth. What zygote, pid1 and target themselves must call although the program may refuse it to
+//! the target, they call with a secret in an argument that the kernel ignores
+//! ([`millibox_seccomp::with_pass`]); see docs/security/shared-memory.md for the reasoning. When
+//! the runner is given another world, and perhaps another program, this process ends, and the next
 //! begins without one.
 //!
 //! Its life: attach the program; then, over and over, make a fresh place, clone pid1 there,

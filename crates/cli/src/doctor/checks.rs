@@ -290,7 +290,7 @@ impl Checkup<'_> {
         self.note("loopback network", false, loopback(its), None);
         let remedy = "sysctl -w vm.nr_hugepages=0 vm.nr_overcommit_hugepages=0 (and other sizes in \
                       /sys/kernel/mm/hugepages), or a seccomp policy that refuses them: \
-                      SECURITY.md, \"Huge pages\"";
+                      docs/security/weaknesses.md, \"Huge pages\"";
         let reserved = huge_pages(Path::new("/sys/kernel/mm/hugepages"));
         self.note("huge pages", false, reserved, Some(remedy.to_owned()));
         drop(supervisor);
