@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Budget(AtomicU64);
 
 impl Budget {
-    /// So many bytes.
+    /// A budget of this many bytes.
     pub fn new(bytes: u64) -> Budget {
         Budget(AtomicU64::new(bytes))
     }
 
-    /// Takes up to `wanted` bytes; what was there.
+    /// Takes up to `wanted` bytes, and returns how many it took.
     fn take(&self, wanted: u64) -> u64 {
         let before = self
             .0
@@ -35,34 +35,34 @@ impl Budget {
 /// How moving a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
-    /// All that was written; the other end is closed.
+    /// The writer has closed its end, and everything that it wrote was moved.
     All,
-    /// The budget was used up; the run has been told to end.
+    /// The budget was used up, and the run is being ended.
     LimitReached,
 }
 
-/// Moves what a run writes into the pipe (or stream socket) `from` to `to`, by splice(2) where that
-/// can be, until the run has closed it or `budget` is used up; then the run is ended for its
-/// output.
+/// Moves what a run writes from the pipe or stream socket `from` to `to`, with splice(2) where that
+/// works, until the run has closed its end or `budget` is used up. In the second case the run is
+/// ended with [`Outcome::OutputLimit`](crate::Outcome::OutputLimit).
 ///
-/// Exactly the budget is written, never more. If `to` stops taking (its reader is gone, or there is
-/// an error), this returns, and the run learns of it as it would without us, by a closed pipe: give
-/// `from` away, not a reference to what you keep.
+/// At most the budget is written, to the byte. If `to` accepts no more (its reader is gone, or an
+/// error occurs), this function returns, and the run sees a closed pipe. So pass `from` by value: a
+/// copy that the caller keeps would hold the pipe open.
 ///
 /// # Errors
-/// `to` cannot be written, for another reason than a reader that is gone.
+/// `to` cannot be written for another reason than a reader that is gone.
 pub fn move_output(
     from: impl AsFd,
     to: impl AsFd,
     budget: &Budget,
     run: &Handle,
 ) -> std::io::Result<Moved> {
-    const AT_ONCE: u64 = 64 * 1024;
+    const CHUNK_BYTES: u64 = 64 * 1024;
     let mut by_splice = true;
     let mut buffer = Vec::new();
     loop {
-        // Only what is there is taken from the budget: if this stream held more while it
-        // waits, its neighbour would find nothing left and be ended with bytes to spare.
+        // Take from the budget only for available bytes: if this stream reserved more while it
+        // waits, the other stream would find nothing left and be ended with bytes to spare.
         let there = match waiting(&from) {
             Ok(there) => there,
             Err(Errno::INTR) => continue,
@@ -71,7 +71,7 @@ pub fn move_output(
         if there == 0 {
             return Ok(Moved::All);
         }
-        let allowed = budget.take(there.min(AT_ONCE));
+        let allowed = budget.take(there.min(CHUNK_BYTES));
         if allowed == 0 {
             run.kill_for_output();
             return Ok(Moved::LimitReached);
@@ -98,7 +98,7 @@ pub fn move_output(
                     // A terminal, or a file opened for appending, cannot be spliced to.
                     Errno::INVAL if by_splice => by_splice = false,
                     Errno::PIPE => return Ok(Moved::All),
-                    // A terminal or pipe that somebody else has made non-blocking.
+                    // A terminal or pipe that another process has made non-blocking.
                     Errno::AGAIN => {
                         let mut ready = [PollFd::new(&to, PollFlags::OUT)];
                         let _ = poll(&mut ready, None);

@@ -1,21 +1,21 @@
-//! Several supervisors that work as one.
+//! Several supervisors behind one interface.
 
 use crate::{Builder, Error, Handle, Request, Supervisor};
 
-/// One supervisor for each CPU, held there with all its runs.
+/// One supervisor for each CPU, which stays there with all its runs.
 ///
-/// A single [`Supervisor`] has all CPUs and one thread that serves them: what it says to a run's
-/// processes on another CPU goes by an interrupt (dear in a virtual machine), and where CPUs are
-/// many, its thread is on the way of every run. In a pool a run, who prepares it and who watches it
-/// are on one CPU. docs/performance.md has what that saves.
+/// A single [`Supervisor`] uses all CPUs and serves them with one thread. A message to a process on
+/// another CPU takes an interrupt, which is expensive in a virtual machine, and with many CPUs the
+/// thread delays every run. In a pool a run, its runner and its supervisor share one CPU.
+/// docs/performance.md has figures.
 ///
-/// It is fastest asked by a thread for each CPU that is held there (sched_setaffinity(2)) and has
-/// some runs outstanding: each is then served by its CPU's member, and nobody waits for one while
-/// another has nothing to do.
+/// A pool is fastest if one thread on each CPU (sched_setaffinity(2)) requests runs and has some
+/// outstanding: the supervisor of that CPU then serves them, and no thread waits for a run while
+/// another supervisor is idle.
 ///
-/// What it costs: an idle supervisor with its runners for each CPU; and a run has its place in the
-/// queue of one member, so behind a long run it waits even if another member is idle by now. That
-/// is right for many short runs. For long ones ask for no more at once than there are members, or
+/// A pool has costs: an idle supervisor with its runners for each CPU, and a queue for each
+/// supervisor, so that a run behind a long run waits even if another supervisor becomes idle. That
+/// suits large numbers of short runs. For long runs, request at most one for each supervisor, or
 /// use a [`Supervisor`].
 #[derive(Debug)]
 pub struct Pool {
@@ -29,8 +29,7 @@ struct Member {
 }
 
 impl Pool {
-    /// Starts one as it is best for this machine, on all CPUs that this thread may use
-    /// (sched_getaffinity(2)).
+    /// Starts a pool on all CPUs that this thread may use (sched_getaffinity(2)).
     ///
     /// # Errors
     /// See [`Builder::start`].
@@ -38,7 +37,7 @@ impl Pool {
         Pool::with(&Supervisor::builder())
     }
 
-    /// The same with supervisors that are started in this way; slots and CPUs are the pool's.
+    /// Starts a pool with the options of this builder, except for its slots and CPUs.
     ///
     /// # Errors
     /// See [`Builder::start`].
@@ -60,17 +59,17 @@ impl Pool {
         })
     }
 
-    /// Asks for a run: of the member that has the fewest to do, and of the caller's CPU's if that
-    /// has at most one more and nobody lacks work. Does not wait for anything; many may be
+    /// Requests a run from the supervisor with the fewest runs, or from that of the caller's CPU if
+    /// it has at most one more and all supervisors have work. Does not wait; many runs may be
     /// outstanding.
     ///
     /// # Errors
-    /// See [`Supervisor::run`]. While a member lives, those that have died are not asked.
+    /// See [`Supervisor::run`]. Supervisors that have ended are skipped as long as one lives.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         self.ask(|member| member.run(request))
     }
 
-    /// Asks for two runs that need each other, of one member: see [`Supervisor::run_pair`].
+    /// Requests a pair of runs from one supervisor; see [`Supervisor::run_pair`].
     ///
     /// # Errors
     /// See [`Supervisor::run_pair`].
@@ -78,13 +77,13 @@ impl Pool {
         self.ask(|member| member.run_pair(requests))
     }
 
-    /// Its supervisors, by CPU.
+    /// The supervisors, in the order of their CPUs.
     pub fn members(&self) -> impl ExactSizeIterator<Item = &Supervisor> {
         self.members.iter().map(|member| &member.supervisor)
     }
 
-    /// Asks the member that is to be asked, and the next one if that turns out to have died: until
-    /// it is asked for something, one that was killed seems to live and to have nothing to do.
+    /// Asks the chosen supervisor, and another one if that turns out to have ended. A supervisor
+    /// that was killed seems idle until it is asked.
     fn ask<T>(&self, question: impl Fn(&Supervisor) -> Result<T, Error>) -> Result<T, Error> {
         loop {
             match question(self.choose()?) {
@@ -106,12 +105,11 @@ impl Pool {
         let least = living
             .iter()
             .min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
-        // Threads that ask in turn, each for one more when one is over, would else go on for ever
-        // with the mixture of members that they began with, and each member's results would wake
-        // threads on all CPUs.
+        // Threads that request one run after another would otherwise keep their first mixture of
+        // supervisors, and the results of each supervisor would wake threads on all CPUs.
         let near = living.iter().find(|(unfinished, member)| {
             member.cpu == here
-                && least.is_some_and(|(least, _)| *least >= ENOUGH && *unfinished <= least + 1)
+                && least.is_some_and(|(least, _)| *least >= BUSY_RUNS && *unfinished <= least + 1)
         });
         let chosen = near.or(least).map(|(_, member)| *member);
         let Member { supervisor, .. } = chosen
@@ -121,5 +119,5 @@ impl Pool {
     }
 }
 
-/// Who has so many runs has one that goes on and one that can begin at once.
-const ENOUGH: usize = 2;
+/// A supervisor with this many runs has one in progress and one that can begin at once.
+const BUSY_RUNS: usize = 2;

@@ -1,4 +1,4 @@
-//! One run that is asked for.
+//! The request of one run.
 
 use crate::capture::sealed_file;
 use crate::{Error, RequestError, World};
@@ -13,14 +13,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is to be executed.
+/// The program to execute.
 #[derive(Debug, Clone)]
 pub enum Program {
     /// A path inside the world.
     Path(OsString),
-    /// A name without `/`: looked for in these directories of the world, as execvp(3) does.
+    /// A name without `/`, looked up in these directories of the world as execvp(3) does.
     Search(OsString, Vec<OsString>),
-    /// An open file (a memfd, too), whether or not the world has it.
+    /// An open file, for example a memfd, whether or not the world contains it.
     Descriptor(Arc<OwnedFd>),
 }
 
@@ -55,11 +55,12 @@ impl Names {
     }
 }
 
-/// A program with its arguments, descriptors and limits. Cheap enough to make anew for
-/// every run, and reusable.
+/// A program with its arguments, descriptors and limits. A request is cheap to build for every run,
+/// and can be used again.
 ///
-/// Without more said: argv is the program's path alone, no environment, working directory
-/// `/`, standard streams on /dev/null, the [minimal](World::minimal) world, no limits.
+/// By default argv has only the program's path, the environment is empty, the working directory is
+/// `/`, the standard streams are /dev/null, the world is the [minimal](World::minimal) one, and the
+/// only limit is [`Request::DEFAULT_PROCESS_LIMIT`].
 #[derive(Debug, Clone)]
 pub struct Request {
     program: Program,
@@ -91,13 +92,13 @@ impl Request {
         Request::of(Program::Path(path.clone())).arg(path)
     }
 
-    /// A run of an open ELF executable; a script cannot be run so. Its argv is empty unless
-    /// arguments are added, of which the first is `argv[0]`.
+    /// A run of an open ELF executable. Scripts cannot be executed this way. The argv is empty
+    /// until arguments are added; the first one is `argv[0]`.
     pub fn from_descriptor(program: impl Into<Arc<OwnedFd>>) -> Request {
         Request::of(Program::Descriptor(program.into()))
     }
 
-    /// A run of a program; argv is empty until arguments are added, its name included.
+    /// A run of a program. The argv is empty until arguments are added; the first one is `argv[0]`.
     pub fn of(program: Program) -> Request {
         Request {
             program,
@@ -135,8 +136,8 @@ impl Request {
         self
     }
 
-    /// Sets a variable of the environment, which is empty at first. A name that is empty or holds
-    /// `=` or a NUL byte is refused when the run is asked for.
+    /// Sets a variable of the environment, which is empty by default. A name that is empty or
+    /// contains `=` or a NUL byte is an error when the run is requested.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
         let mut variable = name.as_ref().to_owned();
@@ -149,18 +150,18 @@ impl Request {
         self
     }
 
-    /// Working directory inside the world.
+    /// Sets the working directory inside the world. The default is `/`.
     #[must_use]
     pub fn current_dir(mut self, directory: impl Into<OsString>) -> Request {
         self.working_directory = directory.into();
         self
     }
 
-    /// Standard input.
+    /// Sets standard input. The default is /dev/null.
     ///
-    /// An `Arc` makes one descriptor many runs' input. A file is then read on from where the last
-    /// one stopped, as its position is the descriptor's (open(2)): open it anew for each run. Of a
-    /// pipe, give away what you have: while a request holds an end of it, so do you.
+    /// With an `Arc`, many runs can use one descriptor. They share the position of a file
+    /// (open(2)), so open a file anew for each run. Do not keep a copy of a pipe's end: while a
+    /// request holds one, the pipe stays open.
     #[must_use]
     pub fn stdin(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[0] = Some(descriptor.into());
@@ -179,22 +180,22 @@ impl Request {
         self
     }
 
-    /// Standard output. A pipe's reader sees its end when the run is over and the request is
-    /// dropped, which holds this end, too.
+    /// Sets standard output. The default is /dev/null. The reader of a pipe sees its end once the
+    /// run is over and the request is dropped, which holds an end as well.
     #[must_use]
     pub fn stdout(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[1] = Some(descriptor.into());
         self
     }
 
-    /// Standard error. As with [`Request::stdout`].
+    /// Sets standard error; see [`Request::stdout`].
     #[must_use]
     pub fn stderr(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[2] = Some(descriptor.into());
         self
     }
 
-    /// What the program sees.
+    /// Sets what the program sees. The default is [`World::minimal`].
     #[must_use]
     pub fn world(mut self, world: &World) -> Request {
         self.world = world.clone();
@@ -210,27 +211,28 @@ impl Request {
         self
     }
 
-    /// Memory of the whole tree in bytes, more than 0, kernel memory, tmpfs and page cache
-    /// included. Swap is none unless [`Request::swap_limit`] gives some.
+    /// Limits the memory of the whole process tree in bytes, including kernel memory, tmpfs and
+    /// page cache. The run gets no swap unless [`Request::swap_limit`] allows some.
     ///
-    /// Without cgroups (backend rlimit) it is the address space of each process, and who has used
-    /// it up is told so by the kernel: the run then ends in its own way, not by
-    /// [`Outcome::MemoryLimit`].
+    /// Without cgroups (backend `rlimit`) the limit applies to the address space of each process.
+    /// At the limit the kernel refuses memory, and the program reacts in its own way; the outcome
+    /// is not [`Outcome::MemoryLimit`].
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Request {
         self.limits.memory = Some(bytes);
         self
     }
 
-    /// Swap of the whole tree in bytes, on top of the memory limit, which must be set.
+    /// Limits the swap of the whole process tree in bytes, on top of the memory limit, which is
+    /// required.
     #[must_use]
     pub fn swap_limit(mut self, bytes: u64) -> Request {
         self.limits.swap = Some(bytes);
         self
     }
 
-    /// At most `max` (at least 1 ms) of CPU time in every `period` (1 ms to 1 s), all CPUs
-    /// together.
+    /// Limits CPU time to `max` (at least 1 ms) in every `period` (1 ms to 1 s), on all CPUs
+    /// together. The run is slowed down, not ended.
     #[must_use]
     pub fn cpu_bandwidth(mut self, max: Duration, period: Duration) -> Request {
         let micros = |time: Duration| time.as_micros().min(u128::from(u64::MAX)) as u64;
@@ -241,14 +243,14 @@ impl Request {
         self
     }
 
-    /// Time from just before the exec to the end of the first process, more than 0.
+    /// Limits the time from just before the exec to the end of the first process.
     #[must_use]
     pub fn real_time_limit(mut self, limit: Duration) -> Request {
         self.limits.real_time_ns = Some(nanos(limit));
         self
     }
 
-    /// User and system CPU time of the whole tree, more than 0.
+    /// Limits user and system CPU time of the whole process tree.
     #[must_use]
     pub fn cpu_time_limit(mut self, limit: Duration) -> Request {
         self.limits.cpu_time_ns = Some(nanos(limit));
@@ -302,10 +304,13 @@ impl Request {
         self.mistake.get_or_insert(mistake);
     }
 
-    /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`). If going beyond it ends the
-    /// first process (SIGXFSZ) that is [`Outcome::OutputLimit`]; who ignores the signal, as Python
-    /// does, is refused the rest (EFBIG), and ends as it will. A pipe is no file: whoever moves its
-    /// bytes counts them, see [`move_output`](crate::move_output).
+    /// Limits the bytes that the run may write to any one file (`RLIMIT_FSIZE`).
+    ///
+    /// If the first process exceeds the limit and SIGXFSZ ends it, the outcome is
+    /// [`Outcome::OutputLimit`]. A program that ignores the signal, as Python does, gets EFBIG and
+    /// continues. The limit does not apply to pipes:
+    /// [`Supervisor::output`](crate::Supervisor::output) and [`move_output`](crate::move_output)
+    /// count their bytes.
     #[must_use]
     pub fn output_limit(mut self, bytes: u64) -> Request {
         self.output_limit = Some(bytes);

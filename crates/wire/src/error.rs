@@ -42,14 +42,14 @@ impl RunError {
         }
     }
 
-    /// Adds the error number; 0 means there is none.
+    /// Adds the error number; 0 means no error number.
     #[must_use]
     pub fn with_errno(mut self, errno: i32) -> RunError {
         self.errno = (errno != 0).then_some(errno);
         self
     }
 
-    /// Names the object; an empty name means there is none.
+    /// Names the object; an empty name means no object.
     #[must_use]
     pub fn with_subject(mut self, subject: impl Into<String>) -> RunError {
         self.subject = Some(subject.into()).filter(|subject| !subject.is_empty());

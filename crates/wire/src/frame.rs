@@ -36,7 +36,7 @@ pub enum Kind {
     Cancel = 3,
     /// Supervisor: I am ready ([`crate::Hello`]).
     Hello = 16,
-    /// Supervisor: what came of a run ([`crate::RunResult`]).
+    /// Supervisor: the result of a run ([`crate::RunResult`]).
     Result = 17,
 }
 
@@ -47,7 +47,7 @@ pub struct Header {
     pub kind: Kind,
     /// The body is not in the frame but in the memfd that came as its first descriptor.
     pub in_memfd: bool,
-    /// The run that the frame is about; chosen by the client, 0 where there is none.
+    /// The run that the frame is about; chosen by the client; 0 if it is about no run.
     pub id: u64,
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_frames_are_told_apart() {
+    fn invalid_frames_have_different_errors() {
         assert!(matches!(
             Header::decode(b"abc"),
             Err((None, DecodeError::Short(3)))

@@ -1,14 +1,14 @@
-//! What client and supervisor say to each other.
+//! The protocol between client and supervisor.
 //!
 //! Both ends of one `SOCK_SEQPACKET` socket exchange *frames*: a fixed header
-//! ([`frame::Header`]) and a postcard body. The words of this world:
+//! ([`frame::Header`]) and a postcard body. The terms:
 //!
 //! * a [`World`] is all that can be prepared before a program is known: mounts,
 //!   ids, network, seccomp program. It travels as encoded bytes ([`Located`]), because the
 //!   supervisor only ever compares it with worlds it already has;
 //! * a [`Run`] asks for one program to be run in a world; descriptors travel
 //!   beside it (`SCM_RIGHTS`);
-//! * a [`RunResult`] says what came of it.
+//! * a [`RunResult`] is its result.
 //!
 //! ```
 //! use millibox_wire::{World, Mount, decode, encode};
@@ -36,7 +36,7 @@ pub use result::{Backend, Figures, Hello, Outcome, RunResult};
 pub use step::Step;
 pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
 
-/// Runs that one supervisor can have going on at one time.
+/// The most runs that one supervisor serves at one time.
 pub const MOST_SLOTS: usize = 512;
 /// Places for runs that one slot can have.
 pub const MOST_RUNNERS: usize = 4;
@@ -75,7 +75,7 @@ pub enum DecodeError {
     /// The body is no encoding of the expected type.
     #[error("malformed message: {0}")]
     Malformed(postcard::Error),
-    /// The body goes on after its end.
+    /// Bytes follow the end of the body.
     #[error("malformed message: {0} bytes too many")]
     Trailing(usize),
 }

@@ -1,19 +1,19 @@
-//! What came of a run, and what the supervisor says of itself.
+//! The result of a run, and the greeting of the supervisor.
 
 use crate::RunError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What the supervisor says once, when it can take requests.
+/// The greeting that the supervisor sends once, when it accepts requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Process id of the supervisor, as it sees it itself.
     pub pid: u32,
-    /// How runs are held and measured.
+    /// The resource backend.
     pub backend: Backend,
-    /// Runs that go on at one time.
+    /// The number of runs that are served at one time.
     pub slots: u32,
-    /// Runs that the supervisor takes in before it answers one; the client keeps the rest.
+    /// Runs that the supervisor accepts before it answers one; the client keeps the others.
     pub credits: u32,
     /// User id outside.
     pub uid: u32,
@@ -21,15 +21,15 @@ pub struct Hello {
     pub gid: u32,
     /// Directories of the cgroups made for this supervisor.
     pub cgroups: Vec<Vec<u8>>,
-    /// For each better backend that was looked for and not taken: why.
+    /// The reason why each better backend was not taken.
     pub declined: Vec<String>,
-    /// Version of landlock that holds the supervisor; 0: the kernel has none.
+    /// The version of landlock that confines the supervisor; 0 if the kernel has none.
     pub landlock: u32,
-    /// File locks of runs are counted, and held by their memory limit.
+    /// File locks of runs are counted, and bounded by their memory limit.
     pub file_locks: bool,
 }
 
-/// How runs are held and measured.
+/// How runs are limited and measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -51,7 +51,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunResult {
     /// What happened, and why.
@@ -62,11 +62,11 @@ pub struct RunResult {
     pub signal: Option<i32>,
     /// What it used.
     pub figures: Figures,
-    /// When the first process was dead, or was told to die by us: `CLOCK_MONOTONIC_RAW` in
+    /// When the first process was dead, or was killed by the supervisor: `CLOCK_MONOTONIC_RAW` in
     /// nanoseconds, as it stands in the supervisor's time namespace. It tells which of two runs
     /// of one supervisor ended first, and compares with nothing else. `None`: it never began.
     pub ended_ns: Option<u64>,
-    /// How it was held and measured.
+    /// How it was limited and measured.
     pub backend: Backend,
 }
 
@@ -75,7 +75,7 @@ pub struct RunResult {
 pub enum Outcome {
     /// The first process exited with this code.
     Exited(i32),
-    /// The first process was ended by this signal, of its own or its fellows' doing.
+    /// The first process was ended by this signal, sent by the run itself.
     Signaled(i32),
     /// Ended: the real-time limit was reached.
     RealTimeLimit,

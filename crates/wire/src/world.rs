@@ -48,7 +48,7 @@ impl Located {
 /// What a client knows of the source of a mount.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
-    /// The mount has none, or nobody has looked.
+    /// The mount has no source, or it was not looked up.
     #[default]
     None,
     /// Which file or directory it is, for as long as that exists (stat(2): `st_dev`, `st_ino`).
@@ -117,7 +117,7 @@ pub enum Mount {
         /// Nothing on it can be executed, submounts too.
         no_exec: bool,
         /// If any component of `source` is a symbolic link, fail: for a source below a
-        /// directory that somebody could write who is not trusted, an earlier run for example.
+        /// directory that an untrusted program could write to, for example an earlier run.
         /// Links in /proc that lead to what a process has open are never followed.
         no_follow: bool,
         /// `source` is a device node that must work (no nodev).

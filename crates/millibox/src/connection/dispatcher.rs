@@ -86,7 +86,7 @@ impl Connection {
         let _ = poll(&mut ready, Some(&patience));
         let mut state = self.lock();
         state.reader = false;
-        self.read_what_is_there(&mut state);
+        self.read_available(&mut state);
         self.flush(&mut state);
         !state.ended
     }

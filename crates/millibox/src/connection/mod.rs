@@ -69,7 +69,7 @@ impl Entry {
     }
 }
 
-/// A run that is to be sent.
+/// A new run.
 pub struct NewRun {
     /// One of [`Connection::ids`].
     pub id: u64,
@@ -224,13 +224,15 @@ impl Connection {
     }
 
     /// The state, in the process that owns the connection.
-    fn ours(&self) -> Option<MutexGuard<'_, State>> {
+    fn owned(&self) -> Option<MutexGuard<'_, State>> {
         (!self.is_elsewhere()).then(|| self.lock())
     }
 
     /// Ends the connection: the supervisor kills all runs and ends.
     pub fn close(&self) {
-        let Some(mut state) = self.ours() else { return };
+        let Some(mut state) = self.owned() else {
+            return;
+        };
         // The lock is held, so that a reader finds the reason together with the end.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         if state.died.is_none() {
@@ -240,7 +242,7 @@ impl Connection {
 
     /// Whether the supervisor sends nothing more.
     pub fn is_dead(&self) -> bool {
-        self.ours().is_none_or(|state| state.ended)
+        self.owned().is_none_or(|state| state.ended)
     }
 
     /// The error in a forked process.
@@ -274,7 +276,7 @@ impl Connection {
             };
             all.push((outgoing, output_limited));
         }
-        let mut state = self.explained(self.ours().ok_or_else(Connection::elsewhere)?);
+        let mut state = self.explained(self.owned().ok_or_else(Connection::elsewhere)?);
         if let Some(error) = over(&state) {
             return Err(error);
         }
@@ -311,13 +313,15 @@ impl Connection {
 
     /// The number of runs without a result whose handles exist.
     pub fn unfinished(&self) -> usize {
-        let Some(state) = self.ours() else { return 0 };
+        let Some(state) = self.owned() else { return 0 };
         (state.waiting.len() + state.in_flight).saturating_sub(state.abandoned)
     }
 
     /// Asks the supervisor to end a run. The result names the reason.
     pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
-        let Some(mut state) = self.ours() else { return };
+        let Some(mut state) = self.owned() else {
+            return;
+        };
         if reason == KillReason::OutputLimit
             && let Some(entry) = state.entries.get_mut(&id)
         {
@@ -352,7 +356,9 @@ impl Connection {
 
     /// Cancels a run.
     pub fn cancel(self: &Arc<Self>, id: u64) {
-        let Some(mut state) = self.ours() else { return };
+        let Some(mut state) = self.owned() else {
+            return;
+        };
         if state.ended
             || state
                 .entries
@@ -412,7 +418,9 @@ impl Connection {
     /// Forgets a run whose handle is dropped, and cancels it if it has not ended.
     pub fn abandon(self: &Arc<Self>, id: u64) {
         {
-            let Some(mut state) = self.ours() else { return };
+            let Some(mut state) = self.owned() else {
+                return;
+            };
             let ended = state.ended;
             match state.entries.get_mut(&id) {
                 Some(entry) if entry.result.is_none() && !ended => {

@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn read_what_is_there(&self, state: &mut State) {
+    pub(super) fn read_available(&self, state: &mut State) {
         loop {
             let frame = self.receive_now(RecvFlags::DONTWAIT);
             let done = !matches!(frame, Ok(Some(_)));

@@ -58,7 +58,7 @@ impl Connection {
                 }
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
                     // Results that arrived before the end have to be read first.
-                    self.read_what_is_there(state);
+                    self.read_available(state);
                     return;
                 }
                 Err(errno) => {
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// Sends one frame. `others`: other runs are going on; their ends may free descriptors.
+    /// Sends one frame. `others`: other runs have not ended, and their ends may free descriptors.
     fn send(&self, outgoing: &Outgoing, others: bool) -> Result<Sent, Errno> {
         let (header, body) = outgoing.frame.split_at(HEADER);
         let memfd = loop {

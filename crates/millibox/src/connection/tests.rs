@@ -82,7 +82,7 @@ fn result(message: String) -> RunResult {
 }
 
 #[test]
-fn the_longest_answer_is_read() {
+fn longest_answer_is_read() {
     let (connection, id, its) = with_a_run();
     let empty = encode(&result(String::new())).len();
     // The length of the subject takes three bytes.
@@ -91,9 +91,9 @@ fn the_longest_answer_is_read() {
     assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
 }
 
-/// As in a process forked while another thread had it locked, where nobody will unlock it.
+/// In a process forked while another thread had the lock, no thread unlocks it.
 #[test]
-fn numbers_are_given_whoever_has_the_state() {
+fn ids_need_no_lock() {
     let (connection, [known], _its) = with_runs();
     let (say, said) = std::sync::mpsc::channel();
     let state = connection.lock();
@@ -106,7 +106,7 @@ fn numbers_are_given_whoever_has_the_state() {
     drop(state);
 }
 
-/// Until so many threads wait.
+/// Waits until this number of threads sleeps.
 fn until_asleep(connection: &Connection, sleepers: usize) {
     while connection.lock().sleepers.len() < sleepers || !connection.lock().reader {
         std::thread::sleep(Duration::from_millis(1));
@@ -114,7 +114,7 @@ fn until_asleep(connection: &Connection, sleepers: usize) {
 }
 
 #[test]
-fn each_of_many_threads_is_given_its_own() {
+fn each_waiting_thread_gets_its_own_result() {
     let (connection, ids, its) = with_runs::<8>();
     std::thread::scope(|scope| {
         let threads = ids.map(|id| {
@@ -136,7 +136,7 @@ fn each_of_many_threads_is_given_its_own() {
 }
 
 #[test]
-fn who_gives_up_waiting_leaves_the_reading_to_another() {
+fn timeout_of_the_reader_makes_another_thread_read() {
     let (connection, [short, long], its) = with_runs();
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| connection.wait(short, Some(Duration::from_millis(200))));
@@ -154,7 +154,7 @@ fn who_gives_up_waiting_leaves_the_reading_to_another() {
 }
 
 #[test]
-fn who_has_no_time_to_wait_is_told_what_has_come() {
+fn wait_without_time_returns_an_arrived_result() {
     let (connection, id, its) = with_a_run();
     assert_eq!(
         connection.wait(id, Some(Duration::ZERO)).expect("read"),
@@ -169,7 +169,7 @@ fn who_has_no_time_to_wait_is_told_what_has_come() {
 }
 
 #[test]
-fn what_came_before_the_end_can_still_be_read() {
+fn results_before_the_end_remain_readable() {
     let told = result("the first".to_owned());
     for (by_us, by_it) in [(true, false), (false, true), (true, true)] {
         let (connection, [first, second], its) = with_runs();
@@ -194,7 +194,7 @@ fn what_came_before_the_end_can_still_be_read() {
 }
 
 #[test]
-fn a_run_that_nobody_has_a_handle_of_is_not_waited_for() {
+fn run_without_a_handle_does_not_count_as_unfinished() {
     let (connection, ids, its) = with_runs::<2>();
     assert_eq!(connection.unfinished(), 2);
     connection.abandon(ids[0]);
@@ -207,7 +207,7 @@ fn a_run_that_nobody_has_a_handle_of_is_not_waited_for() {
 }
 
 #[test]
-fn a_dispatcher_that_nobody_needs_leaves_the_reading_to_who_waits() {
+fn idle_dispatcher_leaves_reading_to_a_waiting_thread() {
     let (connection, [polled, awaited], its) = with_runs();
     let event = connection.event(polled).expect("a descriptor");
     say(&its, Kind::Result, polled, &encode(&result(String::new())));
@@ -234,7 +234,7 @@ fn a_dispatcher_that_nobody_needs_leaves_the_reading_to_who_waits() {
 }
 
 #[test]
-fn a_dispatcher_that_nobody_needs_ends_and_comes_again() {
+fn idle_dispatcher_ends_and_starts_again() {
     let (connection, ids, its) = with_runs::<2>();
     for id in ids {
         let event = connection.event(id).expect("a descriptor");
@@ -243,7 +243,10 @@ fn a_dispatcher_that_nobody_needs_ends_and_comes_again() {
         assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
         let begin = Instant::now();
         while connection.lock().dispatcher {
-            assert!(begin.elapsed() < Duration::from_secs(60), "it goes on");
+            assert!(
+                begin.elapsed() < Duration::from_secs(60),
+                "the dispatcher does not end"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -290,7 +293,7 @@ fn awaited_run_fails_when_the_supervisor_ends() {
 }
 
 #[test]
-fn all_who_wait_hear_of_the_end() {
+fn end_of_the_supervisor_wakes_all_waiting_threads() {
     let (connection, ids, its) = with_runs::<4>();
     std::thread::scope(|scope| {
         let threads = ids.map(|id| {
@@ -309,7 +312,7 @@ fn all_who_wait_hear_of_the_end() {
 }
 
 #[test]
-fn nobody_is_kept_waiting_while_the_last_words_are_read() {
+fn polling_does_not_wait_for_the_last_message() {
     let (say_them, said) = std::sync::mpsc::channel::<()>();
     let said = Mutex::new(said);
     let words = move || {
@@ -338,7 +341,7 @@ fn nobody_is_kept_waiting_while_the_last_words_are_read() {
 }
 
 #[test]
-fn who_waits_hears_that_we_closed_it() {
+fn closing_wakes_a_waiting_thread() {
     for _ in 0..50 {
         let (connection, [first], its) = with_runs();
         std::thread::scope(|scope| {
@@ -357,7 +360,7 @@ fn who_waits_hears_that_we_closed_it() {
 }
 
 #[test]
-fn a_greeting_that_cannot_be_read() {
+fn unreadable_greeting_is_a_start_error() {
     let too_long = [0; MAX_INLINE];
     for (kind, body, says) in [
         (Kind::Hello, &too_long[..], "longer than 61440 bytes"),
@@ -384,7 +387,7 @@ fn a_greeting_that_cannot_be_read() {
 }
 
 #[test]
-fn nobody_waits_for_an_answer_that_cannot_be_read() {
+fn unreadable_answer_ends_the_connection() {
     let too_long = encode(&result("x".repeat(MAX_INLINE)));
     for (kind, body, says) in [
         (Kind::Result, &too_long[..], "longer than 61440 bytes"),
@@ -400,7 +403,7 @@ fn nobody_waits_for_an_answer_that_cannot_be_read() {
             why.contains(says) && why.contains("same version"),
             "{why} does not say {says:?}"
         );
-        // Its end is told to the other side, which ends with it.
+        // The other side sees the end of the connection.
         let mut rest = [0; 64];
         let heard: Vec<usize> =
             std::iter::repeat_with(|| recv(&its, &mut rest[..], RecvFlags::empty()))

@@ -13,21 +13,21 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 impl Connection {
-    /// The result, if it is there.
+    /// The result, if it has arrived.
     pub fn result(&self, id: u64) -> Option<Result<RunResult, Error>> {
-        let Some(mut state) = self.ours() else {
+        let Some(mut state) = self.owned() else {
             return Some(Err(Connection::elsewhere()));
         };
         if !state.reader && state.died.is_none() {
             // No thread reads, so results may still be in the socket.
-            self.read_what_is_there(&mut state);
+            self.read_available(&mut state);
         }
         look(&state, id)
     }
 
     /// Waits for a result. `None` after the timeout.
     pub fn wait(&self, id: u64, timeout: Option<Duration>) -> Result<Option<RunResult>, Error> {
-        let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
+        let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let answer = loop {
             if let Some(answer) = look(&state, id) {
@@ -37,7 +37,7 @@ impl Connection {
             if left == Some(Duration::ZERO) {
                 if !state.reader && state.died.is_none() {
                     // Even without time to wait, return a result that has arrived.
-                    self.read_what_is_there(&mut state);
+                    self.read_available(&mut state);
                 }
                 break look(&state, id).transpose();
             }
@@ -56,8 +56,8 @@ impl Connection {
         answer
     }
 
-    /// Wakes the next reader. A thread that stops waiting may have been the reader, or was to be
-    /// the next one; without a reader the sleeping threads would never wake up.
+    /// Wakes the next reader. A thread that stops waiting may have been the reader, or the
+    /// next one; without a reader the sleeping threads would never wake up.
     pub(super) fn pass_reading_on(&self, state: &State) {
         if state.reader || state.ended {
             return;
@@ -71,7 +71,7 @@ impl Connection {
 
     /// A descriptor that becomes readable with the result.
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
-        let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
+        let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         let ready = look(&state, id).is_some();
         if let Some(Entry {
             event: Some(event), ..
@@ -103,9 +103,9 @@ impl Connection {
         Ok(event)
     }
 
-    /// The result, or `None` if `waker` will be woken once the result is there.
+    /// The result, or `None` if `waker` will be woken with the result.
     pub fn poll(self: &Arc<Self>, id: u64, waker: &Waker) -> Result<Option<RunResult>, Error> {
-        let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
+        let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         if let Some(answer) = look(&state, id) {
             return answer.map(Some);
         }
