@@ -6,27 +6,27 @@
 //!    └─ started ─ keeper ─ started ┘
 //! ```
 //!
-//! | file | who or what |
+//! | file | content |
 //! | --- | --- |
 //! | `options` | the command line |
-//! | `keeper` | makes and removes cgroups; the client side's part that outlives it |
-//! | `start` | dropping privileges, the supervisor's start-up |
-//! | `supervisor` | the event loop, and a file each: `client` (requests), `dispatch` (queue), `runners`, `limits` (clocks), `results` |
+//! | `keeper` | creates and removes cgroups; outlives the client and the supervisor |
+//! | `start` | drops privileges, sets the supervisor up |
+//! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `setbacks`, `limits` (clocks), `results` |
 //! | `spawner` | the process that forks runners and mounters |
-//! | `confine` | what each process gives up when it is set up |
-//! | `slot` | a slot's runners as the supervisor sees them |
-//! | `cpus` | which CPU each runner is held on |
-//! | `world`, `template` | mount namespaces, prepared once per world |
-//! | `devices` | the devices of a world, as one mount if may be |
-//! | `runner` | a place for runs, and the process that keeps it |
+//! | `confine` | what each process gives up during its set-up |
+//! | `slot` | the runners of a slot, as the supervisor sees them |
+//! | `cpus` | the CPU of each runner |
+//! | `world`, `template` | mount namespaces, prepared once for each world |
+//! | `devices` | the devices of a world, as one mount where possible |
+//! | `runner` | the process that serves runs one after the other |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `target` | the two processes of a run |
-//! | `launch`, `step` | what passes between them: memory, messages, errors |
-//! | `tree`, `sockets`, `locks` | what a run that goes on has: processes, sockets, file locks |
-//! | `backend` | holding and measuring a run: cgroup2, hybrid, rlimit |
+//! | `launch`, `messages` | shared memory and messages between them; texts |
+//! | `tree`, `sockets`, `locks` | processes, sockets and file locks of a run |
+//! | `backend` | limiting and measuring a run: cgroup2, hybrid, rlimit |
 //! | `sys` | hand-written system calls, and all `unsafe` |
 //!
-//! ARCHITECTURE.md, in the repository's root, walks one request through them.
+//! ARCHITECTURE.md, in the root of the repository, follows one request through them.
 
 #![deny(
     clippy::print_stdout,
@@ -93,11 +93,11 @@ fn main() -> ExitCode {
 }
 
 fn start(options: &Options) -> Result<i32, String> {
-    // A client that ignores it would have us wait for children that the kernel does not keep
+    // A client may ignore SIGCHLD. Then the kernel would keep no ended children to wait for
     // (wait(2), NOTES).
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
-    // What else the client left open is not ours: a keeper that held the end of a pipe would keep
-    // its reader waiting for as long as we live.
+    // Close what the client left open: a keeper that held the end of a pipe would block its reader
+    // as long as it lives.
     slot::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
         format!(
             "cannot close what the client left open: {}",
@@ -106,8 +106,8 @@ fn start(options: &Options) -> Result<i32, String> {
     })?;
     let socket = client_socket(options.socket)?;
     start::may_be(options)?;
-    // The socket's maker is the client; its end is ours, even if a child of its keeps the
-    // other end of the socket open.
+    // The socket belongs to the client that created it, even if one of its children keeps the other
+    // end open.
     let peer = sockopt::socket_peercred(&socket)
         .map_err(|errno| format!("the socket's peer is unknown: {errno}"))?;
     let client = rustix::process::pidfd_open(peer.pid, rustix::process::PidfdFlags::empty())
@@ -115,7 +115,7 @@ fn start(options: &Options) -> Result<i32, String> {
     keeper::main(options, socket, client)
 }
 
-/// Checks that a descriptor is what the client says it is.
+/// Checks that a descriptor is what the client announced.
 fn client_socket(fd: i32) -> Result<OwnedFd, String> {
     let socket =
         sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
@@ -136,7 +136,7 @@ fn client_socket(fd: i32) -> Result<OwnedFd, String> {
                 format!("--socket={fd}: cannot move the descriptor: {errno}")
             };
             let moved = rustix::io::fcntl_dupfd_cloexec(&socket, 3).map_err(failed)?;
-            // No other descriptor may get a standard stream's number.
+            // No other descriptor may get the number of a standard stream.
             let null = rustix::fs::open(
                 "/dev/null",
                 rustix::fs::OFlags::RDWR,

@@ -1,19 +1,19 @@
 //! pid1: the init process of one run's PID namespace.
 //!
-//! It is needed because whoever is process 1 of a PID namespace holds it together: it
-//! reaps orphans, no signal from inside can hurt it, and when it ends the kernel kills
-//! everything else in there. So a run is over, whole tree and all, when pid1 is gone.
+//! Process 1 of a PID namespace holds it together: it reaps orphans, no signal from inside can kill
+//! it, and when it ends the kernel kills all processes of the namespace. So a run is over, with its
+//! whole process tree, when pid1 is gone.
 //!
-//! It makes the part of the world that belongs to one run alone (ids, fresh tmpfs and
-//! procfs), gives up all capabilities, makes the target, waits for it, kills what the
-//! target left behind, reads the figures and reports.
+//! pid1 creates the part of the world that belongs to one run (ids, fresh tmpfs and procfs), gives
+//! up all capabilities, clones the target, waits for it, kills what the target left behind, reads
+//! the figures and reports.
 //!
-//! It may touch: its own namespaces, the shared memory, the cgroup files of its runner, one end of
-//! the runner's socket. By default it runs in its runner's memory (`CLONE_VM`), on a stack of its
+//! pid1 may use its own namespaces, the shared memory, the cgroup files of its runner and one end
+//! of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`) on a stack of its
 //! own: no allocation, no locks, no libc; see [`crate::sys`] for the rules and
-//! docs/security/shared-memory.md for the reasoning. The target cannot reach it: it is not dumpable
-//! (from before the exec on), has no descriptor that the target keeps, and reads nothing from the
-//! target but its wait status.
+//! docs/security/shared-memory.md for the reasoning. The target cannot reach pid1: it is not
+//! dumpable (from before the exec on), the target keeps none of its descriptors, and pid1 reads
+//! nothing from the target except its wait status.
 
 use crate::launch::{End, Failure, Report, message};
 use crate::runner::{RunMount, tell};
@@ -24,11 +24,11 @@ use crate::zygote::Prepared;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use millibox_wire::Step;
 
-/// Every securebit and its lock but KEEP_CAPS (capabilities(7)): root inside is
-/// nobody special, also after an exec.
+/// Every securebit and its lock except KEEP_CAPS (capabilities(7)): root inside has no privileges,
+/// not even after an exec.
 pub const SECUREBITS: usize = 0b1110_1111;
 
-/// pid1's whole life.
+/// The main function of pid1.
 pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
@@ -44,19 +44,19 @@ pub fn main(prepared: &Prepared) -> ! {
     )
 }
 
-/// The runner finds the failure when it has waited for us.
+/// Leaves a failure for the runner, which reads it after waiting for pid1.
 fn give_up(prepared: &Prepared, failure: Failure) -> ! {
     prepared.runner.shared.failure.set(failure);
     calls::exit(1)
 }
 
-/// Gives up what is not needed any more, waits for the first process, kills what it left behind,
-/// reads the figures, reports.
+/// Gives up what is no longer needed, waits for the first process, kills what it left behind, reads
+/// the figures and reports.
 fn watch(prepared: &Prepared, target: i32) -> ! {
     let runner = prepared.runner;
     let shared = runner.shared;
-    // In its runner's memory pid1 has inherited the world's program, and another would hold
-    // nothing: whoever has pid1 has the runner.
+    // In its runner's memory pid1 has inherited the world's program. A further program would not
+    // confine it: an attacker that controls pid1 controls the runner.
     if !runner.share_memory
         && let Err(errno) = confine(prepared)
     {
@@ -71,12 +71,12 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
                 break;
             }
             Ok(_) => {}
-            // Cannot be: the target is our child.
+            // Cannot happen: the target is a child of pid1.
             Err(_) => calls::exit(1),
         }
     }
-    // Whoever is left in the namespace is a child of ours or below one. Mostly nobody is:
-    // kill(-1) would ask every process of the host.
+    // The remaining processes of the namespace are descendants of pid1. Usually none are left; then
+    // skip kill(-1), which walks all processes of the host.
     while let Ok(child) = process::wait(-1, libc::__WALL | libc::WNOHANG) {
         if child.pid == 0 {
             if runner.share_memory {
@@ -88,11 +88,11 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
     }
     end.launch = shared.launched.load(Relaxed);
     if end.launch == 0 {
-        // Preparing failed; the runner tells.
+        // The preparation failed; the runner reports it.
         calls::exit(1);
     }
     if shared.revoked.load(SeqCst) == end.launch {
-        // The supervisor ends the run, has begun with the others, and will come to us.
+        // The supervisor is ending the run, has begun with other processes, and will kill pid1.
         calls::exit(1);
     }
     let start = shared.start.get();
@@ -107,16 +107,16 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
     if tell(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
         if !runner.held_on.is_empty() {
-            // Whom we have told is here, too, and need not wait until all is taken apart. It has
-            // mostly sent us there already, if it was let on before us.
+            // The supervisor is on this CPU and need not wait until the namespaces are removed. It
+            // has usually moved pid1 already, if it was scheduled first.
             let _ = calls::set_affinity(&runner.held_on);
         }
     }
     calls::exit(0)
 }
 
-/// What is left are the socket to the supervisor, files to read figures from, and the calls for
-/// that. The target has its own table of descriptors and its own program.
+/// pid1 still needs the socket to the supervisor, the files that it reads figures from, and the
+/// calls for that. The target has a descriptor table and a seccomp program of its own.
 fn confine(prepared: &Prepared) -> Result<()> {
     let runner = prepared.runner;
     runner.backend.close_limits();
@@ -139,8 +139,8 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
 
 fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     let runner = prepared.runner;
-    // Our parent's death is ours. It may have died before this call: a pidfd tells,
-    // where getppid() says 0, since the parent is in another PID namespace.
+    // pid1 must die with its parent. The parent may have died before this call. A pidfd shows that;
+    // getppid() returns 0 here, because the parent is in another PID namespace.
     calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
         .map_err(at(Step::ParentDeath))?;
     if calls::is_readable(prepared.parent_pidfd) {
@@ -150,13 +150,13 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(at(Step::CgroupNamespace))?;
     }
     if runner.backend.needs_no_other_cgroup_namespace() {
-        // A run that its caller lets make namespaces could mount its own cgroup in another one.
-        // What is written counts for the user namespace that we are in, and those below it.
+        // A run that may create namespaces could mount its own cgroup in another one. The sysctl
+        // applies to the present user namespace and those below it.
         calls::write_file(runner.procfs, c"sys/user/max_cgroup_namespaces", b"0")
             .map_err(at(Step::OtherCgroupNamespaces))?;
     }
-    // One id each, as an unprivileged user may map its own (user_namespaces(7));
-    // setgroups(2) is denied since the supervisor's own user namespace.
+    // Map one id each, as an unprivileged user may map its own (user_namespaces(7)). setgroups(2)
+    // is denied since the supervisor's user namespace.
     let map = |file, inside: u32, outside: u32| {
         let line = Line::<32>::new()
             .number(u64::from(inside))
@@ -185,9 +185,10 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     give_up_capabilities().map_err(at(Step::Capabilities))
 }
 
-/// The kernel counts namespaces for the user, in all of them together (`inc_ucount()` in
-/// kernel/ucount.c): without bounds of its own one run could have as many as all may, and no other,
-/// nor we, could make any. Where /proc/sys cannot be written, as in containers, that stays so.
+/// The kernel counts namespaces for each user, over all user namespaces (`inc_ucount()` in
+/// kernel/ucount.c). Without a bound of its own one run could use up all of them, and no other run
+/// and no runner could create one. Where /proc/sys is read-only, as in containers, that remains
+/// possible.
 fn limit_namespaces(procfs: i32) {
     for kind in [
         c"sys/user/max_user_namespaces",
@@ -203,7 +204,7 @@ fn limit_namespaces(procfs: i32) {
             continue;
         };
         let mut text = [0; 24];
-        // Never more than there is already.
+        // Never raise a limit.
         if calls::read_at_start(file, &mut text)
             .is_ok_and(|text| leading_number(text) > MOST_NAMESPACES)
         {
@@ -213,14 +214,14 @@ fn limit_namespaces(procfs: i32) {
     }
 }
 
-/// Of each kind, of a run that may make them: enough for sandboxes of its own.
+/// Namespaces of each kind for a run that may create them: enough for sandboxes of its own.
 const MOST_NAMESPACES: u64 = 32;
 
 /// The template's staging directory.
 struct Stage {
-    /// -1: there is none.
+    /// -1 if the template has none.
     descriptor: i32,
-    /// The run's own tmpfs is on it.
+    /// The run's own tmpfs is mounted on it.
     is_covered: bool,
 }
 
@@ -232,7 +233,7 @@ impl Stage {
     }
 }
 
-/// Mounts on this very directory, wherever it is by now: who may write above it may have moved it.
+/// Mounts on this directory, even if a run that may write above it has moved it.
 fn mount_on(
     directory: i32,
     kind: &core::ffi::CStr,
@@ -245,9 +246,8 @@ fn mount_on(
     calls::chdir(c"/").map_err(while_mounting)
 }
 
-/// Opens a directory that must be the one that the template has there. `ESTALE`: it is another,
-/// since a run that may write above has moved or removed it; what the template had there may be
-/// anywhere.
+/// Opens a directory and checks that it is the one that the template has there. `ESTALE` if a run
+/// that may write above it has moved or removed it: the template's directory may then be anywhere.
 fn open_templates(
     path: &core::ffi::CStr,
     is_it: impl Fn((u64, u64)) -> bool,
@@ -262,7 +262,7 @@ fn open_templates(
     }
 }
 
-/// Carries out one mount of the run's own.
+/// Carries out one mount for the run.
 fn run_mount(
     mount: &RunMount,
     stage: &mut Stage,
@@ -287,7 +287,7 @@ fn run_mount(
         }
         RunMount::Proc { path, options } => {
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
-            // It covers the host's, which must not be left anywhere.
+            // It covers the host's procfs, which must not stay visible anywhere.
             let hosts = calls::identity(procfs).map_err(while_mounting)?;
             let found = open_templates(path, |its| its == hosts)?;
             let answer = mount_on(found, c"proc", flags, options);
@@ -340,7 +340,7 @@ fn run_mount(
 }
 
 fn give_up_capabilities() -> Result<()> {
-    // The bounding set ends at the last capability the kernel knows: EINVAL.
+    // The bounding set ends at the last capability that the kernel knows (EINVAL).
     let mut capability = 0;
     loop {
         match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {

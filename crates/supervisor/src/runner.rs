@@ -1,16 +1,16 @@
-//! A runner: one of a slot's places for runs, and the small process that lives there.
+//! A runner: the process that serves runs one after the other, and its place in a slot.
 //!
-//! A slot has several runners, used in turn: while a run goes on in one, another is cleaned
-//! and its next pid1 prepared. The process is needed because on version 1 cgroups a run
-//! is born where its parent is; because cloning for several slots then goes on in
-//! parallel; and because pid1 may share its memory, which then is not the supervisor's.
+//! A slot has several runners and alternates between them: while a run is served by one, another is
+//! cleaned and its next pid1 prepared. The runner is a process because on version 1 cgroups a run
+//! is born in its parent's cgroup, because cloning for several slots then happens in parallel, and
+//! because pid1 may share its memory, which must not be the supervisor's.
 //!
-//! Its life: wait for a world; enter the world's template; start a [`crate::zygote`], which
-//! makes one run after the other there, and wait for its end.
+//! A runner waits for a world, enters the world's template, starts a [`crate::zygote`], which
+//! clones one run after the other there, and waits for its end.
 //!
-//! It may touch: its own cgroups, the mount namespaces (templates) that it is given, its
-//! network namespace. It holds the capabilities for that in the supervisor's user
-//! namespace, where they reach nothing else.
+//! It may use its own cgroups, the mount namespaces (templates) that it receives, and its network
+//! namespace. It has the capabilities for that in the supervisor's user namespace, where they apply
+//! to nothing outside.
 
 use crate::backend::Backend;
 use crate::cpus::mask_of;
@@ -27,18 +27,18 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use zerocopy::IntoBytes;
 
-/// Stack of zygote, of pid1 and of the target before its exec: each uses a few hundred bytes, an
+/// Bytes of the stack of zygote, pid1 and target before its exec. Each uses a few hundred bytes, an
 /// unoptimised build a few thousand.
 const STACK: usize = 64 * 1024;
 
 const INFINITY: u64 = libc::RLIM_INFINITY;
 
-/// Resource limits of a run that asks for none: resource, soft, hard. Those of a login on a common
-/// distribution, but no core dumps (0 would still start a handler that kernel.core_pattern pipes
-/// to, on the host and at its cost; 1 is the value by which the kernel does not: core(5),
-/// do_coredump() in fs/coredump.c), and nothing of what our caller was limited to unless its hard
-/// limit is lower and we may not raise it. RLIMIT_NPROC is the host's business (by memory size) and
-/// stays; those of [`TARGET_RLIMITS`] are the target's to set.
+/// Resource limits of a run that names none: resource, soft, hard. They are those of a login on a
+/// common distribution, except that core dumps are disabled. (The value for that is 1: with 0 the
+/// kernel would still start a handler that kernel.core_pattern pipes to, on the host and at its
+/// cost; core(5), do_coredump() in fs/coredump.c.) Limits of the caller are not inherited, unless
+/// its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory and
+/// stays. The target sets those of [`TARGET_RLIMITS`].
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_CPU, INFINITY, INFINITY),
     (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
@@ -53,17 +53,17 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_RTTIME, INFINITY, INFINITY),
 ];
 
-/// The same for limits that hold the run, and must not hold its runner.
+/// Limits that apply to the run and must not apply to its runner.
 ///
-/// Of open files the runner needs more. The others the kernel counts for the user in each user
-/// namespace, and for all namespaces below together against what whoever made one below was limited
-/// to (inc_rlimit_ucounts() in kernel/ucount.c): what a runner is limited to, all runs have
-/// together. So runners have as much as can be had, or one run could use up the timers, queued
-/// signals, message queues and locked shared memory of all others. Where there is a bound for all,
-/// as for whoever cannot raise it, no run may have more timers and queued signals than its share.
-/// Of queues and locked memory hosts allow so little that a share of it would be of no use.
+/// The runner needs more open files. The kernel counts the others for the user in each user
+/// namespace, and compares the sum of all namespaces below one with the limit of its creator
+/// (inc_rlimit_ucounts() in kernel/ucount.c): the limit of a runner applies to all runs together.
+/// So runners get as much as possible, or one run could use up the timers, queued signals, message
+/// queues and locked shared memory of all others. Where a bound for all remains, as for users that
+/// cannot raise it, each run gets at most its share of timers and queued signals. Hosts allow so
+/// few queues and so little locked memory that a share of those would be useless.
 pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
-    // First, and what a request can have at most.
+    // The first one is also the most that a request can set.
     (libc::RLIMIT_NOFILE, 1024, 4096),
     (libc::RLIMIT_SIGPENDING, 4096, 4096),
     (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
@@ -91,16 +91,16 @@ const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
 const MIN_NOFILE: u32 = 64;
 const MAX_NOFILE: u32 = 1024;
 
-/// What a runner is told to prepare.
+/// What a runner prepares.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     pub uid: u32,
     pub gid: u32,
     pub network: Network,
-    /// Mounts of each run's own, with their number among the world's mounts.
+    /// Mounts that each run creates for itself, with their index among the world's mounts.
     pub mounts: Vec<(u32, RunMount)>,
     pub seccomp: Option<Vec<u8>>,
-    /// Runs can make namespaces: how many is limited.
+    /// Runs may create namespaces, so their number is limited.
     pub makes_namespaces: bool,
 }
 
@@ -116,13 +116,13 @@ pub enum RunMount {
         path: CString,
         options: CString,
     },
-    /// Keeps hold of the template's staging directory, which has this device number, and which the
-    /// next tmpfs will cover.
+    /// Opens the template's staging directory, which has this device number, before the next tmpfs
+    /// covers it.
     OpenStage {
         path: CString,
         device: u64,
     },
-    /// Mounts what the template holds ready under `name` in the staging directory.
+    /// Mounts what the template holds under `name` in the staging directory.
     FromStage {
         name: CString,
         path: CString,
@@ -143,14 +143,14 @@ pub enum RunMount {
     },
 }
 
-/// What a runner is, for itself, its pid1s and targets. Descriptors are numbers, since
-/// pid1 and target have descriptor tables of their own.
+/// The state of a runner, its pid1s and targets. Descriptors are plain numbers, because pid1 and
+/// target have descriptor tables of their own.
 pub struct Runner {
     pub shared: &'static Shared,
     pub backend: Backend,
-    /// This runner's end of the socket to the supervisor; pid1 and target have it as well.
+    /// The runner's end of the socket to the supervisor. pid1 and target have it as well.
     pub socket: i32,
-    /// Where the target receives its launch. The supervisor holds the same end, to take back a
+    /// The target receives its launch here. The supervisor holds the same end, to take back a
     /// launch that no target has received.
     pub launches: i32,
     /// The host's /proc (`O_PATH`).
@@ -159,30 +159,30 @@ pub struct Runner {
     pub network: i32,
     /// /proc/net/sockstat there.
     pub sockstat: i32,
-    /// Readable once this process is dead.
+    /// Becomes readable when this process dies.
     pub own_pidfd: i32,
-    /// Ids outside.
+    /// The ids outside.
     pub uid: u32,
     pub gid: u32,
-    /// Where this process is held, as an affinity mask, if its runs begin elsewhere, and pid1 is to
-    /// come back at their end.
+    /// The affinity mask of this process, if its runs begin on another CPU and pid1 returns at
+    /// their end.
     pub held_on: Vec<u64>,
-    /// Nice value of the runs: 0, or a greater one that we may not lower.
+    /// The nice value of runs: 0, or a greater one that cannot be lowered.
     pub runs_nice: i32,
-    /// [`TARGET_RLIMITS`], as far as they can be had.
+    /// [`TARGET_RLIMITS`], as far as the hard limits allow.
     pub target_rlimits: [(u32, u64, u64); TARGET_RLIMITS.len()],
     pub target_stack: Stack,
     pub pointers: Pointers,
     pub pid1_stack: Stack,
     zygote_stack: Stack,
-    /// pid1 shares our memory (else it has a copy).
+    /// pid1 shares the runner's memory. Otherwise it has a copy.
     pub share_memory: bool,
-    /// What our calls carry so that a seccomp program attached to the zygote lets them pass;
-    /// `None`: every target attaches its program itself.
+    /// The secret that lets the sandbox's own calls pass the seccomp program of the zygote. `None`
+    /// if every target attaches its program itself.
     pass: Option<u64>,
 }
 
-/// What the supervisor gives a new runner.
+/// What the supervisor passes to a new runner.
 pub struct Birth {
     pub shared: &'static Shared,
     pub backend: Backend,
@@ -192,28 +192,30 @@ pub struct Birth {
     pub uid: u32,
     pub gid: u32,
     pub share_memory: bool,
-    /// It takes the place of one that died.
+    /// It replaces a runner that died.
     pub again: bool,
-    /// Where it is held; `None`: nowhere.
+    /// Its CPUs; `None` for all.
     pub cpu: Option<usize>,
-    /// Its runs begin on another CPU, see [`crate::cpus`].
+    /// Its runs begin on another CPU; see [`crate::cpus`].
     pub runs_elsewhere: bool,
-    /// It is of no use anywhere else.
+    /// It must have these CPUs.
     pub pinned: bool,
-    /// How many runs there can be at the same time, in all runners.
+    /// The number of runs that all runners can serve at one time.
     pub runs_at_once: u64,
 }
 
-/// A run goes first when memory is short, in its cgroup or on the whole host. Runner and pid1
-/// have the same value, as it belongs to shared memory; they are small.
+/// The OOM score adjustment of a run: it is killed first when memory is short, in its cgroup or on
+/// the host. Runner and pid1 have the same value, because it belongs to their shared memory; both
+/// are small.
 const OOM_SCORE_ADJ: &[u8] = b"1000";
 
-/// Exit code of a runner whose zygote has been killed or could not clean up.
+/// The exit status of a runner whose zygote was killed or could not clean up.
 pub const ZYGOTE_LOST: i32 = 2;
 
-/// A runner's whole life, in the forked child. The caller has closed what is not ours.
+/// The main function of a runner, in the forked child. The caller has closed other descriptors.
 pub fn main(mut birth: Birth) -> ! {
-    // Inherited by pid1 and target. The supervisor is not dumpable, so the file would be root's.
+    // pid1 and target inherit the value. The supervisor is not dumpable, so the file belongs to
+    // root.
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
     let scored = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
     let _ = calls::prctl(
@@ -241,7 +243,8 @@ pub fn main(mut birth: Birth) -> ! {
     calls::exit(1)
 }
 
-/// Moves in. Memory is touched first: what is taken inside the cgroup is the runs'.
+/// Enters the runner's cgroup. It touches memory first, because memory taken inside counts for
+/// runs.
 fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Runner, error.into());
     let failed = |errno| Failure::new(Step::Runner, errno);
@@ -254,10 +257,10 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     for (resource, soft, hard) in &mut target_rlimits {
         let (_, most) = calls::get_rlimit(*resource).map_err(failed)?;
         calls::set_rlimit(*resource, most).map_err(at_rlimit(*resource))?;
-        // The kernel counts descriptors on their way through sockets for the user, that is for all
-        // runs and for us, and compares them with the sender's own limit (unix(7), ETOOMANYREFS).
-        // It looks before it counts a message's 253, so runs can have a little more on their way
-        // than they may have open: hence the half.
+        // The kernel counts descriptors in transit through sockets for the user, that is for all
+        // runs and runners, and compares them with the sender's own limit (unix(7), ETOOMANYREFS).
+        // It compares before it adds a message's 253, so runs can have slightly more in transit
+        // than they may have open. So the limit is halved.
         let most = match *resource {
             libc::RLIMIT_NOFILE => most / 2,
             libc::RLIMIT_SIGPENDING => most / birth.runs_at_once.max(1),
@@ -269,8 +272,8 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
-    // If we may not use it any more (cpuset(7)), or may not choose, anywhere will do, unless it was
-    // asked for.
+    // If these CPUs are not allowed any more (cpuset(7)), or the choice is forbidden, any CPU will
+    // do, unless the caller named them.
     if let Some(cpu) = birth.cpu
         && let Err(errno) = calls::set_affinity(&mask_of(&[cpu]))
         && birth.pinned
@@ -293,7 +296,7 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     }
     birth.socket = calls::move_down(birth.socket).map_err(failed)?;
     birth.launches = calls::move_down(birth.launches).map_err(failed)?;
-    // A pid1 with memory of its own is the stricter variant, which trusts no secret.
+    // A pid1 with its own memory is the stricter variant, which relies on no secret.
     let pass = if birth.share_memory {
         Some(secret().map_err(failed)?)
     } else {
@@ -336,14 +339,14 @@ pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
     }
 }
 
-/// 64 bits that nobody can guess (getrandom(2)), and not 0.
+/// A random secret of 64 bits (getrandom(2)), never 0.
 fn secret() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from_ne_bytes(bytes) | 1)
 }
 
-/// Sends a report to the supervisor, without allocation; whether it was sent.
+/// Sends a report to the supervisor without allocating. Returns whether it was sent.
 pub fn tell(socket: i32, tag: u8, report: &Report) -> bool {
     let mut bytes = [tag; 1 + size_of::<Report>()];
     if let Some(body) = bytes.get_mut(1..) {
@@ -353,10 +356,10 @@ pub fn tell(socket: i32, tag: u8, report: &Report) -> bool {
 }
 
 impl Runner {
-    /// Ends only with the supervisor.
+    /// Serves worlds until the supervisor ends.
     fn live(&self) -> Failure {
         loop {
-            // Without this word the supervisor would never use us again.
+            // Without this message the supervisor would never use the runner again.
             while calls::send(self.socket, &[message::IDLE]).is_err_and(Errno::passes) {
                 calls::sleep_ns(1_000_000);
             }
@@ -392,7 +395,7 @@ impl Runner {
         }
     }
 
-    /// Runs in one world, until the supervisor wants another or none can be prepared.
+    /// Serves runs in one world, until the supervisor wants another or none can be prepared.
     fn live_in(&self, order: &Order) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let shared_program = self
@@ -400,7 +403,7 @@ impl Runner {
             .zip(order.seccomp.as_deref())
             .and_then(|(pass, program)| {
                 let program = Program::from_bytes(program).ok()?;
-                // Too long for the addition: then each target attaches it itself.
+                // The program is too long for the addition, so each target attaches it itself.
                 millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
             });
         let shared_program = shared_program.map(|program| program.as_bytes());
@@ -409,7 +412,7 @@ impl Runner {
             order,
             shared_program: shared_program.as_deref(),
         };
-        // One table of descriptors, as the zygote may renew some that are ours.
+        // Runner and zygote share a descriptor table, because the zygote may renew descriptors.
         let how = Clone {
             flags: (libc::CLONE_VM | libc::CLONE_FILES) as u64,
             into_cgroup: None,
@@ -424,8 +427,7 @@ impl Runner {
         );
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
-            // Its place, or what it was about, is in no known state: the supervisor makes a new
-            // runner.
+            // The place is in an unknown state, so the supervisor starts a new runner.
             _ => calls::exit(ZYGOTE_LOST),
         }
     }
@@ -434,7 +436,7 @@ impl Runner {
     fn next_order(&self, buffer: &mut [u8]) -> calls::Received {
         match calls::receive(self.socket, buffer, 0) {
             Ok(received) if received.length > 0 => received,
-            // The supervisor is gone.
+            // The supervisor has ended.
             _ => calls::exit(0),
         }
     }

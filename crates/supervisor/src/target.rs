@@ -1,16 +1,15 @@
 //! The target: the process that becomes the program.
 //!
-//! It is born before its program is known: pid1 makes it, it does all that
-//! depends on the world alone, and then waits for the launch. So what lies between a
-//! client's call and the exec is: one message, limits that differ from the last run's,
-//! standard descriptors, working directory, exec.
+//! pid1 clones it before its program is known. It does everything that depends only on the world,
+//! and then waits for the launch. So between a client's request and the exec are only one message,
+//! limits that differ from the last run's, standard streams, the working directory and the exec.
 //!
-//! It is needed as a process of its own because the program's parent must live in the
-//! PID namespace, and be neither the program nor visible to its tricks.
+//! It is a process of its own because the program's parent must be in the PID namespace and must
+//! not be reachable by the program.
 //!
-//! It may touch: its own descriptor table, its own attributes, the shared memory, and
-//! the cgroup files of its runner. It runs in its runner's memory (`CLONE_VM`) until the
-//! exec: no allocation, no locks, no libc; see [`crate::sys`].
+//! It may use its own descriptor table, its own attributes, the shared memory and the cgroup files
+//! of its runner. Until the exec it runs in its runner's memory (`CLONE_VM`): no allocation, no
+//! locks, no libc; see [`crate::sys`].
 
 use crate::backend::Backend;
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
@@ -21,19 +20,19 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use millibox_wire::Step;
 
-/// Exit code when the program was not executed; nobody judges by it, the failure is
-/// in the shared memory.
+/// The exit status if the program was not executed. It is not evaluated: the failure is in the
+/// shared memory.
 const NOT_STARTED: i32 = 127;
 
-/// Nice value of supervisor, runners and pid1s, if root started them.
+/// The nice value of supervisor, runners and pid1s if root started them.
 pub const WATCHERS_NICE: i32 = -10;
-/// Turns that the supervisor asks for: the shortest there are.
+/// The time slice that the supervisor requests: the shortest possible one.
 pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
-/// Turns of runners, zygotes and pid1s: short, too, but longer than the supervisor's, who else
-/// would have to wait until a pid1 that has told it the end of a run is done with its own.
+/// The time slice of runners, zygotes and pid1s. It is longer than the supervisor's, so that the
+/// supervisor need not wait for a pid1 that has just reported the end of its run.
 pub const RUNNERS_SLICE_NS: u64 = 200_000;
 
-/// The target's whole life before its program.
+/// The main function of the target, until its program.
 pub fn main(prepared: &Prepared) -> ! {
     let failure = match prepare_and_launch(prepared) {
         Ok(never) => match never {},
@@ -53,20 +52,20 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let runner = prepared.runner;
     let shared = runner.shared;
 
-    // Part one: what the world says.
+    // Part one depends on the world.
     calls::setsid().map_err(at(Step::Session))?;
-    // Not the runner's, whose limits are those of all runs together.
+    // These limits of the runner apply to all runs together, so the target sets its own.
     for (resource, soft, hard) in runner.target_rlimits {
         calls::set_rlimits(resource, soft, hard).map_err(at_rlimit(resource))?;
     }
-    // The program has no more right to the CPU than any other. Without this call (it may be
-    // forbidden around us) there is no short turn to give back either.
+    // The program gets a normal share of the CPU. If this call is forbidden here, no short time
+    // slice was set either.
     if calls::set_slice(runner.runs_nice, 0).is_err() {
         calls::setpriority(libc::PRIO_PROCESS, 0, runner.runs_nice).map_err(at(Step::Session))?;
     }
-    // The id maps could be written only while the memory, which is pid1's and perhaps the
-    // runner's, too, was dumpable (proc(5): else the files belong to root). From here nobody
-    // inside may trace pid1.
+    // The id maps could be written only while the memory, shared with pid1 and perhaps the runner,
+    // was dumpable (proc(5): otherwise the files belong to root). From here on no process inside
+    // may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
     if !runner.held_on.is_empty() {
         shared.target.store(calls::pid_in(runner.procfs), Relaxed);
@@ -74,7 +73,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     runner.backend.reset(shared)?;
     shared.prepared.store(1, Release);
 
-    // Part two: what the launch says.
+    // Part two depends on the launch.
     let mut byte = [0; 1];
     let received = calls::receive(runner.launches, &mut byte, 0).map_err(at(Step::Receive))?;
     if received.length != 1 || byte[0] != message::LAUNCH {
@@ -84,7 +83,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     shared.prepared.store(0, Release);
     shared.launched.store(launch.number, SeqCst);
     if shared.revoked.load(SeqCst) == launch.number {
-        // Ended before it began; nobody asks for a reason.
+        // The run was ended before it began; no reason is needed.
         calls::exit(NOT_STARTED);
     }
 
@@ -98,12 +97,12 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             .get(..launch.cpu_words as usize)
             .unwrap_or(&launch.cpus);
         let set = calls::set_affinity(words);
-        // Else all is as well where we are: we were told all CPUs that there were at the start.
+        // Without named CPUs the present affinity is right: it has all CPUs since the start.
         if launch.cpus_named != 0 {
             set.map_err(at(Step::Affinity))?;
         }
     }
-    // What the runner has open is O_CLOEXEC already; this holds even if it were not.
+    // The runner's descriptors are O_CLOEXEC already. This is a second safeguard.
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
     if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
@@ -119,8 +118,8 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
                 .get(resource as usize)
                 .copied()
                 .unwrap_or(UNLIMITED);
-            // See `DEFAULT_RLIMITS`: with 0, too, there is no core, but a handler on the host is
-            // asked. What we start with is 1, or 0 if our caller may have no more.
+            // With 0 no core is written either, but the kernel starts the host's core handler; see
+            // `DEFAULT_RLIMITS`. The present value is 1, or 0 if the caller may have no more.
             if resource == libc::RLIMIT_CORE && value == 0 {
                 continue;
             }
@@ -131,11 +130,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
-        // From here to the exec a seccomp program of the target's own sees: clock_gettime, pread64,
-        // execveat, and after a failure faccessat and exit_group. Only execveat must be allowed: if
-        // one of the others is answered with an error, the run began before the attachment, which
-        // costs it some microseconds. If one ends the process, the run has ended. What counts only
-        // grows; an answer that is none, such as "no error, and no bytes", does not.
+        // From here to the exec a seccomp program that the target attached itself sees
+        // clock_gettime, pread64 and execveat, and after a failure faccessat and exit_group. Only
+        // execveat must be allowed. If another one fails, the run counts from before the
+        // attachment, some microseconds more. If one ends the process, the run has ended. The
+        // counters only grow, so a faked empty answer does not lower them.
         if let Ok(later) = stamp(runner, launch.number)
             && later.exec_ns >= start.exec_ns
             && later.cpu_ns >= start.cpu_ns
@@ -151,19 +150,19 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     })
 }
 
-/// What the figures of launch `number` are counted from.
+/// The state of the counters at the start of launch `number`.
 fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
     let mut start = Start {
         number,
         ..Start::default()
     };
     if matches!(runner.backend, Backend::Rlimit) {
-        // What wait4(2) will tell begins with the process, before its exec.
+        // The figures of wait4(2) begin with the process, before its exec.
         start.cpu_ns = calls::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
     } else {
-        // A running process's time counts for its cgroup when it is scheduled away or a tick
-        // passes. Asking for its own clock counts it now (task_sched_runtime() in
-        // kernel/sched/core.c); else what came before would count as the program's.
+        // The kernel adds a running process's time to its cgroup when it is scheduled away or at a
+        // tick. Reading its CPU clock adds it now (task_sched_runtime() in kernel/sched/core.c);
+        // otherwise earlier time would count as the program's.
         let _ = calls::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         runner.backend.start(&mut start)?;
     }
@@ -171,7 +170,7 @@ fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
     Ok(start)
 }
 
-/// The next descriptor. The kernel leaves out those for which we have no room (unix(7),
+/// The next descriptor. The kernel drops descriptors for which the process has no room (unix(7),
 /// MSG_CTRUNC).
 fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
     received
@@ -180,8 +179,8 @@ fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> 
         .ok_or(Errno(libc::EMFILE))
 }
 
-/// Puts the standard descriptors at 0, 1, 2. Those that did not come are /dev/null,
-/// which the runner has there. Returns the program's descriptor, or -1.
+/// Puts the standard streams at 0, 1 and 2. Missing ones are /dev/null, which the runner has there.
+/// Returns the program's descriptor, or -1.
 fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
     let mut next = received.iter().copied();
     for standard in 0..3 {
@@ -196,19 +195,19 @@ fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result
     }
 }
 
-/// Addresses of a launch's strings.
+/// The addresses of a launch's strings.
 struct Strings {
     working_directory: *const u8,
-    /// First program path; the others follow it in the pointer array.
+    /// The first path of the program; the others follow it in the pointer array.
     paths: u32,
     arguments: usize,
     environment: usize,
-    /// Where in the pointer array the paths begin.
+    /// The index of the first path in the pointer array.
     first_path: usize,
 }
 
 impl Strings {
-    /// Makes the pointer arrays that execve(2) wants: argv NULL envp NULL paths.
+    /// Builds the pointer arrays for execve(2): argv NULL envp NULL paths.
     fn lay_out(prepared: &Prepared, launch: &Launch) -> Result<Strings, Failure> {
         let too_long = || Failure::new(Step::Arguments, Errno(libc::E2BIG));
         let runner = prepared.runner;
@@ -262,13 +261,13 @@ impl Strings {
 fn enter_working_directory(path: *const u8) -> Result<(), Failure> {
     let path = calls::string_at(path);
     if path == c"/" {
-        // pid1 is there already.
+        // pid1 has received it already.
         return Ok(());
     }
     calls::chdir(path).map_err(at(Step::WorkingDirectory))
 }
 
-/// Tries to execute; returns why it could not, and whether the program itself is there.
+/// Tries to execute the program. Returns the error, and whether the program's file exists.
 fn execute(strings: &Strings, program: i32) -> (Errno, bool) {
     if program >= 0 {
         let empty: &CStr = c"";
@@ -281,7 +280,7 @@ fn execute(strings: &Strings, program: i32) -> (Errno, bool) {
         );
         return (errno, errno == Errno(libc::ENOENT));
     }
-    // As execvp(3): go on after "not there", remember "may not".
+    // As execvp(3): continue after "not found", and remember "permission denied".
     let mut best = (Errno(libc::ENOENT), false);
     for index in 0..strings.paths as usize {
         let path = calls::pointer_at(strings.first_path + index * size_of::<usize>());

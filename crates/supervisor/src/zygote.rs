@@ -1,18 +1,17 @@
-//! The zygote: the process that makes a runner's runs in one world, one after the other.
+//! The zygote: the process that clones the runs of a runner in one world, one after the other.
 //!
-//! It is needed because a seccomp program is inherited, and attaching one takes the kernel longer
-//! than most of what else it does for a short run: attached here once, all targets have it from
-//! birth. What zygote, pid1 and target themselves must call although the program may refuse it to
-//! the target, they call with a secret in an argument that the kernel ignores
-//! ([`millibox_seccomp::with_pass`]); see docs/security/shared-memory.md for the reasoning. When
-//! the runner is given another world, and perhaps another program, this process ends, and the next
-//! begins without one.
+//! A seccomp program is inherited, and attaching one takes the kernel longer than most other work
+//! for a short run. Attached once to the zygote, all targets have it from birth. Zygote, pid1 and
+//! target must make some calls that the program may refuse to the program's process. They make them
+//! with a secret in an argument that the kernel ignores ([`millibox_seccomp::with_pass`]); see
+//! docs/security/shared-memory.md for the reasoning. When the runner gets another world, and
+//! perhaps another program, the zygote ends, and the next one begins without a program.
 //!
-//! Its life: attach the program; then, over and over, make a fresh place, clone pid1 there,
-//! wait for its end, clean up.
+//! The zygote attaches the program. Then it repeats: create a fresh place, clone pid1 there, wait
+//! for its end, clean up.
 //!
-//! It may touch what its runner may, whose memory and descriptors it shares: no allocation, no
-//! locks, no libc, as the program may refuse what they call; see [`crate::sys`].
+//! It may use what its runner may, because it shares the runner's memory and descriptors: no
+//! allocation, no locks, no libc, because the program may refuse their calls; see [`crate::sys`].
 
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
@@ -24,8 +23,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
 use millibox_wire::Step;
 
-/// Every call that zygote, pid1 and target make, but for the target's exec, which is the
-/// program's own business. None has a sixth argument.
+/// Every call that zygote, pid1 and target make, except for the target's exec, which the program
+/// must allow. None has a sixth argument.
 pub const CALLS: [u32; 48] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
@@ -58,7 +57,7 @@ pub const CALLS: [u32; 48] = [
     libc::SYS_prlimit64 as u32,
     libc::SYS_readlinkat as u32,
     libc::SYS_recvmsg as u32,
-    // What a stopped and continued process calls in place of a call with a time limit.
+    // The kernel uses this call to continue a call with a timeout after SIGSTOP and SIGCONT.
     libc::SYS_restart_syscall as u32,
     libc::SYS_sched_setaffinity as u32,
     libc::SYS_sched_setattr as u32,
@@ -78,7 +77,7 @@ pub const CALLS: [u32; 48] = [
     libc::SYS_write as u32,
 ];
 
-/// What the runner gives a zygote.
+/// What the runner passes to a zygote.
 pub struct Zygote<'a> {
     pub runner: &'a Runner,
     pub order: &'a Order,
@@ -89,18 +88,18 @@ pub struct Zygote<'a> {
 /// One world, as pid1 and target see it.
 pub struct Prepared<'a> {
     pub runner: &'a Runner,
-    /// Readable once pid1's parent is dead.
+    /// Becomes readable when pid1's parent dies.
     pub parent_pidfd: i32,
     pub uid: u32,
     pub gid: u32,
     pub mounts: &'a [(u32, RunMount)],
-    /// Runs can make namespaces.
+    /// Runs may create namespaces.
     pub makes_namespaces: bool,
     /// The program that the target attaches, unless it has inherited it.
     pub seccomp: Option<&'a [u8]>,
 }
 
-/// A zygote's whole life. Exit code 0: the runner is as it was before.
+/// The main function of a zygote. Exit status 0 means that the runner is as it was before.
 pub fn main(zygote: &Zygote) -> ! {
     if let Err(failure) = zygote.live() {
         tell(
@@ -119,7 +118,7 @@ impl Zygote<'_> {
     fn live(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let runner = self.runner;
-        // Our runner's death is ours.
+        // The zygote must die with its runner.
         calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(failed)?;
         if calls::is_readable(runner.own_pidfd) {
             calls::exit(1);
@@ -158,12 +157,12 @@ impl Zygote<'_> {
             && runner.shared.stay_idle.load(SeqCst) == 0
             && self.run(&prepared, &mut loopback)
         {}
-        // The table is the runner's.
+        // The descriptor table is shared with the runner.
         let _ = calls::close(own_pidfd);
         attached
     }
 
-    /// One pid1's life. Whether the same world is to be prepared again.
+    /// Serves one pid1. Returns whether to prepare the same world again.
     fn run(&self, prepared: &Prepared, loopback: &mut bool) -> bool {
         let runner = self.runner;
         let shared = runner.shared;
@@ -176,7 +175,7 @@ impl Zygote<'_> {
         let mut limited = false;
         let waited = self.make_place(loopback).and_then(|how| {
             if let Some(watched) = runner.backend.watched() {
-                // Without these the supervisor could not hold the run's limits.
+                // Without these files the supervisor could not enforce the run's limits.
                 let count = watched.iter().take_while(|&&fd| fd >= 0).count();
                 let there = watched.get(..count).unwrap_or_default();
                 calls::send_descriptors(runner.socket, &[message::READY], there)
@@ -239,8 +238,8 @@ impl Zygote<'_> {
         launch != 0
     }
 
-    /// Makes our place as if nothing had run there, or ends, and the runner with us: the supervisor
-    /// makes another.
+    /// Restores the place as if nothing had run there. If that fails, the zygote and its runner
+    /// end, and the supervisor starts another runner.
     fn clean(&self, loopback: bool) {
         let runner = self.runner;
         if sockets::clear(runner, loopback).is_err() || runner.backend.clean(runner.shared).is_err()
@@ -249,7 +248,7 @@ impl Zygote<'_> {
         }
     }
 
-    /// Everything that must be there before pid1 is cloned.
+    /// Creates what must exist before pid1 is cloned.
     fn make_place(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
         let runner = self.runner;
@@ -280,15 +279,15 @@ impl Zygote<'_> {
         runner
             .backend
             .prepare(runner.shared, runner.socket, &mut how)?;
-        // pid1 must be able to write its id maps; the target makes the memory undumpable again
-        // before anything that is not ours runs.
+        // pid1 must be able to write its id maps. The target makes the memory undumpable again
+        // before any code of the program runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
         dumpable.map_err(|errno| Failure::new(Step::Runner, errno))?;
         Ok(how)
     }
 }
 
-/// Whether somebody has changed a limit for which the kernel kills, of a pid1 that has died.
+/// Whether the run has changed a limit for which the kernel kills, of a pid1 that has died.
 fn has_other_limits(pid1: i32) -> bool {
     match (
         calls::get_rlimit_of(pid1, libc::RLIMIT_CPU),

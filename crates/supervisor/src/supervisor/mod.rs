@@ -1,21 +1,21 @@
-//! The supervisor: one event loop, no capabilities that reach outside.
+//! The supervisor: one event loop without capabilities outside its own namespaces.
 //!
-//! It is needed as a process of its own, apart from the client, because namespaces and
-//! capabilities belong to processes, and because its address space must be small and not
-//! the caller's. It takes requests, finds each a runner whose next pid1 is prepared for the
-//! request's world, launches, watches the clocks, and answers.
+//! It is a process of its own, apart from the client, because namespaces and capabilities belong to
+//! processes, and because its address space must be small and separate from the caller's. It
+//! accepts requests, finds for each a runner whose next pid1 is prepared for the request's world,
+//! launches it, watches the clocks and answers.
 //!
-//! A request's way: [`Supervisor::client_frame`] (`client.rs`) → the queue →
-//! [`Supervisor::dispatch`] → [`Supervisor::launch`] (`dispatch.rs`) → (target, pid1) →
-//! [`Supervisor::runner_message`] (`runners.rs`) → [`Supervisor::finish`] (`results.rs`) → the
-//! client. `limits.rs` watches meanwhile. A run that could not begin in a runner goes back to the
-//! queue (`setbacks.rs`).
+//! A request passes through [`Supervisor::client_frame`] (`client.rs`), the queue,
+//! [`Supervisor::dispatch`] and [`Supervisor::launch`] (`dispatch.rs`), target and pid1,
+//! [`Supervisor::runner_message`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
+//! `limits.rs` watches meanwhile. A run that could not begin in a runner returns to the queue
+//! (`setbacks.rs`).
 //!
-//! It never waits for anything but events: mounts are made by mounters, runs are cloned by runners,
-//! cgroups are made by the keeper. Runners and mounters are forked by the spawner, which does
-//! nothing else, so its answer is waited for. So the supervisor can do without nearly all that a
-//! process may do, and does ([`crate::confine`]). One thing that it wants to know it would have to
-//! wait for, the file locks of runs: a second thread does ([`crate::locks`]), and nothing else.
+//! The supervisor waits for nothing except events: mounters mount, runners clone runs, and the
+//! keeper creates cgroups. The spawner forks runners and mounters and does nothing else, so the
+//! supervisor does wait for its answer. So the supervisor can give up nearly all rights of a
+//! process ([`crate::confine`]). Reading the file locks of runs blocks, so a second thread does
+//! that ([`crate::locks`]).
 
 mod client;
 mod dispatch;
@@ -42,7 +42,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What the supervisor is given at its start.
+/// What the supervisor receives at its start.
 pub struct Setup {
     pub socket: OwnedFd,
     pub client: OwnedFd,
@@ -55,57 +55,57 @@ pub struct Setup {
     pub gid: u32,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
-    /// Version of landlock that holds the supervisor; 0: the kernel has none.
+    /// The version of landlock that confines the supervisor; 0 if the kernel has none.
     pub landlock: u32,
-    /// Where all devices hang as one mount, see [`crate::devices`].
+    /// The mount point of all devices as one mount; see [`crate::devices`].
     pub devices: Option<String>,
 }
 
 impl Setup {
-    /// The runners of a slot, among all runners.
+    /// The indices of a slot's runners among all runners.
     fn runners_of(&self, slot: usize) -> Range<usize> {
         slot * self.runners_per_slot..(slot + 1) * self.runners_per_slot
     }
 }
 
-/// A run that was asked for and not yet answered.
+/// A run that was requested and not yet answered.
 struct Request {
     world: WorldId,
     launch: Launch,
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    /// On how many CPUs it can compute at once.
+    /// The number of CPUs that it can use at one time.
     cpus: u64,
-    /// Starts together with this one.
+    /// The run that starts together with this one.
     partner: Option<u64>,
-    /// The partner that has begun without it, whose slot it may use.
+    /// The partner that has begun without this run, which may use its slot.
     begun_partner: Option<u64>,
     setbacks: Setbacks,
     ended: Option<Ended>,
 }
 
-/// The runners that a run was given to, or that were prepared for it, without it having begun
-/// there.
+/// The runners that this run was given to, or that were prepared for it, and in which it could not
+/// begin.
 #[derive(Default)]
 struct Setbacks {
     count: u32,
-    /// When to try the next one (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next attempt (`CLOCK_MONOTONIC_RAW`).
     try_at_ns: u64,
 }
 
-/// How we ended a run, and what can be seen of it only before.
+/// How the supervisor ended a run, and what it read before.
 struct Ended {
     cause: Cause,
-    /// When (`CLOCK_MONOTONIC_RAW`).
+    /// The time (`CLOCK_MONOTONIC_RAW`).
     at_ns: u64,
-    /// CPU time that it had used by then, where the backend cannot tell afterwards.
+    /// CPU time used until then, for backends that cannot read it afterwards.
     used_ns: u64,
-    /// What else was seen of its processes; of their times only the ratio counts.
+    /// Further figures of its processes. Only the ratio of their times is used.
     used: Used,
 }
 
-/// See the module.
+/// The state of the supervisor.
 pub struct Supervisor {
     setup: Setup,
     spawner: Spawner,
@@ -114,38 +114,38 @@ pub struct Supervisor {
     runners: Vec<Runner>,
     requests: BTreeMap<u64, Request>,
     queue: VecDeque<u64>,
-    /// Frames that the client's socket had no room for.
+    /// Frames that wait for room in the client's socket.
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
-    /// CPU time of a run that goes on can be told.
+    /// The CPU time of a run in progress can be read.
     sees_runs: bool,
-    /// The runner that something was last launched in by itself, and its world.
+    /// The runner of the last launch that was not a pair, and its world.
     latest: Option<(usize, WorldId)>,
-    /// For each CPU, when something was last launched in a runner that is held there.
+    /// For each CPU, the time of the last launch in one of its runners.
     launched_on: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
     /// Why an answer could not be sent.
     speechless: Option<Fatal>,
-    /// Children that have been killed and not yet waited for.
+    /// Children that were killed and not yet waited for.
     dying: Vec<Orphans>,
-    /// For each runner, how often in a row it died before it had settled again.
+    /// For each runner, how often in a row it died before it could serve runs.
     unsettled: Vec<runners::Unsettled>,
-    /// Runners that died and could not be started again yet.
+    /// Runners that died and could not be restarted yet.
     gone: Vec<Gone>,
-    /// Somebody waits, and a runner may take launches by and by, of which nobody tells.
+    /// A run waits, and a runner may become able to accept launches without an event.
     looks_again: bool,
-    /// Runs may be waiting that were set back before.
+    /// Runs that were set back may be waiting.
     has_setbacks: bool,
-    /// When the first of those may be tried again that may not be yet (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the earliest next attempt of such a run (`CLOCK_MONOTONIC_RAW`).
     try_again_ns: Option<u64>,
-    /// `None`: nobody can count them here.
+    /// `None` if file locks cannot be counted here.
     locks: Option<Locks>,
-    /// When a look at file locks was last asked for (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the last request for a look at file locks (`CLOCK_MONOTONIC_RAW`).
     locks_asked_ns: u64,
 }
 
-/// What an epoll event is about.
+/// The subject of an epoll event.
 #[derive(Clone, Copy)]
 enum Token {
     Client,
@@ -184,7 +184,7 @@ impl Token {
     }
 }
 
-/// Why the supervisor ends, in words for the client.
+/// Why the supervisor ends, as a text for the client.
 pub type Fatal = String;
 
 fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
@@ -197,7 +197,7 @@ fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
 }
 
 impl Supervisor {
-    /// Sets everything up; runners are started here.
+    /// Sets everything up and starts the runners.
     pub fn new(setup: Setup, spawner: Spawner, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
@@ -278,7 +278,7 @@ impl Supervisor {
         epoll::add(&self.epoll, crate::sys::borrow(fd), token.data(), events)
     }
 
-    /// Serves until the client is gone.
+    /// Serves until the client has ended.
     pub fn serve(&mut self) -> Result<(), Fatal> {
         let mut events = Vec::with_capacity(64);
         loop {
@@ -329,8 +329,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends every runner, and with them all runs, and waits until they are gone, but not for
-    /// ever: a process that hangs in the kernel cannot be helped.
+    /// Ends every runner, and with them all runs, and waits until they are gone. The wait is
+    /// bounded, because a process may hang in the kernel.
     pub fn shut_down(&mut self) {
         self.spawner.kill();
         for runner in &mut self.runners {
@@ -342,7 +342,7 @@ impl Supervisor {
         while begin.elapsed() < Duration::from_secs(3) {
             match process::wait(-1, libc::__WALL | libc::WNOHANG) {
                 Ok(waited) if waited.pid == 0 => {
-                    // Most are gone within a millisecond, and somebody waits for it.
+                    // Most runners are gone within a millisecond, and the client waits.
                     let soon = begin.elapsed() < Duration::from_millis(2);
                     std::thread::sleep(Duration::from_micros(if soon { 100 } else { 1000 }));
                 }
