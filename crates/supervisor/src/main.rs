@@ -31,7 +31,7 @@
 #![deny(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "they panic where nobody reads"
+    reason = "they panic if the reader has closed the pipe"
 )]
 
 mod backend;
