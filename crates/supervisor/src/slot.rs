@@ -1,4 +1,4 @@
-//! Slots as the supervisor sees them: their runners, and what each is doing.
+//! Slots as the supervisor sees them: their runners and the state of each.
 //!
 //! ```text
 //! Settling ─IDLE→ Idle ─PREPARE→ Ready ─LAUNCH→ Running ─ENDED→ Ending ─IDLE→ Idle
@@ -8,15 +8,15 @@
 //!                                 └───────────────────────┘
 //! ```
 //!
-//! A runner that has a world takes a launch while its next pid1 is still being prepared, too: the
-//! launch waits in a socket. So the supervisor need not be woken only to hear that all is ready.
-//! But a runner whose last run used much is sent no launch before all is ready
-//! ([`Runner::takes_launch`]): the kernel may take seconds to take apart what that run left.
+//! A runner that has a world accepts a launch while its next pid1 is still being prepared: the
+//! launch waits in a socket. So the supervisor need not wake up only to learn that everything is
+//! ready. But a runner whose last run used much receives no launch before everything is ready
+//! ([`Runner::takes_launch`]): the kernel may take seconds to remove what that run left.
 //!
-//! A launch has begun when a target has received it. The supervisor holds both ends of that socket,
-//! so it can receive the launch itself, with the run's descriptors, as long as no target has
-//! ([`Runner::take_back`]): exactly one of the two gets it. That costs an ordinary run nothing, and
-//! a run whose runner dies, hangs or cannot prepare goes to another runner.
+//! A run has begun when a target has received its launch. The supervisor holds both ends of the
+//! launch socket, so it can receive the launch itself, with the run's descriptors, until a target
+//! has ([`Runner::take_back`]): exactly one of the two gets it. That costs an ordinary run nothing,
+//! and a run whose runner dies, hangs or cannot prepare goes to another runner.
 
 use crate::backend::{
     self, Handover,
@@ -36,90 +36,92 @@ use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Attempts, a millisecond apart, to end a run whose launch has not reached its target, before
-/// whatever is there is ended.
+/// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
+/// target, before the whole runner is ended.
 const MOST_KILLS: u32 = 1000;
-/// A runner that has not become idle this long after it was told to is killed, and started again.
+/// A runner that is not idle this long after it was told to become idle is killed and restarted.
 const LONGEST_SWITCH_NS: u64 = 10_000_000_000;
 
-/// What a runner is doing.
+/// The state of a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Not yet heard of.
+    /// It has not reported yet.
     Settling,
-    /// Waits for a world.
+    /// It waits for a world.
     Idle,
-    /// Has a world, and takes a launch.
+    /// It has a world and accepts a launch.
     Ready,
-    /// Runs this request.
+    /// It serves this request.
     Running(u64),
-    /// Its pid1 ended before its time; it will be idle.
+    /// Its pid1 ended early; it will become idle.
     Ending,
-    /// Has been told to become idle.
+    /// It was told to become idle.
     Switching,
-    /// Is dead, and could not be started again yet.
+    /// It is dead and could not be restarted yet.
     Gone,
 }
 
-/// Processes of a run that has been killed.
+/// The remaining processes of a killed run.
 pub struct Rest {
-    /// Whom they are below.
+    /// The process that they descend from.
     pid1: i32,
     /// When to look for more of them (`CLOCK_MONOTONIC_RAW`).
     pub look_at_ns: u64,
-    /// How many were looked for the last time.
+    /// How many processes the last look was for.
     most: usize,
 }
 
-/// One runner, from the supervisor's side.
+/// One runner, as the supervisor sees it.
 pub struct Runner {
     pub state: State,
     pub socket: OwnedFd,
-    /// Both ends of the socket for launches: where they are sent, and where targets receive them.
+    /// Both ends of the launch socket: the supervisor sends into one, targets receive from the
+    /// other.
     launches_in: OwnedFd,
     launches_out: OwnedFd,
     pub shared: &'static Shared,
-    /// What `shared` is a mapping of.
+    /// The file that `shared` maps.
     pub memory: Memory,
     /// The world that it prepares or has prepared.
     pub world: Option<WorldId>,
-    /// When its latest launch was sent (`CLOCK_MONOTONIC_RAW`).
+    /// When the latest launch was sent (`CLOCK_MONOTONIC_RAW`).
     pub last_used: u64,
-    /// When to look at the run's clocks (`CLOCK_MONOTONIC_RAW`).
+    /// When to check the run's clocks (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,
     pub cpu_deadline: Option<u64>,
-    /// When to look at its file locks (the same clock).
+    /// When to check its file locks (the same clock).
     pub locks_deadline: Option<u64>,
-    /// When to look whether a target has received the launch (the same clock).
+    /// When to check whether a target has received the launch (the same clock).
     pub receipt_deadline: Option<u64>,
     /// When to kill the runner if it has not become idle (the same clock).
     pub switch_deadline: Option<u64>,
-    /// pid1 could not yet be killed.
+    /// pid1 could not be killed yet.
     pub kill_again: bool,
-    /// The run has been killed, and may have processes left.
+    /// The run was killed and may have processes left.
     pub rest: Option<Rest>,
-    /// How often it was tried to kill pid1 for this run.
+    /// The number of attempts to kill pid1 for this run.
     kills: u32,
-    /// How often in a row a preparation ended without a reason.
+    /// How often in a row a preparation ended without a reported reason.
     pub unexplained: u32,
-    /// When its last run was told over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
+    /// When its last run was reported as over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
     left_much: Option<u64>,
     process: i32,
-    /// Where a lone slot's runner is held, as an affinity mask; else empty.
+    /// The affinity mask of the runner of a lone slot; otherwise empty.
     held_on: Vec<u64>,
-    /// Number of the latest launch.
+    /// The number of the latest launch.
     launches: u64,
-    /// Of the present pid1's cgroup, where it is a fresh one: what `Backend::watched` names.
+    /// Files of the present pid1's cgroup, if that is a fresh one, as `Backend::watched` names
+    /// them.
     files: [Option<OwnedFd>; WATCHED],
     saw_oom_kill: bool,
-    /// Of the present run, where there is a loopback interface.
+    /// Sockets of the present run, if it has a loopback interface.
     pub sockets: Option<Sockets>,
-    /// By what the present run's CPU bandwidth is limited, if it is.
+    /// The file that limits the present run's CPU bandwidth, if it is limited.
     pub bandwidth: Option<OwnedFd>,
 }
 
 impl Runner {
-    /// Has a runner forked by the spawner.
+    /// Asks the spawner to fork a runner.
     pub fn start(
         setup: &Setup,
         spawner: &Spawner,
@@ -187,7 +189,7 @@ impl Runner {
                 .of_runs()
                 .and_then(|_| setup.cpus.of_runner(index)))
             .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
-            // Every runner that ever uses this memory goes on counting.
+            // All runners that ever use this memory continue the count.
             launches: shared.launch.get().number,
             files: Default::default(),
             saw_oom_kill: false,
@@ -196,23 +198,23 @@ impl Runner {
         })
     }
 
-    /// The runner has said that it waits for a world.
+    /// The runner has reported that it waits for a world.
     pub fn idle(&mut self, epoll: &OwnedFd) {
         self.over(epoll, State::Idle);
         self.world = None;
         self.left_much = None;
     }
 
-    /// Descriptors of the present pid1's cgroup.
+    /// Receives descriptors of the present pid1's cgroup.
     pub fn watch(&mut self, files: [Option<OwnedFd>; WATCHED]) {
         self.files = files;
         self.saw_oom_kill = false;
     }
 
-    /// What was in the runner is over.
+    /// Resets the state after what was in the runner is over.
     pub fn over(&mut self, epoll: &OwnedFd, state: State) {
-        // Its zygote and pid1 have the file open as well, so that closing ours does not end the
-        // watch, and the kernel's word may come some milliseconds late.
+        // Zygote and pid1 have the file open as well, so that closing ours does not end the watch,
+        // and the kernel's notification may come some milliseconds late.
         if let [_, Some(events), ..] = &self.files {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
@@ -226,7 +228,7 @@ impl Runner {
         self.bandwidth = None;
     }
 
-    /// No limit that we look after ends the run any more.
+    /// Stops all clocks of the run.
     pub fn stop_clocks(&mut self) {
         self.real_deadline = None;
         self.cpu_deadline = None;
@@ -235,8 +237,8 @@ impl Runner {
         self.sockets = None;
     }
 
-    /// What the running program's target noted before its exec; zeros if it has not come
-    /// there.
+    /// What the target of the running program noted before its exec; zeros if it has not reached
+    /// that point.
     pub fn start_of_run(&self) -> Start {
         let start = self.shared.start.get();
         if start.number == self.launches {
@@ -246,41 +248,42 @@ impl Runner {
         }
     }
 
-    /// Number of the latest launch.
+    /// The number of the latest launch.
     pub fn launch_number(&self) -> u64 {
         self.launches
     }
 
-    /// Whether the latest launch has come to a target: else nothing of its run has begun.
+    /// Whether a target has received the latest launch. Otherwise nothing of its run has begun.
     pub fn is_launched(&self) -> bool {
         self.shared.launched.load(SeqCst) == self.launches
     }
 
-    /// Whether the target only waits for its launch.
+    /// Whether the target is ready and waits for its launch.
     pub fn is_prepared(&self) -> bool {
         self.shared.prepared.load(Acquire) != 0
     }
 
-    /// Its run is over, and will be taken apart now.
+    /// Its run is over, and the kernel begins to remove it.
     pub fn leaves(&mut self, end: &End) {
-        // Who was killed may have left anything, and nobody knows what its children used.
+        // A killed run may have left anything, and the CPU time of its children is unknown.
         let little =
             end.cpu_ns <= LITTLE_CPU_NS && end.peak_memory <= LITTLE_MEMORY && end.pid1_died == 0;
         self.left_much = (!little).then(calls::monotonic_raw_ns);
     }
 
-    /// Whether a launch that is sent now begins at once or soon. If not, look again: nobody tells.
+    /// Whether a launch that is sent now begins soon. If not, check again later: no event reports
+    /// it.
     pub fn takes_launch(&self) -> bool {
         self.left_much.is_none() || self.is_prepared()
     }
 
-    /// Whether it takes so long to take a launch that it is better to make another runner ready.
+    /// Whether it takes so long to accept a launch that making another runner ready is better.
     pub fn is_late(&self) -> bool {
         let since = self.left_much.filter(|_| !self.is_prepared());
         since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_NS)
     }
 
-    /// Gives the runner a world.
+    /// Sends the runner a world.
     pub fn prepare(&mut self, world: WorldId, order: &Order, template: i32) {
         let mut bytes = vec![message::PREPARE];
         bytes.extend_from_slice(&millibox_wire::encode(order));
@@ -288,12 +291,12 @@ impl Runner {
         self.world = Some(world);
         self.shared.stay_idle.store(0, SeqCst);
         if calls::send_descriptors(self.socket.as_raw_fd(), &bytes, &[template]).is_err() {
-            // It is dead or will be: its socket tells the rest.
+            // The runner is dead or dying; its socket reports that.
             self.kill_process();
         }
     }
 
-    /// Makes a runner idle in which nothing runs.
+    /// Makes a runner idle that serves no run.
     pub fn switch(&mut self) {
         self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
@@ -301,13 +304,13 @@ impl Runner {
         self.kill_pid1(false);
     }
 
-    /// Hands a run to the waiting target.
+    /// Sends a run to the waiting target.
     pub fn launch(&mut self, launch: &Launch, strings: &[u8], descriptors: &[i32]) -> Result<()> {
         if !self.shared.strings.write(0, strings) {
             return Err(Errno(libc::E2BIG));
         }
         if strings.len() < KEPT_STRINGS {
-            // Room that a long launch took is not kept for the short ones after it.
+            // Do not keep the memory of a long launch for the short ones after it.
             if self.long_strings() {
                 self.shared.strings.discard_after(KEPT_STRINGS);
             }
@@ -324,11 +327,11 @@ impl Runner {
         )
     }
 
-    /// Receives the latest launch back: its descriptors. `None`: a target has received it, so the
-    /// run has begun.
+    /// Receives the latest launch back and returns its descriptors. `None` if a target has received
+    /// it, so that the run has begun.
     pub fn take_back(&self) -> Option<Vec<OwnedFd>> {
-        // While the kernel is short of memory it says nothing of whether the launch is there: the
-        // next look may tell.
+        // While the kernel is short of memory it does not report whether the launch is present; the
+        // next check may.
         let received =
             calls::receive(self.launches_out.as_raw_fd(), &mut [0], libc::MSG_DONTWAIT).ok()?;
         Some(
@@ -340,33 +343,33 @@ impl Runner {
         )
     }
 
-    /// Has pid1 and target, who are prepared and wait, wake up on this CPU; before the launch.
+    /// Makes the waiting pid1 and target wake up on this CPU; called before the launch.
     ///
-    /// Both sleep, so all that changes is where they may be. Should somebody have killed the target
-    /// a moment ago its number might be another process's of our user, for whom this would be the
-    /// CPU then.
+    /// Both sleep, so only their affinity changes. If the target was killed a moment ago, its
+    /// number may belong to another process of this user, which would then be moved to this CPU.
     pub fn bring_to(&self, cpu: &[u64]) {
         if self.is_prepared() {
             for pid in [&self.shared.pid1, &self.shared.target] {
                 let pid = pid.load(SeqCst);
                 if pid > 0 {
-                    // If it cannot be, the run begins where its runner is, as others do.
+                    // If this fails, the run begins on its runner's CPU, as others do.
                     let _ = calls::set_affinity_of(pid, cpu);
                 }
             }
         }
     }
 
-    /// Has pid1, who has said its word, taken apart where its runner is held, and not here.
+    /// Moves pid1, which has reported, to its runner's CPU, where it is removed.
     ///
-    /// It goes by itself, too. But we have mostly interrupted it, and who is not on the CPU at this
-    /// moment is moved without the help of a thread of the kernel. The CPU that it comes to is not
-    /// idle then, so the scheduler does not choose that for the client, whom we wake next.
+    /// pid1 moves itself, too. But the supervisor has usually interrupted it, and a process that is
+    /// not on a CPU is moved without the help of a kernel thread. The CPU that it moves to is then
+    /// not idle, so the scheduler does not choose it for the client, which the supervisor wakes
+    /// next.
     pub fn send_runner(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
         if pid1 > 0 && !self.held_on.is_empty() {
-            // Until its zygote waits for it the number is its own; see `bring_to` for what comes
-            // after.
+            // The number belongs to pid1 until its zygote waits for it; see `bring_to` for what may
+            // happen after that.
             let _ = calls::set_affinity_of(pid1, &self.held_on);
         }
     }
@@ -375,14 +378,14 @@ impl Runner {
         self.shared.launch.get().strings_length as usize >= KEPT_STRINGS
     }
 
-    /// Kills the present pid1 and with it everything in its namespace: that of the running
-    /// launch, or, if the runner is to become idle, any.
+    /// Kills the present pid1 and with it everything in its namespace: that of the running launch,
+    /// or any if the runner is to become idle.
     ///
-    /// The launch may not have reached its target yet, and pid1 may not be known: then this
-    /// is to be done again, and in the meantime the target refuses the launch.
+    /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller has
+    /// to repeat this, and meanwhile the target refuses the launch.
     ///
-    /// Returns what was seen of those that were killed. Of many processes some must do; on version
-    /// 2 the cgroup tells. `memory`: whether to look at what they have of it, too.
+    /// Returns the figures of the killed processes; of many processes a bounded number is examined.
+    /// On version 2 the cgroup has the figures. `memory`: whether to read their memory, too.
     pub fn kill_pid1(&mut self, memory: bool) -> Used {
         let mut used = Used::default();
         let shared = self.shared;
@@ -390,8 +393,8 @@ impl Runner {
         if running {
             shared.revoked.store(self.launches, SeqCst);
         }
-        // Who has not come to take the launch after so long hangs, pid1 in its preparation or the
-        // zygote before.
+        // A target that has not received the launch by now hangs: pid1 in its preparation, or the
+        // zygote before it.
         self.kills += 1;
         let hangs = self.kills > MOST_KILLS;
         let launches = self.launches;
@@ -404,15 +407,15 @@ impl Runner {
         let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else {
             return used;
         };
-        // The runner takes the number back before it waits for the process: what was there
-        // before and after the pidfd was opened was there meanwhile, so it is not another's.
+        // The runner removes the number before it waits for the process. If it is the same before
+        // and after the pidfd was opened, the pidfd refers to that process.
         let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty())
         else {
             return used;
         };
         if shared.pid1.load(SeqCst) == pid && wanted() {
-            // Who has used more than his bandwidth would not come to die. (Version 2 has files of
-            // each run.)
+            // A process that has exceeded its bandwidth would not run in order to die. (On version
+            // 2 the files belong to one run.)
             if let Some(file) = &self.bandwidth {
                 let none = if self.files[0].is_some() {
                     backend::NO_BANDWIDTH
@@ -421,9 +424,9 @@ impl Runner {
                 };
                 let _ = rustix::io::write(file, none);
             }
-            // All at once, and pid1 last: it would be woken, and might have to wait beside those
-            // that it is to end, or have us wait. If it sees them gone before its own end, it knows
-            // from `revoked` whose doing that is.
+            // Kill all of them at once, and pid1 last: pid1 would wake up and might have to wait
+            // beside the processes that it has to kill, or make the supervisor wait. If pid1 sees
+            // them die before its own end, `revoked` shows it who killed them.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
@@ -433,7 +436,7 @@ impl Runner {
                     })
                 }
             }
-            // ESRCH: it is over already.
+            // ESRCH: the process has ended already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
             self.kill_again = false;
             let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS);
@@ -446,20 +449,20 @@ impl Runner {
         used
     }
 
-    /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends
-    /// all: who computes in hundreds, and has lowered pid1's priority, would else compute on for
-    /// seconds. On version 2 all have been ended.
+    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kills all of
+    /// them. Hundreds of computing processes that have lowered pid1's priority would otherwise
+    /// compute for seconds. On version 2 all have been killed.
     pub fn kill_rest(&mut self) {
         let Some(Rest { pid1, most, .. }) = self.rest.take() else {
             return;
         };
-        // The next run may be in preparation here, before we have heard of the end of this one.
+        // The next run may be in preparation here before the end of this one was reported.
         let is_still = || self.shared.pid1.load(SeqCst) == pid1;
         if !is_still() || self.files[2].is_some() {
             return;
         }
         let before = calls::thread_cpu_ns();
-        // Who has been ended is found again until pid1 has waited for it.
+        // A killed process is found again until pid1 has waited for it.
         let most = (most * 2).min(MOST_OF_THE_REST);
         tree::kill_below(pid1, most, false, is_still);
         let took = calls::thread_cpu_ns().saturating_sub(before);
@@ -472,28 +475,28 @@ impl Runner {
         });
     }
 
-    /// Kills the runner itself; its pid1 dies with it. Our child, not yet waited for, so the
-    /// process id is still its.
+    /// Kills the runner itself; its pid1 dies with it. The runner is a child that was not waited
+    /// for, so the process id is valid.
     pub fn kill_process(&self) {
         if self.process > 0 {
             let _ = calls::kill(self.process, libc::SIGKILL);
         }
     }
 
-    /// Waits for the runner's process, whose socket has been closed by its death.
+    /// Waits for the runner's process after its death has closed the socket.
     pub fn reap(&mut self) -> i32 {
         self.kill_process();
         let process = std::mem::take(&mut self.process);
         process::wait(process, libc::__WALL).map_or(-1, |waited| waited.status)
     }
 
-    // --- figures of a run that goes on ------------------------------------------------
+    // --- figures of a run in progress -------------------------------------------------
 
-    /// CPU time that the runner's cgroup (or its run's processes) has used.
+    /// CPU time that the runner's cgroup, or its run's processes, have used.
     ///
-    /// What is running on another CPU than ours counts when that is interrupted, by its tick every
-    /// few milliseconds at the latest. (Asking for the clock of another process does not have it
-    /// counted: `thread_group_cputime()` in kernel/sched/cputime.c.)
+    /// The time of a process on another CPU counts once that CPU is interrupted, by its tick every
+    /// few milliseconds at the latest. (Reading another process's clock does not add it:
+    /// `thread_group_cputime()` in kernel/sched/cputime.c.)
     pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
         let mut buffer = [0; 512];
         match handover {
@@ -513,8 +516,8 @@ impl Runner {
             Handover::Rlimit => {
                 let pid1 = self.shared.pid1.load(SeqCst);
                 let used = crate::backend::rlimit::tree_cpu_ns(pid1);
-                // If it is over by now its number may have been another's meanwhile; it has told
-                // what it used.
+                // If pid1 is over, its number may belong to another process; it has reported what
+                // it used.
                 if self.shared.pid1.load(SeqCst) == pid1 {
                     used
                 } else {
@@ -524,13 +527,13 @@ impl Runner {
         }
     }
 
-    /// What the run used, by the files of its own cgroup.
+    /// What the run used, from the files of its own cgroup.
     pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
         let fd = |file: &Option<OwnedFd>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         cgroup2::measure(self.files.each_ref().map(fd), start, end)
     }
 
-    /// Takes back an out-of-memory event that was an earlier run's.
+    /// Discards an out-of-memory event of an earlier run.
     pub fn clear_out_of_memory(&mut self, handover: &Handover, index: usize) {
         if let Handover::Hybrid { runners } = handover
             && let Some(files) = runners.get(index)
@@ -540,15 +543,16 @@ impl Runner {
         self.saw_oom_kill = false;
     }
 
-    /// Reads an out-of-memory event; whether the run is out of memory.
+    /// Reads an out-of-memory event. Returns whether the run is out of memory.
     pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
         let happened = match handover {
             Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
                 let told = take_event(files.oom_event);
-                // Until the target has its launch nothing there is the run's: neither peak nor
-                // limit, nor what happens when the cgroup is emptied after the run before, or goes.
+                // Before the target has its launch, nothing there belongs to the run: neither peak
+                // nor limit, nor what happens when the cgroup is emptied after the previous run, or
+                // removed.
                 let taken = self.is_launched();
-                // The event comes for a parent's limit, too; this run's own shows in its peak.
+                // The event also reports a parent's limit. This run's own limit shows in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
@@ -562,8 +566,7 @@ impl Runner {
                     calls::read_at_start(fd, &mut buffer).map_or(0, of)
                 };
                 let [_, events, _, peak, _] = &self.files;
-                // Not `oom_kill`: that counts victims of a parent's limit and of the whole host,
-                // too.
+                // `oom_kill` would also count victims of a parent's limit and of the whole host.
                 let refused = number(events, |text| keyed_number(text, b"oom").unwrap_or(0)) > 0;
                 refused
                     || limit
@@ -581,38 +584,38 @@ impl Runner {
     }
 }
 
-/// Takes what an eventfd has counted; whether there was anything. It may be one that a runner has
-/// sent, so it is not trusted not to wait.
+/// Reads an eventfd. Returns whether it had counted anything. A runner may have sent it, so the
+/// read must not block.
 fn take_event(fd: i32) -> bool {
     calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
 }
 
-/// What a run may have used that is taken apart in next to no time: it takes no longer than it took
-/// to make. CPU time is what there always is; without cgroups nobody knows of files, and kernels
-/// may be told not to charge for their own memory.
+/// A run that used at most this is removed quickly, in the time that it took to create. CPU time is
+/// always known; without cgroups the size of files is not, and kernels may be configured not to
+/// charge their own memory.
 const LITTLE_CPU_NS: u64 = 20_000_000;
 const LITTLE_MEMORY: u64 = 16 << 20;
-/// After so long a runner is late. To make another runner ready, from another world, takes a few
+/// After this time a runner is late. Making another one ready that has another world takes a few
 /// milliseconds.
 const LATE_NS: u64 = 20_000_000;
 
-/// How many processes the supervisor ends itself; finding them takes time that is not only
-/// this run's.
+/// The number of processes that the supervisor kills itself; finding them takes time that other
+/// runs need.
 const MOST_KILLED: usize = 16;
 
-/// The same, each time twice as many, while pid1 does not come to do it.
+/// The bound of that number, which doubles each time while pid1 does not run.
 const MOST_OF_THE_REST: usize = 512;
-/// How long after the end of some of a run's processes more are looked for.
+/// The time between killing some processes of a run and looking for more.
 const LOOK_FOR_THE_REST_NS: u64 = 1_000_000;
 
-/// What the kernel charges at once, and so may refuse: 64 pages.
+/// The kernel charges memory in batches of 64 pages, and so may refuse that much.
 const CHARGED_AT_ONCE: u64 = 64 * 4096;
 
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
 
-/// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other
-/// runners', or the caller's.
+/// Closes all descriptors that are not in `keep`. If that fails the process ends, because they
+/// belong to other runners or to the caller.
 pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
     keep.sort_unstable();
     let mut first = 0u32;

@@ -1,4 +1,4 @@
-//! From what pid1 reports to what the client is told: why a run ended, and its figures.
+//! Turns the report of pid1 into the result for the client: why a run ended, and its figures.
 
 use super::limits::Cause;
 use super::{Request, Supervisor};
@@ -9,8 +9,8 @@ use crate::world::WorldId;
 use millibox_wire::path;
 use millibox_wire::{Figures, Hint, Outcome, RunError, RunResult, Step};
 
-/// How far a peak may lie below the limit that was reached: what an earlier run left behind
-/// is not in the figure (see backend/hybrid.rs), and the kernel charges in batches.
+/// A peak may be this much below the limit that was reached: the figure excludes what an earlier
+/// run left behind (see backend/hybrid.rs), and the kernel charges in batches.
 const PEAK_SLACK: u64 = 2 << 20;
 
 impl Supervisor {
@@ -61,8 +61,9 @@ impl Supervisor {
             cpu_ns = cpu_ns.max(ended.used_ns);
         }
         if started != 0 {
-            // The total is the cgroup's, to the nanosecond; its split is what the kernel
-            // says of the processes that were waited for, or of those that a killed pid1 had.
+            // The total is the cgroup's, exact to the nanosecond. The kernel's figures for
+            // processes that were waited for, or that a killed pid1 had, divide it into user and
+            // system time.
             let (user, system) = match &request.ended {
                 Some(ended) if end.pid1_died == 1 && ended.used.times != (0, 0) => ended.used.times,
                 _ => (end.user_us, end.system_us),
@@ -85,11 +86,11 @@ impl Supervisor {
             && end.pid1_died == 1
             && started != 0
         {
-            // The kernel may take long to end the last process: what it computes meanwhile is in
-            // the CPU time, so it belongs in the real time, too.
+            // The kernel may take long to end the last process. Its work until then is in the CPU
+            // time, so it belongs to the real time as well.
             figures.real_time_ns = end.end_ns.max(ended.at_ns).saturating_sub(started);
             ended_ns = ended.at_ns.max(started);
-            // What pid1 left without its report is its own.
+            // Without pid1's report the peak is that of pid1 itself.
             if ended.used.peak_memory != 0 {
                 figures.peak_memory_bytes = ended.used.peak_memory;
             }
@@ -104,8 +105,7 @@ impl Supervisor {
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
-        // Else the exit code is the target's own: it saw in time that it was not to begin, or could
-        // not.
+        // Otherwise the exit status is that of a target that refused to begin, or could not.
         let began = started != 0 && report.failure.step == 0 && !not_started;
         let result = RunResult {
             outcome,
@@ -132,14 +132,14 @@ impl Supervisor {
         if cause == Some(Cause::Cancelled) {
             return Outcome::Cancelled;
         }
-        // Ended by us, not by itself before we could: pid1 died, or the target saw in time
-        // that it was not to begin.
+        // The supervisor ended the run before it ended by itself: pid1 died, or the target saw in
+        // time that it must not begin.
         let ended = end.pid1_died == 1 || report.start.exec_ns == 0;
         if cause == Some(Cause::Caller) && ended {
             return Outcome::Killed;
         }
-        // The kernel's own account of the cgroup, and of sockets in none, says "memory", and
-        // nothing else.
+        // The kernel's account of the cgroup, and of sockets that no cgroup is charged for, is the
+        // only reason for this outcome.
         let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
             && limits
                 .memory
@@ -148,7 +148,7 @@ impl Supervisor {
             return Outcome::MemoryLimit;
         }
         if end.oom_kills > 0 {
-            // The count has the victims of a parent's limit and of the whole host in it.
+            // The count includes victims of a parent's limit and of the whole host.
             let peak = figures.peak_memory_bytes;
             let its_own = limits
                 .memory
@@ -168,8 +168,8 @@ impl Supervisor {
         if report.failure.step != 0 {
             let step = Step::from_number(report.failure.step);
             let errno = Errno(report.failure.errno);
-            // EBUSY: what is in the cgroup already is more than the limit. ENOMEM: the
-            // limit refused memory that a step needed.
+            // EBUSY: the cgroup already contains more than the limit. ENOMEM: the limit refused
+            // memory that a step needed.
             let refused = matches!(errno, Errno(libc::ENOMEM) | Errno(libc::EBUSY))
                 && step == Step::MemoryLimit
                 || errno == Errno(libc::ENOMEM);
@@ -179,8 +179,8 @@ impl Supervisor {
             let error = self.failure(&report.failure_parts(), Some(request.world));
             return Outcome::failed(error);
         }
-        // Of pid1's limits nobody but the run can have made others: then its end is the program's
-        // doing, and all of it was killed.
+        // Only the run can have changed pid1's limits. Then its end is the program's fault, and the
+        // whole run was killed.
         let by_itself =
             end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
         if end.pid1_died == 1 && !by_itself {
