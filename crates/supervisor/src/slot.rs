@@ -39,7 +39,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
 /// target, before the whole runner is ended.
 const MOST_KILLS: u32 = 1000;
-/// A runner that is not idle this long after it was told to become idle is killed and restarted.
+/// A runner that is not idle this long after it was ordered to become idle is killed and restarted.
 const LONGEST_SWITCH_NS: u64 = 10_000_000_000;
 
 /// The state of a runner.
@@ -55,7 +55,7 @@ pub enum State {
     Running(u64),
     /// Its pid1 ended early; it will become idle.
     Ending,
-    /// It was told to become idle.
+    /// It was ordered to become idle.
     Switching,
     /// It is dead and could not be restarted yet.
     Gone,
@@ -213,8 +213,8 @@ impl Runner {
 
     /// Resets the state after what was in the runner is over.
     pub fn over(&mut self, epoll: &OwnedFd, state: State) {
-        // Zygote and pid1 have the file open as well, so that closing ours does not end the watch,
-        // and the kernel's notification may come some milliseconds late.
+        // Zygote and pid1 have the file open as well, so that closing the supervisor's does not end
+        // the watch, and the kernel's notification may come some milliseconds late.
         if let [_, Some(events), ..] = &self.files {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
@@ -379,7 +379,7 @@ impl Runner {
     }
 
     /// Kills the present pid1 and with it everything in its namespace: that of the running launch,
-    /// or any if the runner is to become idle.
+    /// or any if the runner must become idle.
     ///
     /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller has
     /// to repeat this, and meanwhile the target refuses the launch.
@@ -426,7 +426,7 @@ impl Runner {
             }
             // Kill all of them at once, and pid1 last: pid1 would wake up and might have to wait
             // beside the processes that it has to kill, or make the supervisor wait. If pid1 sees
-            // them die before its own end, `revoked` shows it who killed them.
+            // them die before its own end, `revoked` shows it that the supervisor killed them.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
