@@ -631,10 +631,8 @@ mod taken_over {
 
     fn set_registers(pid: i32, registers: &libc::user_regs_struct) {
         // SAFETY: the kernel reads the structure.
-        assert_eq!(
-            unsafe { libc::ptrace(libc::PTRACE_SETREGS, pid, 0, &raw const *registers) },
-            0
-        );
+        let traced = unsafe { libc::ptrace(libc::PTRACE_SETREGS, pid, 0, &raw const *registers) };
+        assert_eq!(traced, 0);
     }
 
     /// `pid` waits in a system call; it makes this one, and goes on.
@@ -644,10 +642,8 @@ mod taken_over {
             return Answer::Forbidden;
         }
         // SAFETY: numbers only.
-        assert_eq!(
-            unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0) },
-            0
-        );
+        let traced = unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0) };
+        assert_eq!(traced, 0);
         assert_eq!(wait_for(pid), None, "it has ended");
         let before = registers(pid);
         let memory = std::fs::OpenOptions::new()
@@ -695,10 +691,8 @@ mod taken_over {
         }
         set_registers(pid, &changed);
         // SAFETY: numbers only.
-        assert_eq!(
-            unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) },
-            0
-        );
+        let traced = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) };
+        assert_eq!(traced, 0);
         if let Some(signal) = wait_for(pid) {
             return Answer::Ended(signal);
         }

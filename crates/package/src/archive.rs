@@ -1,4 +1,4 @@
-//! A package in a `.zip` (or `.kpp`), unpacked into a temporary directory.
+//! A package in a `.zip` or `.kpp` archive, unpacked into a temporary directory.
 
 use crate::bound::{Bound, DEEPEST_ARCHIVED, MOST_ARCHIVED, MOST_LINKS, MOST_UNPACKED};
 use crate::fault::{Fault, Log};
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use zip::ZipArchive;
 
-/// Longest text of a symbolic link.
+/// The most bytes of a symbolic link's target.
 const LONGEST_LINK: u64 = 4096;
 
-/// Where an archive was unpacked: removed with the last who knows of it.
+/// The directory of an unpacked archive. It is removed with its last user.
 #[derive(Debug)]
 pub struct Unpacked {
     directory: TempDir,
@@ -21,17 +21,17 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// The directory, whose name says nothing to anybody.
+    /// The directory, whose name means nothing to people.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The archive, as the caller gave it.
+    /// The archive, as the caller named it.
     pub fn archive(&self) -> &Path {
         &self.archive
     }
 
-    /// The path below the archive, if it lies in the directory: there is soon nothing.
+    /// The path below the archive, if it is in the directory, which is removed soon.
     pub fn shown(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(self.path()) {
             Ok(below) if below.as_os_str().is_empty() => self.archive.clone(),
@@ -48,7 +48,7 @@ impl Unpacked {
         )
     }
 
-    /// The same fault, told below the archive.
+    /// The same fault, placed below the archive.
     #[must_use]
     pub fn fault(&self, fault: Fault) -> Fault {
         Fault {
@@ -59,7 +59,7 @@ impl Unpacked {
     }
 }
 
-/// Unpacks an archive; `None`: it cannot be, and the log says why.
+/// Unpacks an archive. `None` if that fails; the log names the reason.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
     let directory = unpack_at_most(archive, MOST_UNPACKED, log)?;
     Some(Unpacked {
@@ -113,7 +113,7 @@ impl From<String> for Stop {
     }
 }
 
-/// Started by root, the sandbox's programs are another user's, and must find the files.
+/// Started by root, the programs of the sandbox belong to another user and must read the files.
 fn directory() -> io::Result<TempDir> {
     let directory = crate::temporary::directory()?;
     if rustix::process::geteuid().is_root() {
@@ -125,13 +125,13 @@ fn directory() -> io::Result<TempDir> {
 struct Unpacking<'a> {
     archive: ZipArchive<io::BufReader<File>>,
     directory: &'a Path,
-    /// Name and target of each symbolic link. They are made when everything else is there, so
-    /// that nothing can be written through them.
+    /// Names and targets of the symbolic links. They are created after everything else, so that
+    /// nothing can be written through them.
     links: Vec<(PathBuf, PathBuf)>,
     link_bytes: usize,
-    /// Directories that were made.
+    /// Directories that were created.
     directories: usize,
-    /// The one that is there for the last entry.
+    /// The directory of the last entry.
     last: PathBuf,
     /// Bytes that may still be written.
     left: u64,
@@ -149,7 +149,7 @@ impl Unpacking<'_> {
             self.entry(index, log)?;
         }
         for (name, target) in std::mem::take(&mut self.links) {
-            // Whether it leads outside is seen where the files are listed.
+            // The listing of the files finds links that lead outside.
             std::os::unix::fs::symlink(&target, self.directory.join(&name)).map_err(|error| {
                 format!(
                     "symbolic link {} cannot be unpacked: {error}",
@@ -160,7 +160,7 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// What is wrong with one entry alone goes to the log; an error ends the unpacking.
+    /// Unpacks one entry. A fault of the entry goes to the log; an error ends the unpacking.
     fn entry(&mut self, index: usize, log: &Log) -> Result<(), Stop> {
         let mut entry = match self.archive.by_index(index) {
             Ok(entry) => entry,
@@ -200,7 +200,8 @@ impl Unpacking<'_> {
             name.parent()
         };
         if let Some(parent) = parent.filter(|parent| **parent != self.last) {
-            // One after the other, since an entry of a few bytes may ask for thousands.
+            // One after the other, because an entry of a few bytes may require thousands of
+            // directories.
             if parent.iter().count() > DEEPEST_ARCHIVED {
                 return Err(Stop::Exceeds(Bound::Directories));
             }
@@ -248,7 +249,7 @@ impl Unpacking<'_> {
             .mode(mode)
             .open(&place);
         let mut file = file.map_err(|error| cannot(&error))?;
-        // The size that the archive names is not to be trusted; what comes out is counted.
+        // The size that the archive states is not trusted; the unpacked bytes are counted.
         let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file)
             .map_err(|error| cannot(&error))?;
         if written > self.left {
@@ -264,7 +265,7 @@ fn name<R: Read>(entry: &zip::read::ZipFile<'_, R>) -> String {
     String::from_utf8_lossy(entry.name_raw()).into_owned()
 }
 
-/// The name as a path below the directory, if it is one.
+/// The name as a path below the directory; `None` if it is not one.
 fn inside(name: &str) -> Option<PathBuf> {
     if name.starts_with('/') || name.contains(['\\', '\0']) {
         return None;

@@ -1,26 +1,25 @@
-//! Bounds on what a package comes to when it is read.
+//! Bounds on what a package becomes when it is read.
 //!
-//! A few kilobytes can stand for gigabytes: YAML aliases repeat, ranges count, settings are handed
-//! down to every test, symbolic links make paths of paths. Reading stops at the first bound that is
-//! exceeded. What a bound allows is far above what packages have that people write, and keeps
-//! reading below half a gigabyte and a few seconds.
+//! A few kilobytes can stand for gigabytes: YAML aliases repeat texts, ranges name tests, settings
+//! are inherited by every test, and symbolic links multiply paths. Reading stops at the first bound
+//! that is exceeded. The bounds are far above what real packages have, and keep reading below half
+//! a gigabyte and a few seconds.
 
 use crate::tree::{DEEPEST, MOST_ENTRIES};
 
-/// Bytes of texts and settings that a package may come to: files that are read as text, and
-/// everything that one text puts in several places, counted in each place.
+/// Bytes of texts and settings: files that are read as text, and every place in which a text is
+/// repeated.
 pub const MOST_TEXT: u64 = 64 << 20;
-/// Bytes of files that are looked through without being kept, such as sources with
-/// `@EXPECTED_RESULTS@`.
+/// Bytes of files that are searched but not kept, such as sources with `@EXPECTED_RESULTS@`.
 pub const MOST_SEARCHED: u64 = 1 << 30;
-/// Values of one YAML file, those that aliases repeat counted again; keys and values of a Simfile
-/// or Sipfile.
+/// Values of one YAML file, including repetitions by aliases; keys and values of a Simfile or
+/// Sipfile.
 pub const MOST_VALUES: usize = 100_000;
-/// Different keys of a Simfile or Sipfile. The formats have ten.
+/// Different keys of a Simfile or Sipfile. The formats define ten.
 pub const MOST_KEYS: usize = 1_000;
 /// Tests that a Sipfile may name.
 pub const MOST_TESTS: usize = 10_000;
-/// Bytes of a test's name in a Sipfile: with `.out` after it, it is the name of a file.
+/// Bytes of a test's name in a Sipfile. With `.out` it becomes the name of a file.
 pub const LONGEST_NAME: usize = 250;
 /// Words of one list of flags.
 pub const MOST_WORDS: usize = 10_000;
@@ -32,22 +31,21 @@ pub const MOST_PATTERNS: usize = 1_000;
 pub const LONGEST_PATTERN: usize = 256;
 /// Submissions of a package.
 pub const MOST_SUBMISSIONS: usize = 10_000;
-/// Sources below `utils` among which a generator is looked for by letters of its path.
+/// Sources below `utils` among which a generator is looked up by letters of its path.
 pub const MOST_UTILS: usize = 1_000;
 /// Bytes of all paths of a package together.
 pub const MOST_PATHS: usize = 64 << 20;
 
-/// Bytes that an archive may have, unpacked.
+/// Bytes of an unpacked archive.
 pub const MOST_UNPACKED: u64 = 4 << 30;
-/// Files and directories that an archive may have.
+/// Files and directories of an archive.
 pub const MOST_ARCHIVED: usize = 100_000;
-/// Directories of an archive that may lie one in another. Of a package fewer are read, so deeper
-/// ones only take time.
+/// Nested directories of an archive. Fewer are read of a package, so deeper ones only take time.
 pub const DEEPEST_ARCHIVED: usize = DEEPEST + 8;
-/// Bytes of the texts of an archive's links, which are kept until everything else is unpacked.
+/// Bytes of the targets of an archive's links, which are kept until everything else is unpacked.
 pub const MOST_LINKS: usize = 16 << 20;
 
-/// What a word takes in memory beside its bytes.
+/// The memory that a word takes in addition to its bytes.
 const WORD: usize = 48;
 
 /// Bytes that a list of words takes.
@@ -59,7 +57,7 @@ pub fn words_cost(words: &[String]) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Bound {
-    /// Texts and settings, wherever they are repeated.
+    /// Texts and settings, including repetitions.
     #[error(
         "the package's texts come to more than {} MiB here, with aliases, ranges, constants and \
          settings of all tests counted wherever they apply; repeat less, or make long texts \

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// What stands as `{{NAME}}` in programs and in settings of groups, and for what.
+/// The constants that replace `{{NAME}}` in programs and in settings of groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constants(BTreeMap<String, String>);
 
-/// With its constants filled in, a text has more bytes than are allowed.
+/// With the values filled in, a text has more bytes than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "with constants filled in there are more than {0} bytes of it; make the constants shorter, or \
@@ -15,22 +15,21 @@ pub struct Constants(BTreeMap<String, String>);
 pub struct TooLong(pub usize);
 
 impl Constants {
-    /// `name` is that of a constant, or of a variant: `limit`, `limit.tex`.
+    /// `name` is the name of a constant or of a variant: `limit`, `limit.tex`.
     pub(crate) fn set(&mut self, name: String, value: &str) {
         self.0.insert(name, value.to_owned());
     }
 
-    /// The text with values in place of names; none: there are no names in it. What is not known
-    /// stays as it is.
+    /// The text with values in place of names; `None` if it contains none. Unknown names stay.
     ///
     /// # Errors
-    /// It would have more than `most` bytes.
+    /// The result would have more than `most` bytes.
     pub fn fill(&self, text: &[u8], most: usize) -> Result<Option<Vec<u8>>, TooLong> {
         let at = |text: &[u8], what: &[u8]| text.windows(what.len()).position(|part| part == what);
         if self.0.is_empty() {
             return Ok(None);
         }
-        // An end is looked for no further than the longest name, so that the text is gone through
+        // The end is looked for no further than the longest name, so that the text is scanned only
         // once.
         let longest = self.0.keys().map(String::len).max().unwrap_or_default();
         let (mut filled, mut rest, mut found) = (Vec::new(), text, false);
@@ -50,7 +49,7 @@ impl Constants {
                     rest = &after[length..];
                     found = true;
                 }
-                // Of three braces the last two may be meant.
+                // Of three braces the last two may be the beginning.
                 None => {
                     filled.push(after[0]);
                     rest = &after[1..];

@@ -1,4 +1,4 @@
-//! What is wrong with a package, and where.
+//! The faults of a package and their places.
 
 use crate::bound::{Bound, MOST_TEXT};
 use std::cell::{Cell, RefCell};
@@ -6,28 +6,28 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How grave a fault is.
+/// The severity of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The package can be judged, but something in it is not what its author may think.
+    /// The package can be judged, but its author may have intended something different.
     Warning,
     /// The package cannot be judged.
     Error,
 }
 
-/// One thing that is wrong with a package. Shown as `PATH:LINE:COLUMN: error: MESSAGE`, without the
-/// numbers that are not known.
+/// One fault of a package, rendered as `PATH:LINE:COLUMN: error: MESSAGE`. Unknown numbers are
+/// omitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file or directory: the package's path as the caller gave it, and the path below that.
+    /// The file or directory: the package's path as the caller named it, and the path below it.
     pub path: PathBuf,
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: Option<u32>,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: Option<u32>,
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong and what mends it; one line.
+    /// What is wrong and how to fix it, in one line.
     pub message: String,
     /// The bound that the package exceeds, if that is the fault.
     pub bound: Option<Bound>,
@@ -36,7 +36,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.to_string_lossy();
-        // A fault is one line, whatever a file is called.
+        // A fault is one line even if the name of a file has line breaks.
         path.chars().try_for_each(|c| {
             if c.is_control() {
                 write!(f, "{}", c.escape_default())
@@ -58,13 +58,13 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why a package cannot be judged: all its faults, warnings too, by file and line. Shown one per
-/// line.
+/// Why a package cannot be judged: all its faults, including warnings, sorted by file and line.
+/// Each is rendered as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// All of them, in order.
+    /// All faults, sorted.
     pub fn iter(&self) -> std::slice::Iter<'_, Fault> {
         self.0.iter()
     }
@@ -105,7 +105,7 @@ impl std::error::Error for Faults {}
 /// A place in a package.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// Below the package.
+    /// The path below the package.
     path: Rc<str>,
     line: Option<u32>,
     column: Option<u32>,
@@ -165,18 +165,18 @@ impl From<&Place> for Place {
     }
 }
 
-/// Faults that are kept. The count of the others is told.
+/// The number of faults that are kept. Of the others only the number is reported.
 const MOST_FAULTS: usize = 1_000;
-/// Bytes of a message. Texts that a message cites may be as long as files.
+/// The most bytes of a message. Texts that a message quotes may be as long as files.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// Gathers faults, so that reading goes on and finds them all.
+/// Collects faults, so that reading continues and finds all of them.
 pub(crate) struct Log {
     package: RefCell<PathBuf>,
     faults: RefCell<Vec<Fault>>,
-    /// Errors and warnings that are not kept.
+    /// The numbers of errors and warnings that are not kept.
     dropped: Cell<(usize, usize)>,
-    /// Bytes of text that the package has come to; see [`MOST_TEXT`].
+    /// Bytes of text that the package has become; see [`MOST_TEXT`].
     text: Cell<u64>,
 }
 
@@ -190,7 +190,7 @@ impl Log {
         }
     }
 
-    /// Paths are below this directory of the package from now on.
+    /// Sets the directory of the package that further paths are relative to.
     pub fn enter(&self, directory: &Path) {
         self.package.borrow_mut().push(directory);
     }
@@ -203,13 +203,13 @@ impl Log {
         self.add(Severity::Warning, &place.into(), message.into());
     }
 
-    /// Reads what no judge needs: nothing that is wrong there is more than a warning.
+    /// Reads what judging does not need: faults in it become warnings.
     pub fn mildly<T>(&self, read: impl FnOnce() -> T) -> T {
         let before = self.faults.borrow().len();
         let (errors, warnings) = self.dropped.get();
         let read = read();
         let mut faults = self.faults.borrow_mut();
-        // A bound is one everywhere, or reading would go on after it.
+        // A bound is always an error, or reading would continue.
         let mild = faults[before..]
             .iter_mut()
             .filter(|fault| fault.bound.is_none());
@@ -222,7 +222,7 @@ impl Log {
         read
     }
 
-    /// How many errors there are so far.
+    /// The number of errors so far.
     pub fn errors(&self) -> usize {
         let kept = self
             .faults
@@ -238,7 +238,7 @@ impl Log {
         self.faults.borrow().len() >= MOST_FAULTS
     }
 
-    /// The package exceeds a bound. Each is told once.
+    /// Reports that the package exceeds a bound. Each bound is reported once.
     pub fn exceeds(&self, place: impl Into<Place>, bound: Bound) {
         if self
             .faults
@@ -255,7 +255,7 @@ impl Log {
         }
     }
 
-    /// Counts bytes of text; `false`: the package has come to too much, and the log says so.
+    /// Counts bytes of text. Returns false, and logs it, if the package has become too large.
     #[must_use]
     pub fn takes(&self, place: impl Into<Place>, bytes: usize) -> bool {
         self.text.set(self.text.get().saturating_add(bytes as u64));
@@ -304,7 +304,7 @@ impl Log {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// All faults if one of them is an error; else the warnings.
+    /// All faults if one of them is an error; otherwise the warnings.
     pub fn finish(self) -> Result<Vec<Fault>, Faults> {
         let mut faults = self.faults.into_inner();
         let (errors, warnings) = self.dropped.get();
@@ -336,10 +336,10 @@ impl Log {
     }
 }
 
-/// ` (did you mean ...?)` if one of the words is much like this one; else nothing.
+/// ` (did you mean ...?)` if one of the words is similar to this one; otherwise an empty text.
 ///
-/// Comparing takes memory and time by the product of both lengths, so a long word is like none, and
-/// of many words the first are looked at.
+/// A comparison takes memory and time in proportion to the product of both lengths, so a long word
+/// has no similar one, and only the first of many words are compared.
 pub(crate) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> String {
     const LONGEST: usize = 100;
     const MOST: usize = 200;

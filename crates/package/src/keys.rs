@@ -1,6 +1,6 @@
-//! A map of a YAML file whose keys are asked for one by one.
+//! A map of a YAML file whose keys are read one by one.
 //!
-//! What was asked for is what is known: every other key gets a warning in the end.
+//! A key that was read is known. In the end every other key gets a warning.
 
 use crate::bound::{Bound, MOST_WORDS, words_cost};
 use crate::fault::{Log, Place, did_you_mean};
@@ -64,12 +64,12 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Keys that mean nothing to a judge.
+    /// Keys that have no meaning for judging.
     pub fn ignore(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
 
-    /// The key's value, if there is one that is not null.
+    /// The value of a key, unless it is missing or null.
     pub fn get(&self, key: &'static str) -> Option<&'a Node> {
         self.known.borrow_mut().push(key);
         self.entries
@@ -111,7 +111,7 @@ impl<'a> Keys<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// A number that is finite.
+    /// A finite number.
     pub fn number(&self, key: &'static str) -> Option<f64> {
         let node = self.get(key)?;
         let number = node.text().and_then(number);
@@ -124,7 +124,7 @@ impl<'a> Keys<'a> {
         number
     }
 
-    /// A factor: a number that is at least `least`.
+    /// A number that is at least `least`.
     pub fn factor(&self, key: &'static str, least: f64) -> Option<f64> {
         let factor = self.number(key)?;
         if factor < least {
@@ -137,7 +137,7 @@ impl<'a> Keys<'a> {
         Some(factor)
     }
 
-    /// Seconds: more than 0, at most a day.
+    /// A number of seconds: more than 0, at most a day.
     pub fn seconds(&self, key: &'static str) -> Option<Duration> {
         let number = self.number(key)?;
         let seconds = seconds(number);
@@ -151,7 +151,7 @@ impl<'a> Keys<'a> {
         seconds
     }
 
-    /// A whole number from `least`, in units of so many.
+    /// A whole number from `least` on, in units of this many.
     pub fn whole(&self, key: &'static str, least: u64, unit: u64) -> Option<u64> {
         let node = self.get(key)?;
         let whole = node
@@ -172,7 +172,7 @@ impl<'a> Keys<'a> {
         product
     }
 
-    /// Words: a list of texts, or one text that spaces divide.
+    /// A list of words: a list of texts, or one text with words that spaces separate.
     pub fn words(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -181,7 +181,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The words of a text; `None`: there are too many, and the log says so.
+    /// The words of a text. `None` if they are too many; the log names the reason.
     fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
         let words: Vec<String> = text
             .split_whitespace()
@@ -195,7 +195,7 @@ impl<'a> Keys<'a> {
         self.log.takes(place, words_cost(&words)).then_some(words)
     }
 
-    /// A list of texts; a lone text is a list of one.
+    /// A list of texts; a single text counts as a list of one.
     pub fn texts(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -226,7 +226,7 @@ impl<'a> Keys<'a> {
             }
             text
         });
-        // All of them are looked at, for their faults.
+        // All of them are read, for their faults.
         let texts: Vec<String> = texts
             .collect::<Vec<_>>()
             .into_iter()
@@ -241,7 +241,7 @@ impl<'a> Keys<'a> {
         Keys::of(self.get(key)?, key, self.log)
     }
 
-    /// Keys that nobody has asked for, with their values.
+    /// Keys that were not read, with their values.
     pub fn rest(&self) -> impl Iterator<Item = (&'a str, &'a Node, &'a Place)> {
         let known = self.known.borrow();
         self.entries
@@ -252,10 +252,10 @@ impl<'a> Keys<'a> {
             .into_iter()
     }
 
-    /// Warns of keys that nobody has asked for.
+    /// Warns of keys that were not read.
     pub fn finish(self) {
         for (name, _, place) in self.rest() {
-            // Of thousands nobody reads the suggestions.
+            // Suggestions for thousands of keys would not be read.
             let known = self.known.borrow();
             let meant = if self.log.is_full() {
                 String::new()
@@ -268,7 +268,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What stands there instead, for the end of a message.
+/// The kind of a value, for the end of a message.
 pub fn shown(node: &Node) -> String {
     match node.text() {
         Some(text) => format!(", but is {text:?}"),

@@ -1,14 +1,14 @@
-//! Problem packages: what a problem setter writes, read into one model.
+//! Reads problem packages, which problem setters write, into one model.
 //!
-//! A package is a directory or a `.zip`; [`read`] looks which format it has:
+//! A package is a directory or a `.zip` archive. [`read`] detects its format:
 //!
-//! | there is | format |
+//! | file | format |
 //! | --- | --- |
 //! | `problem.yaml` or `domjudge-problem.ini` | the ICPC problem package format: `legacy`, `2023-07`, `2025-09` |
-//! | `Simfile` | Sim's |
+//! | `Simfile` | Sim's format |
 //!
-//! Either all that is wrong with a package is told at once ([`Faults`]), or there is a [`Problem`],
-//! perhaps with warnings.
+//! It returns a [`Problem`], perhaps with warnings, or all errors of the package together
+//! ([`Faults`]).
 //!
 //! ```no_run
 //! match millibox_package::read("problems/hello".as_ref()) {
@@ -17,23 +17,23 @@
 //! }
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `model` | a problem: tests, groups, limits, checkers, submissions |
 //! | `constants` | names that stand for values in other files |
 //! | `fault` | what is wrong, and where |
-//! | `bound` | how much a package may come to when it is read |
+//! | `bound` | bounds on what a package becomes when it is read |
 //! | `archive` | a package in a `.zip` |
 //! | `tree` | the files of a package |
-//! | `temporary` | directories for temporary files, also for who reads packages |
-//! | `yaml`, `keys` | YAML with places; maps whose keys are asked for |
-//! | `programs` | which files are one program |
+//! | `temporary` | directories for temporary files, also for callers |
+//! | `yaml`, `keys` | YAML with positions; maps with known keys |
+//! | `programs` | which files belong to one program |
 //! | `icpc` | the ICPC formats |
 //! | `sim` | Sim's format |
 //! | `tokens` | flags of the default output validator |
-//! | `edit` | limits, written into files that a person wrote |
+//! | `edit` | writes limits into files that people edit |
 //!
-//! Nothing here runs a program or knows of the sandbox.
+//! This crate runs no programs and does not know the sandbox.
 #![forbid(unsafe_code)]
 
 mod archive;
@@ -62,45 +62,46 @@ use fault::Log;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files by which a package is known.
+/// The files that identify a package.
 const MARKS: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 
-/// Reads a package: a directory, or an archive, which is unpacked to a temporary directory that
-/// lives as long as the [`Problem`]. An archive, or a directory, whose only content is a directory
-/// is taken for that.
+/// Reads a package from a directory, or from an archive. An archive is unpacked to a temporary
+/// directory that lives as long as the [`Problem`]. If the directory or archive contains only one
+/// directory, that is the package.
 ///
-/// An archive has no entry that would lie outside. What a package may come to is bounded; see
+/// Entries of an archive that would lie outside are errors. What a package becomes is bounded; see
 /// [`Bound`].
 ///
 /// # Errors
-/// All faults of the package, if there is one that forbids judging.
+/// All faults of the package, if one of them is an error.
 pub fn read(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Reading::ToJudge)
 }
 
-/// As [`read`], for whoever makes the tests: how they are made is read too, and what is still to be
-/// made is not missing. Inputs and answers of the [`Problem`] then need not exist.
+/// Like [`read`], for tools that create the tests: reads how tests are generated, and does not
+/// report tests that can be generated as missing. Inputs and answers of the [`Problem`] need not
+/// exist.
 ///
 /// # Errors
-/// As for [`read`], and faults of `generators/generators.yaml`.
+/// Those of [`read`], and faults of `generators/generators.yaml`.
 pub fn read_unfinished(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Reading::ToMake)
 }
 
-/// As [`read`], and looks for faults at what no judge needs: how tests are made.
+/// Like [`read`], and also checks what judging does not need: how tests are generated.
 ///
 /// # Errors
-/// As for [`read`], and faults of `generators/generators.yaml`; but what of it nobody here
-/// understands is no more than a warning, since other tools may have made the tests.
+/// Those of [`read`], and faults of `generators/generators.yaml`. Content that is not supported is
+/// only a warning, because other tools may have generated the tests.
 pub fn read_whole(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Reading::Whole)
 }
 
-/// What a package is read for.
+/// The purpose of reading a package.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
     ToJudge,
-    /// Its tests may still be to be made.
+    /// Its tests may have to be generated.
     ToMake,
     Whole,
 }
@@ -137,7 +138,7 @@ fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
     {
         log.enter(below);
     }
-    // An archive's own directory has a name that nobody gave it.
+    // The directory that an archive was unpacked into has no meaningful name.
     let named = if main == root && unpacked.is_some() {
         path.with_extension("")
     } else {
@@ -166,7 +167,7 @@ fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
     })
 }
 
-/// The directory with the package's main file: this one, or the only one in it.
+/// The directory with the main file of the package: this one, or the only directory in it.
 fn main_directory(root: &Path) -> Option<PathBuf> {
     let marked = |directory: &Path| MARKS.iter().any(|mark| directory.join(mark).is_file());
     if marked(root) {
@@ -176,12 +177,12 @@ fn main_directory(root: &Path) -> Option<PathBuf> {
         .ok()?
         .filter_map(Result::ok)
         .filter(|entry| {
-            // What macOS puts beside.
+            // macOS adds this directory.
             entry.file_name() != "__MACOSX"
                 && !entry.file_name().as_encoded_bytes().starts_with(b".")
         });
     let only = entries.next()?;
-    // A link may lead out of what was given.
+    // A link may lead out of the given directory.
     let directory = only.file_type().is_ok_and(|kind| kind.is_dir());
     (directory && entries.next().is_none() && marked(&only.path())).then(|| only.path())
 }

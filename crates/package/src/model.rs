@@ -1,4 +1,4 @@
-//! A problem, whatever format it was written in.
+//! The model of a problem, independent of its package format.
 
 use crate::archive::Unpacked;
 use crate::constants::Constants;
@@ -8,95 +8,96 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The format that a package is written in.
+/// The format of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The ICPC problem package format, version `legacy` (problemtools, DOMjudge).
     Legacy,
-    /// The ICPC problem package format, version `2023-07` and what became of it, `2025-09`.
+    /// The ICPC problem package format, versions `2023-07` and `2025-09`.
     Icpc2023,
-    /// Sim's: a Simfile.
+    /// Sim's format, with a Simfile.
     Sim,
 }
 
 /// A problem package.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Directory of the package; of one that came as an archive, where that was unpacked.
+    /// The directory of the package, or the directory that an archive was unpacked into.
     pub directory: PathBuf,
-    /// How it was written; found by looking.
+    /// The format, as detected.
     pub format: Format,
-    /// The version of it that the package states, if it does.
+    /// The format version that the package states; `None` if it states none.
     pub version: Option<String>,
-    /// Title; in English if there is one, else in the language that the package names first.
+    /// The title: in English if available, otherwise in the language that the package names first.
     pub name: String,
-    /// Short name: the directory's for ICPC packages, the label for Sim's.
+    /// The short name: the directory's name for ICPC packages, the label for Sim packages.
     pub label: String,
-    /// How submission and judge talk to each other.
+    /// How the submission communicates with the judge.
     pub kind: Kind,
-    /// How outputs are judged, or, if interactive, who talks to the submission.
+    /// How outputs are judged, or which interactor communicates with the submission.
     pub checker: Checker,
-    /// Flags for the checker that hold for every test without flags of its own.
+    /// Flags of the checker for tests without flags of their own.
     pub checker_flags: Vec<String>,
-    /// Whether there are points.
+    /// Whether submissions get points.
     pub scoring: Scoring,
-    /// Makes verdict and points of groups that ask for it ([`Rules::grader`]) from those of their
-    /// parts: results on standard input, `VERDICT SCORE` in each line, in their order; the group's
-    /// on standard output likewise.
+    /// A program that computes verdict and points of groups that request it ([`Rules::grader`])
+    /// from those of their parts. It reads one line `VERDICT SCORE` for each part, in order, and
+    /// prints one such line for the group.
     pub grader: Option<Program>,
     /// Limits of all runs.
     pub limits: Limits,
-    /// All tests, as a tree. The root has no tests of its own.
+    /// All tests as a tree. The root contains no tests directly.
     pub root: Group,
-    /// In the order in which they are to be judged: the model solution first.
+    /// The submissions in judging order: the model solution first.
     pub submissions: Vec<Submission>,
-    /// Each must accept every input.
+    /// Validators, each of which must accept every input.
     pub input_validators: Vec<Program>,
-    /// What input validators and checker are tried on (ICPC); a judge has no use for it.
+    /// Inputs and outputs that test the validators and the checker (ICPC). Judging ignores them.
     pub probes: Vec<Probe>,
-    /// How inputs are made, if the package says. Of an ICPC package only [`crate::read_unfinished`]
-    /// looks for it: a judge has no use for it.
+    /// How inputs are generated, if the package says so. For ICPC packages only
+    /// [`crate::read_unfinished`] reads it, because judging does not need it.
     pub generators: Vec<Generation>,
     /// Files that are added to every submission before it is compiled: a directory with one
     /// directory for each language, and `default` for languages without one (ICPC `include`).
     pub include: Option<PathBuf>,
-    /// What stands for its value in the package's programs and in `include` (2025-09).
+    /// Names and values that replace placeholders in the package's programs and in `include`
+    /// (2025-09).
     pub constants: Constants,
-    /// What its author may not have meant.
+    /// What the author may not have intended.
     pub warnings: Vec<Fault>,
     /// Keeps the directory that an archive was unpacked into.
     pub unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Problem {
-    /// All tests in the order in which they are judged.
+    /// All tests in judging order.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
         self.root.all_tests()
     }
 
-    /// All groups, each before those in it: the root first.
+    /// All groups, each before the groups in it: the root first.
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         self.root.groups()
     }
 
-    /// The group of this name.
+    /// The group with this name.
     pub fn group(&self, name: &str) -> Option<&Group> {
         self.groups().find(|group| group.name == name)
     }
 
-    /// The test of this name.
+    /// The test with this name.
     pub fn test(&self, name: &str) -> Option<&Test> {
         self.tests().find(|test| test.name == name)
     }
 
-    /// The submission that all others are measured by: the first that must be accepted.
+    /// The submission that the others are compared with: the first one that must be accepted.
     pub fn model_solution(&self) -> Option<&Submission> {
         self.submissions
             .iter()
             .find(|submission| submission.expected == [Expected::Accepted])
     }
 
-    /// A text with the archive's name in place of the directory that it was unpacked into.
+    /// A text in which the archive's name replaces the directory that it was unpacked into.
     #[must_use]
     pub fn shown_in(&self, text: String) -> String {
         self.unpacked
@@ -106,25 +107,25 @@ impl Problem {
     }
 }
 
-/// How submission and judge talk to each other.
+/// How the submission communicates with the judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Input on standard input, output on standard output.
     Batch,
-    /// The submission talks to an interactor.
+    /// The submission communicates with an interactor.
     Interactive,
     /// The submission is run several times, with the validator's output of one pass as the
     /// next pass's input (2023-07 `multi-pass`).
     MultiPass {
-        /// At most so many passes.
+        /// The most passes.
         passes: u32,
-        /// In each pass the submission talks to an interactor.
+        /// Whether the submission communicates with an interactor in each pass.
         interactive: bool,
     },
 }
 
 impl Kind {
-    /// Whether the submission talks to an interactor.
+    /// Whether the submission communicates with an interactor.
     pub fn is_interactive(self) -> bool {
         matches!(
             self,
@@ -142,28 +143,30 @@ impl Kind {
 pub enum Checker {
     /// The default output validator of the ICPC format, with its flags.
     Tokens,
-    /// Sim's default: equal but for spaces at the ends of lines and empty lines at the end.
+    /// Sim's default: equal except for spaces at line ends and empty lines at the end.
     Lines,
-    /// A program that comes with the package.
+    /// A program of the package.
     Custom {
         /// Its sources.
         program: Program,
-        /// How it is called and how it answers.
+        /// The calling convention.
         convention: Convention,
     },
 }
 
-/// How a custom checker (or interactor) is called and how it answers.
+/// How a custom checker or interactor is called, and how it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Convention {
-    /// Arguments INPUT ANSWER FEEDBACK_DIR [FLAG...]; the output on standard input; exit status
-    /// 42: right, 43: wrong; `judgemessage.txt`, `score.txt` in the feedback directory.
+    /// ICPC: arguments INPUT ANSWER FEEDBACK_DIR [FLAG...], the output on standard input. Exit
+    /// status 42 means right, 43 wrong. It may write `judgemessage.txt` and `score.txt` to the
+    /// feedback directory.
     Icpc,
-    /// Sim: arguments INPUT ANSWER OUTPUT (interactive: INPUT); prints `OK` or `WRONG`, a
-    /// percentage or an empty line, a comment.
+    /// Sim: arguments INPUT ANSWER OUTPUT, or INPUT if interactive. It prints `OK` or `WRONG`, then
+    /// a percentage or an empty line, then a comment.
     Sim,
-    /// testlib: arguments INPUT OUTPUT ANSWER; exit status 0 right, 1 wrong, 2 presentation
-    /// error, 3 failure, 7 points; comment on standard error. No format that is read here says so.
+    /// testlib: arguments INPUT OUTPUT ANSWER. Exit status 0 means right, 1 wrong, 2 presentation
+    /// error, 3 failure, 7 points; the comment is on standard error. No supported format selects
+    /// it.
     Testlib,
 }
 
@@ -171,18 +174,18 @@ pub enum Convention {
 /// `run` scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// File or directory.
+    /// The file or directory.
     pub path: PathBuf,
-    /// The source files (the files of the directory and of those in it, or the one file).
+    /// The source files: the one file, or all files of the directory and its subdirectories.
     pub sources: Vec<PathBuf>,
-    /// Name of the language, if the package says; else the extensions tell.
+    /// The language, if the package names it; otherwise the extensions decide.
     pub language: Option<String>,
-    /// Arguments that the package gives.
+    /// Arguments from the package.
     pub arguments: Vec<String>,
 }
 
 impl Program {
-    /// Name by which the package's other files mean it: that of its file or directory.
+    /// The name that other files of the package use: that of the file or directory.
     pub fn name(&self) -> &str {
         self.path
             .file_name()
@@ -191,90 +194,89 @@ impl Program {
     }
 }
 
-/// Whether a submission just passes or gets points.
+/// Whether a submission passes or fails, or gets points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scoring {
-    /// It passes or not.
+    /// It passes or fails.
     PassFail,
-    /// Points; with the range that the package names, which may be infinite.
+    /// It gets points in the range that the package names, which may be infinite.
     Points {
-        /// Least points.
+        /// The lowest score.
         minimum: f64,
-        /// Most points.
+        /// The highest score.
         maximum: f64,
-        /// Which of two is better.
+        /// Which of two scores is better.
         objective: Objective,
     },
 }
 
-/// Which points are better.
+/// Which scores are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
-    /// More.
+    /// Higher scores.
     #[default]
     Max,
-    /// Fewer (legacy `objective: min`).
+    /// Lower scores (legacy `objective: min`).
     Min,
 }
 
-/// Limits of a problem. What neither the package nor its format says is `None`.
+/// The limits of a problem. `None` if neither the package nor its format sets a limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
-    /// CPU time of one test.
+    /// CPU time for one test.
     pub cpu_time: Option<Duration>,
-    /// Without `cpu_time`: the limit is at least this many times the slowest accepted submission's
-    /// time (ICPC: `time_multiplier`, `ac_to_time_limit`, or their defaults).
+    /// If `cpu_time` is `None`: the limit is at least this multiple of the slowest accepted
+    /// submission's time (ICPC: `time_multiplier`, `ac_to_time_limit`, or their defaults).
     pub from_accepted: Option<f64>,
-    /// A submission that must exceed the limit must need at least this many times it (ICPC:
+    /// A submission that must exceed the time limit must need at least this multiple of it (ICPC:
     /// `time_safety_margin`, `time_limit_to_tle`, or their defaults).
     pub to_exceeded: Option<f64>,
     /// The computed limit is rounded up to a multiple of this (ICPC; 1 s by default).
     pub resolution: Option<Duration>,
-    /// Memory of one run, bytes.
+    /// Memory for one run, in bytes.
     pub memory: Option<u64>,
-    /// Output of one run, bytes.
+    /// Output of one run, in bytes.
     pub output: Option<u64>,
-    /// Sources of a submission, bytes.
+    /// Sources of a submission, in bytes.
     pub code: Option<u64>,
     /// Time for compiling a submission.
     pub compilation_time: Option<Duration>,
-    /// Memory for compiling a submission, bytes.
+    /// Memory for compiling a submission, in bytes.
     pub compilation_memory: Option<u64>,
-    /// Time of one run of the checker.
+    /// Time for one run of the checker.
     pub validation_time: Option<Duration>,
-    /// Memory of one run of the checker, bytes.
+    /// Memory for one run of the checker, in bytes.
     pub validation_memory: Option<u64>,
-    /// Output of one run of the checker, bytes.
+    /// Output of one run of the checker, in bytes.
     pub validation_output: Option<u64>,
 }
 
-/// A group of tests, and of groups; [`Group::parts`] has both in the order in which they are
-/// judged.
+/// A group of tests and of groups. [`Group::parts`] returns both in judging order.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
-    /// `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
+    /// The name: `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
     pub name: String,
-    /// Samples: judged, but worth no points unless the package says so.
+    /// Samples. They are judged, but give no points unless the package says so.
     pub sample: bool,
-    /// How its result is made.
+    /// How its verdict and points are computed.
     pub rules: Rules,
     /// Its own tests, in order.
     pub tests: Vec<Test>,
-    /// Groups in it, in order.
+    /// The groups in it, in order.
     pub groups: Vec<Group>,
 }
 
-/// What a group consists of.
+/// A part of a group.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'a> {
-    /// A test of its own.
+    /// A test of the group.
     Test(&'a Test),
-    /// A group in it.
+    /// A group in the group.
     Group(&'a Group),
 }
 
 impl Group {
-    /// Its tests and the groups in it as they are judged: where there are both, by name.
+    /// Its tests and groups in judging order. A group with both has them sorted by name.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let (mut tests, mut groups) = (self.tests.iter().peekable(), self.groups.iter().peekable());
         std::iter::from_fn(move || match (tests.peek(), groups.peek()) {
@@ -284,7 +286,7 @@ impl Group {
         })
     }
 
-    /// This group and all below it, each before those in it.
+    /// This group and all groups below it, each before the groups in it.
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         let mut waiting = vec![self];
         std::iter::from_fn(move || {
@@ -294,7 +296,7 @@ impl Group {
         })
     }
 
-    /// Tests of this group and of all below it, in the order in which they are judged.
+    /// The tests of this group and of all groups below it, in judging order.
     pub fn all_tests(&self) -> impl Iterator<Item = &Test> {
         let mut waiting = vec![Part::Group(self)];
         std::iter::from_fn(move || {
@@ -312,33 +314,35 @@ impl Group {
     }
 }
 
-/// How a group's verdict and points come from those of its parts.
+/// How a group's verdict and points follow from those of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
-    /// The first test that is not accepted ends the group (`on_reject: break`); its verdict is
-    /// the group's.
+    /// The first test that is not accepted ends the group (`on_reject: break`) and gives it its
+    /// verdict.
     pub stop_at_first_failure: bool,
-    /// Which part's verdict is the group's.
+    /// Which part gives the group its verdict.
     pub verdict: VerdictMode,
-    /// How points come together.
+    /// How points are combined.
     pub score: ScoreMode,
-    /// Points of an accepted test that brings no points of its own; a part of these, if it brings a
-    /// part.
+    /// Points of an accepted test that has no points of its own. A test that reports a fraction
+    /// gets that fraction of them.
     pub accept_score: Option<f64>,
-    /// Points of a rejected test that brings no points of its own.
+    /// Points of a rejected test that has no points of its own.
     pub reject_score: Option<f64>,
-    /// Points that the group's result must lie in.
+    /// The range that the group's points must be in.
     pub range: Option<(f64, f64)>,
-    /// Most points of the group (2023-07 `max_score`, Sim's group points). Sim's may be negative.
+    /// The most points of the group (2023-07 `max_score`, Sim's group points, which may be
+    /// negative).
     pub points: Option<f64>,
-    /// Points go down with time: full to this part of the limit, none at the limit (Sim: 2/3).
+    /// Points decrease with time: all of them up to this fraction of the limit, none at the limit
+    /// (Sim: 2/3).
     pub time_graded_from: Option<f64>,
-    /// Samples do not count (`ignore_sample`).
+    /// Samples are ignored (`ignore_sample`).
     pub ignore_sample: bool,
-    /// Names of groups that must be accepted, else this one is not judged.
+    /// Groups that must be accepted. Otherwise this group is skipped.
     pub require_pass: Vec<String>,
-    /// [`Problem::grader`] makes verdict and points of this group (legacy `grading: custom`); its
-    /// flags.
+    /// [`Problem::grader`] computes verdict and points of this group, with these flags (legacy
+    /// `grading: custom`).
     pub grader: Option<Vec<String>>,
 }
 
@@ -363,12 +367,12 @@ impl Default for Rules {
 /// `verdict_mode` of the default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VerdictMode {
-    /// Accepted only if all are; else the gravest.
+    /// Accepted only if all parts are; otherwise the most severe verdict.
     #[default]
     Worst,
-    /// Accepted only if all are; else the first that is not.
+    /// Accepted only if all parts are; otherwise the first other verdict.
     First,
-    /// Accepted if any is (`accept_if_any_accepted`); else the gravest.
+    /// Accepted if any part is (`accept_if_any_accepted`); otherwise the most severe verdict.
     AnyAccepted,
     /// Always accepted.
     AlwaysAccept,
@@ -377,36 +381,37 @@ pub enum VerdictMode {
 /// `score_mode` of the default grader, `score_aggregation` of 2023-07.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScoreMode {
-    /// All parts' points together.
+    /// The sum of the parts' points.
     #[default]
     Sum,
-    /// The least of the parts' points. Sim: the least of the parts' shares, times the group's
+    /// The smallest points of a part. Sim: the smallest fraction of a part, times the group's
     /// points.
     Minimum,
-    /// The most of the parts' points.
+    /// The largest points of a part.
     Maximum,
     /// The mean of the parts' points.
     Average,
-    /// All or nothing: the group's points if all are accepted (`pass-fail`).
+    /// All or nothing: the group's points if all parts are accepted (`pass-fail`).
     PassFail,
 }
 
 /// One test.
 #[derive(Debug, Clone, Default)]
 pub struct Test {
-    /// Unique in the problem: the path below `data` without its extension, Sim's test name.
+    /// The name, unique in the problem: the path below `data` without extension, or Sim's test
+    /// name.
     pub name: String,
-    /// The input. A Sim package's need not exist if one of [`Problem::generators`] makes it: it
-    /// belongs here then.
+    /// The path of the input. In a Sim package the file need not exist if one of
+    /// [`Problem::generators`] creates it there.
     pub input: PathBuf,
-    /// The judges' answer; none if the package has none (Sim's interactive problems). A Sim package
-    /// with a Sipfile may leave it to the model solution: it belongs here then.
+    /// The path of the judges' answer. `None` if the package has none (Sim's interactive problems).
+    /// In a Sim package with a Sipfile the model solution may create it there.
     pub answer: Option<PathBuf>,
-    /// Limit of this test alone.
+    /// The CPU time limit of this test.
     pub cpu_time: Option<Duration>,
-    /// Limit of this test alone, bytes.
+    /// The memory limit of this test, in bytes.
     pub memory: Option<u64>,
-    /// Flags for the checker in place of the problem's.
+    /// Flags for the checker instead of the problem's.
     pub checker_flags: Option<Vec<String>>,
     /// Flags for the input validators.
     pub input_flags: InputFlags,
@@ -414,26 +419,26 @@ pub struct Test {
     pub arguments: Vec<String>,
     /// Files for the submission's working directory (2023-07 `.files`).
     pub files: Option<PathBuf>,
-    /// What the setter says of the test.
+    /// The setter's description of the test.
     pub description: Option<String>,
 }
 
-/// A test of the package's own programs, on which no submission is judged (2023-07 `invalid_input`,
-/// `invalid_output`, `valid_output`). Only the input is sure to be there.
+/// A test of the package's own programs, not of submissions (2023-07 `invalid_input`,
+/// `invalid_output`, `valid_output`). Only its input always exists.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    /// What must come of it.
+    /// The expected result.
     pub kind: ProbeKind,
     /// Input, answer, flags.
     pub test: Test,
-    /// What a submission may have written.
+    /// An output as a submission may write it.
     pub output: Option<PathBuf>,
 }
 
-/// What must come of a [`Probe`].
+/// The expected result of a [`Probe`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeKind {
-    /// Some input validator refuses the input.
+    /// At least one input validator rejects the input.
     InvalidInput,
     /// The checker rejects the output.
     InvalidOutput,
@@ -444,9 +449,9 @@ pub enum ProbeKind {
 /// Flags for the input validators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputFlags {
-    /// For each of them.
+    /// Flags for all validators.
     All(Vec<String>),
-    /// By the validator's name; the others get none.
+    /// Flags by the validator's name; the others get none.
     Named(BTreeMap<String, Vec<String>>),
 }
 
@@ -457,7 +462,7 @@ impl Default for InputFlags {
 }
 
 impl InputFlags {
-    /// Flags for one of [`Problem::input_validators`].
+    /// The flags of one of [`Problem::input_validators`].
     pub fn of(&self, validator: &Program) -> &[String] {
         match self {
             InputFlags::All(flags) => flags,
@@ -473,90 +478,91 @@ impl InputFlags {
     }
 }
 
-/// A submission that the package brings.
+/// A submission of the package.
 #[derive(Debug, Clone)]
 pub struct Submission {
-    /// Path below `submissions`, as people name it: `accepted/anna.cpp`; Sim: path below the
+    /// The path below `submissions`, such as `accepted/anna.cpp`; for Sim the path below the
     /// package.
     pub name: String,
     /// Its sources.
     pub program: Program,
-    /// What must come of it; any of these (DOMjudge's `@EXPECTED_RESULTS@` may name several).
-    /// Empty: anything.
+    /// The accepted verdicts; DOMjudge's `@EXPECTED_RESULTS@` may name several. Empty if any
+    /// verdict is fine.
     pub expected: Vec<Expected>,
-    /// Of each of these, some test must have one (2023-07 `required`). Here is what `expected` does
-    /// not imply.
+    /// Verdicts of which at least one test must have one (2023-07 `required`), as far as `expected`
+    /// does not imply that.
     pub required: Vec<Vec<Expected>>,
-    /// Range of points, if the package says.
+    /// The range of points, if the package names one.
     pub score: Option<(f64, f64)>,
-    /// Whether its times make a time limit, if it must be accepted (2023-07 `use_for_time_limit`).
+    /// Whether its time determines a time limit, if it must be accepted (2023-07
+    /// `use_for_time_limit`).
     pub for_time_limit: bool,
 }
 
 impl Submission {
-    /// Whether it is measured where nobody states a time limit.
+    /// Whether it is measured if the package states no time limit.
     pub fn is_measured(&self) -> bool {
         self.for_time_limit && self.expected == [Expected::Accepted]
     }
 }
 
-/// What is expected of a submission.
+/// An expected verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expected {
     /// Accepted.
     Accepted,
-    /// Accepted, but not with the best points that there are.
+    /// Accepted, but with less than the best score.
     PartiallyAccepted,
     /// Wrong answer.
     WrongAnswer,
     /// Too slow.
     TimeLimit,
-    /// Crashed. Formats that know no verdict for memory mean too much memory, too, and then
-    /// [`Expected::MemoryLimit`] stands beside it.
+    /// Run-time error. Formats without a verdict for memory also mean the memory limit; then
+    /// [`Expected::MemoryLimit`] is listed as well.
     RunTimeError,
-    /// Too much memory.
+    /// Memory limit.
     MemoryLimit,
-    /// Too much output.
+    /// Output limit.
     OutputLimit,
-    /// Could not be compiled.
+    /// Compile error.
     CompileError,
-    /// Not accepted, for whatever reason.
+    /// Any verdict except accepted.
     Rejected,
 }
 
-/// How one test's input is made.
+/// How the input of one test is generated.
 #[derive(Debug, Clone)]
 pub struct Generation {
-    /// Name of the test. The generator finds it in its environment.
+    /// The name of the test. The generator finds it in its environment.
     pub test: String,
-    /// Who makes it.
+    /// What creates the input.
     pub generator: Generator,
     /// Arguments of the generator.
     pub arguments: Vec<String>,
-    /// Seed, from the test's name and the package's base seed. The generator finds it in its
+    /// The seed, from the test's name and the package's base seed. The generator finds it in its
     /// environment.
     pub seed: u64,
-    /// Who makes the answer; `None`: the model solution.
+    /// What creates the answer; `None` means the model solution.
     pub answer: Option<Generator>,
 }
 
 impl Generation {
-    /// Bytes of what makes its input and its answer.
+    /// Bytes of the data that creates input and answer.
     pub(crate) fn cost(&self) -> usize {
         self.generator.cost() + self.answer.as_ref().map_or(0, Generator::cost)
     }
 }
 
-/// Who makes an input, or an answer.
+/// What creates an input or an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generator {
     /// A program of the package.
     Program(Program),
-    /// A line for the shell, arguments included (Sim's `sh:`).
+    /// A shell command line (Sim's `sh:`).
     Shell(String),
-    /// Nobody: it stands in the package's file of generators.
+    /// A text in the package's file of generators.
     Text(String),
-    /// Nobody: it is a file of the package.
+    /// A file of the package.
     Copy(PathBuf),
 }
 

@@ -1,8 +1,8 @@
 //! Directories for temporary files.
 //!
-//! Who makes one takes it away, unless it is killed (SIGKILL, for want of memory). Then whoever
-//! makes the next one does: a name says which process its directory belongs to. What lies there may
-//! be the secret tests of a contest.
+//! The process that creates a directory removes it, unless it is killed (SIGKILL, or for want of
+//! memory). Then the process that creates the next one does: the name of a directory tells which
+//! process it belongs to. The directories may contain the secret tests of a contest.
 
 use std::fs;
 use std::io;
@@ -11,14 +11,14 @@ use std::path::Path;
 use std::sync::Once;
 use tempfile::TempDir;
 
-/// Before the rest of a name.
+/// The prefix of the names.
 const PREFIX: &str = "millibox-judge-";
 
-/// A fresh directory in the directory for temporary files (`TMPDIR`), which nobody but us may
-/// enter.
+/// Creates a directory in the directory for temporary files (`TMPDIR`). Only this user may enter
+/// it.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn directory() -> io::Result<TempDir> {
     static SWEPT: Once = Once::new();
     let parent = std::env::temp_dir();
@@ -33,23 +33,23 @@ pub fn directory() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
 }
 
-/// A process, told apart from all others that ever were since the host was started.
+/// A process, identified among all processes since the host was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Owner {
-    /// Inode number of the PID namespace that the process id is of (pid_namespaces(7)).
+    /// The inode number of the PID namespace of the process id (pid_namespaces(7)).
     namespace: u64,
     pid: u32,
-    /// When it was started, in ticks (proc_pid_stat(5), `starttime`).
+    /// Its start time in ticks (proc_pid_stat(5), `starttime`).
     start: u64,
 }
 
 impl Owner {
-    /// What /proc says of a process in our PID namespace; `None`: there is none that we can see.
+    /// A process of this PID namespace as /proc describes it. `None` if it is not visible.
     fn of(process: &str) -> Option<Owner> {
         let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let pid = stat.split(' ').next()?.parse().ok()?;
-        // The name before it, in brackets, may hold anything.
+        // The name before it, in brackets, may contain any characters.
         let start = stat
             .rsplit(')')
             .next()?
@@ -64,12 +64,12 @@ impl Owner {
         })
     }
 
-    /// Whose directory has this name.
+    /// The process that a directory with this name belongs to.
     fn of_name(name: &str) -> Option<Owner> {
         let mut numbers = name.strip_prefix(PREFIX)?.split('-');
         let mut next = || numbers.next()?.parse::<u64>().ok();
         let (namespace, pid, start) = (next()?, next()?.try_into().ok()?, next()?);
-        // What makes the name one of a kind.
+        // This part makes the name unique.
         numbers.next().filter(|rest| !rest.is_empty())?;
         Some(Owner {
             namespace,
@@ -78,18 +78,18 @@ impl Owner {
         })
     }
 
-    /// Whether it has certainly ended. Of processes of other PID namespaces (containers that share
-    /// our directory) we know nothing.
+    /// Whether it has certainly ended. Nothing is known about processes of other PID namespaces,
+    /// such as containers that share the directory.
     fn is_gone(&self, us: &Owner) -> bool {
         self.namespace == us.namespace
             && Owner::of(&self.pid.to_string()).is_none_or(|now| now.start != self.start)
     }
 }
 
-/// Takes away what processes of our user left that are gone.
+/// Removes directories of this user whose processes have ended.
 fn sweep(parent: &Path, us: &Owner) {
     let user = rustix::process::geteuid().as_raw();
-    // Our own user's processes can be seen where others' are hidden (proc(5), hidepid).
+    // This user's processes are visible even where others are hidden (proc(5), hidepid).
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_stale = entry
             .file_name()

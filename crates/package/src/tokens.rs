@@ -1,9 +1,9 @@
-//! Flags of the default output validator of the ICPC formats, and what is a number to it.
+//! The flags of the default output validator of the ICPC formats, and its numbers.
 
-/// What the validator's flags say.
+/// The flags of the validator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Options {
-    /// `case_sensitive`: the case of letters counts.
+    /// `case_sensitive`: upper and lower case letters differ.
     pub case_sensitive: bool,
     /// `space_change_sensitive`: white space must be the same.
     pub space_change_sensitive: bool,
@@ -11,16 +11,16 @@ pub struct Options {
     pub absolute: Option<f64>,
     /// `float_relative_tolerance E`, `float_tolerance E`.
     pub relative: Option<f64>,
-    /// What is hexadecimal is a number, too. No flag says it, but the format's version: the
-    /// validator of `legacy` has scanf(3) read them, and from 2023-07 on numbers are decimal.
+    /// Hexadecimal tokens are numbers. The version of the format decides this, not a flag: the
+    /// validator of `legacy` uses scanf(3), and from 2023-07 on numbers are decimal.
     pub hexadecimal: bool,
 }
 
 impl Options {
-    /// Reads flags. Flags of one string may be separated by white space.
+    /// Parses flags. White space may separate flags in one string.
     ///
     /// # Errors
-    /// A flag that there is not, or a tolerance that is no number: in words.
+    /// A flag is unknown, or a tolerance is not a number.
     pub fn parse<S: AsRef<str>>(flags: &[S]) -> Result<Options, String> {
         let mut options = Options::default();
         let mut words = flags
@@ -60,14 +60,14 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether there is a tolerance.
+    /// Whether a tolerance is set.
     pub fn floats(&self) -> bool {
         self.absolute.is_some() || self.relative.is_some()
     }
 }
 
-/// A finite number, as scanf(3) would take the whole token for `%lf`: decimal or, if that is
-/// wanted, hexadecimal.
+/// The finite number that scanf(3) would read with `%lf` from the whole token: decimal or, if
+/// requested, hexadecimal.
 pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
     let text = std::str::from_utf8(token).ok()?;
     let (negative, digits) = match text.as_bytes().first()? {
@@ -81,7 +81,7 @@ pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
     {
         Some(digits) if hexadecimal => of_hexadecimal(digits)?,
         Some(_) => return None,
-        // Not a second sign; infinities are not finite, and neither is what is too large.
+        // A second sign is invalid, and infinities and numbers out of range are not finite.
         None if digits.starts_with(['+', '-']) => return None,
         None => digits.parse().ok()?,
     };
@@ -90,7 +90,7 @@ pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
         .then_some(if negative { -value } else { value })
 }
 
-/// A whole number, or one as far out if it is too long: what is a double's exponent is near 0.
+/// A whole number; a very long one becomes a large one, far beyond the exponent of a double.
 fn power(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -103,7 +103,7 @@ fn power(text: &str) -> Option<i64> {
     Some(if negative { -size } else { size })
 }
 
-/// What stands after `0x`: digits with at most one point, and perhaps an exponent of two.
+/// The digits after `0x` with at most one point and an optional binary exponent.
 fn of_hexadecimal(text: &str) -> Option<f64> {
     let (mantissa, exponent) = match text.split_once(['p', 'P']) {
         Some((mantissa, exponent)) => (mantissa, power(exponent)?),
@@ -119,7 +119,7 @@ fn of_hexadecimal(text: &str) -> Option<f64> {
         if value >> 60 == 0 {
             value = value << 4 | digit;
         } else {
-            // Beyond a double's digits; that something was there decides how it is rounded.
+            // These digits are beyond a double's precision, but decide how it is rounded.
             value |= u64::from(digit != 0);
             exponent += 4;
         }
@@ -127,7 +127,7 @@ fn of_hexadecimal(text: &str) -> Option<f64> {
     if value == 0 {
         return Some(0.0);
     }
-    // In two steps, since neither factor may leave the range before the product does.
+    // Two steps, because one factor may be out of range although the product is not.
     let exponent = exponent.clamp(-4000, 4000) as i32;
     let half = exponent / 2;
     Some(value as f64 * 2f64.powi(half) * 2f64.powi(exponent - half))

@@ -1,4 +1,4 @@
-//! The files of a package: listed once, so that nothing outside it is ever opened by name.
+//! The files of a package. They are listed once, and no file outside the package is opened.
 
 use crate::bound::{Bound, MOST_PATHS, MOST_SEARCHED};
 use crate::fault::{Log, Place, Severity};
@@ -8,16 +8,15 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files and directories that a package may have.
+/// The most files and directories of a package.
 pub const MOST_ENTRIES: usize = 200_000;
-/// Directories of a package that may lie one in another.
+/// The most nested directories of a package.
 pub const DEEPEST: usize = 32;
-/// Python's directory of compiled files: whoever ran a program in the package has left it beside
-/// it.
+/// Python's directory of compiled files, which running a program in the package leaves behind.
 pub const LEFT_BEHIND: &str = "__pycache__";
-/// Files that take as long to look at as a symbolic link, which is resolved name by name.
+/// A symbolic link counts as this many files, because it is resolved name by name.
 const LINK: usize = 10;
-/// Bytes of a file that is read as text.
+/// The most bytes of a file that is read as text.
 const LONGEST_TEXT: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +25,15 @@ pub enum Kind {
     Directory,
 }
 
-/// What a format has to say of names.
+/// The rules of a format for names.
 pub struct Names {
-    /// Names that the format allows; files with others are left out.
+    /// Names that the format allows. Files with other names are left out.
     pub allowed: fn(&str) -> bool,
-    /// Paths that a judge needs: what is wrong there is an error, elsewhere a warning.
+    /// Paths that judging needs: a fault there is an error, elsewhere a warning.
     pub needed: fn(&str) -> bool,
 }
 
-/// Paths are below the package, with `/`, and UTF-8.
+/// Paths are relative to the package, use `/` and are UTF-8.
 pub struct Tree {
     root: PathBuf,
     entries: BTreeMap<String, Kind>,
@@ -43,8 +42,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Lists a directory. Names that begin with a dot are left out, as is what Python leaves
-    /// behind.
+    /// Lists a directory. Names that begin with a dot and what Python leaves behind are left out.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
         let mut tree = Tree {
             root: root.to_owned(),
@@ -66,7 +64,7 @@ impl Tree {
         tree
     }
 
-    /// Takes a file, and the directories above it, for there: it is still to be made.
+    /// Adds a file that will be generated, and the directories above it.
     pub fn expect(&mut self, path: &str) {
         self.entries.entry(path.to_owned()).or_insert(Kind::File);
         for (at, _) in path.match_indices('/') {
@@ -88,12 +86,12 @@ impl Tree {
         self.kind(path) == Some(Kind::Directory)
     }
 
-    /// Where it is on this machine.
+    /// Its place on this machine.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// What stands in a directory (`""`: the package), by name: name, path, kind.
+    /// The entries of a directory (`""`: the package), sorted: name, path, kind.
     pub fn children<'a>(&'a self, directory: &str) -> Vec<(&'a str, &'a str, Kind)> {
         self.below(directory)
             .filter_map(|(rest, path, kind)| (!rest.contains('/')).then_some((rest, path, kind)))
@@ -119,7 +117,7 @@ impl Tree {
             .map(move |(path, kind)| (&path[length..], &**path, *kind))
     }
 
-    /// A file as bytes, the first so many of it.
+    /// The first bytes of a file.
     pub fn bytes(&self, path: &str, most: u64) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(self.path(path))?
@@ -128,8 +126,8 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The beginning of a file that is searched and not kept; `None`: it cannot be read, or the
-    /// package has too much to be searched, and the log says so.
+    /// The beginning of a file that is searched and not kept. `None` if it cannot be read, or if
+    /// too much of the package would be searched; the log names the reason.
     pub fn searched(&self, path: &str, most: u64, log: &Log) -> Option<Vec<u8>> {
         if self.searched.get() > MOST_SEARCHED {
             log.exceeds(path, Bound::Searched);
@@ -140,7 +138,7 @@ impl Tree {
         Some(bytes)
     }
 
-    /// A file as text; `None`: it is none, and the log says so.
+    /// A file as text. `None` if it is not text; the log names the reason.
     pub fn text(&self, path: &str, log: &Log) -> Option<String> {
         let bytes = match self.bytes(path, LONGEST_TEXT + 1) {
             Ok(bytes) if bytes.len() as u64 > LONGEST_TEXT => {
@@ -178,12 +176,12 @@ impl Tree {
 
 struct Walk<'a> {
     tree: &'a mut Tree,
-    /// The package's root without symbolic links in its path.
+    /// The root of the package without symbolic links in its path.
     real: PathBuf,
     names: &'a Names,
     log: &'a Log,
-    /// Files and directories that were looked at, those that are left out too: links lead to them
-    /// again and again.
+    /// Files and directories that were examined, including those that are left out: links lead to
+    /// them repeatedly.
     looked_at: usize,
     /// Bytes of their paths.
     bytes: usize,
@@ -217,7 +215,7 @@ impl Walk<'_> {
                 return self.log.exceeds("", bound);
             }
             let name = entry.file_name();
-            // `.timelimit` is DOMjudge's.
+            // DOMjudge reads `.timelimit`.
             if name.as_encoded_bytes().starts_with(b".") && name != ".timelimit"
                 || name == LEFT_BEHIND
             {
@@ -231,7 +229,7 @@ impl Walk<'_> {
             };
             self.looked_at += 1;
             self.bytes += child.len();
-            // Programs would take it for an option.
+            // Programs would take the name for an option.
             if name
                 .to_str()
                 .is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name))
@@ -283,11 +281,11 @@ impl Walk<'_> {
         }
     }
 
-    /// What a symbolic link leads to, if that is in the package.
+    /// The target of a symbolic link, if it is inside the package.
     fn link(&self, path: &str) -> Option<fs::FileType> {
         let place = self.tree.path(path);
         let said = fs::read_link(&place).unwrap_or_default();
-        // A fault is one line, whatever the link says.
+        // A fault is one line, whatever the link contains.
         let said = said.to_string_lossy().escape_debug().to_string();
         let real = match place.canonicalize() {
             Ok(real) => real,

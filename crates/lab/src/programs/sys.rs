@@ -199,10 +199,9 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
             error: 0,
             flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
         };
-        // SAFETY: as above.
-        match checked(
-            unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND as _, &answer) }.into(),
-        ) {
+        // SAFETY: the kernel reads one answer, which lives until the call returns.
+        let sent = unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND as _, &answer) };
+        match checked(sent.into()) {
             Ok(_) => drop(answered.fetch_add(1, Relaxed)),
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
             Err(error) => return Err(error),

@@ -312,11 +312,9 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         // SAFETY: a system call on this process, which has one thread.
         "unmapped" => check(unsafe { libc::unshare(libc::CLONE_NEWUSER) }, "unshare"),
         "mount-namespace" => {
-            // SAFETY: as above.
-            check(
-                unsafe { libc::unshare(libc::CLONE_NEWNS) },
-                "unshare a mount namespace",
-            )?;
+            // SAFETY: a system call on this process, which has one thread.
+            let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+            check(unshared, "unshare a mount namespace")?;
             mount("", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")
         }
         "null" => mount(value, "/dev/null", "", libc::MS_BIND, ""),
