@@ -1,8 +1,8 @@
 //! What each process may still do, at rest and while a program runs, as /proc shows it; and that
 //! supervisor, keeper and a pid1 of its own memory end when they do what they have no use for.
 //!
-//! The tables in docs/security/privileges.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file,
-//! and a test compares.
+//! The tables in docs/security/privileges.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes
+//! them to a file, and a test compares.
 
 #![allow(unsafe_code, reason = "it looks into processes by ptrace(2)")]
 
@@ -1063,8 +1063,8 @@ mod taken_over {
                 Outcome::Exited(3)
             );
         }
-        // As docs/security/shared-memory.md says: in its runner's memory it is held by no more than its world's
-        // program.
+        // As docs/security/privileges.md states: in its runner's memory, pid1 is confined only by
+        // its world's seccomp program.
         let supervisor = separate(false);
         let (_running, _read) = sleeper(&supervisor, &[]);
         let open = [Number(libc::AT_FDCWD as u64), Text("/"), Number(0)];
