@@ -1,4 +1,4 @@
-//! What the client says, what is taken in of it, and what it is told.
+//! The messages of the client: what is accepted, and the answers.
 
 use super::limits::Cause;
 use super::runners::Orphans;
@@ -17,15 +17,15 @@ use rustix::fs::SealFlags;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 impl Supervisor {
-    /// Says that requests can come.
+    /// Tells the client that it can send requests.
     pub fn hello(&mut self, backend: Backend) -> Result<(), Fatal> {
         let slots = self.setup.slots as u32;
         let hello = Hello {
             pid: calls::getpid() as u32,
             backend,
             slots,
-            // Enough that no slot waits for the client, few enough that waiting runs do
-            // not fill our descriptor table or the socket's buffer.
+            // Enough that no slot waits for the client, and few enough that waiting runs fill
+            // neither the descriptor table nor the socket's buffer.
             credits: (slots * 4).clamp(8, 64),
             uid: self.setup.uid,
             gid: self.setup.gid,
@@ -60,9 +60,9 @@ impl Supervisor {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
-                // When memory is short the socket is not, and the next turn tries again.
+                // When memory is short the socket stays writable, and the next turn tries again.
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
-                // The client has gone; the next read will say so.
+                // The client has ended; the next read reports that.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
                 Err(errno) => {
                     return Err(format!(
@@ -90,7 +90,7 @@ impl Supervisor {
     }
 
     pub(super) fn answer(&mut self, id: u64, result: &RunResult) {
-        // A client that cannot be told anything would wait for ever.
+        // A client that cannot receive an answer would wait forever.
         if let Err(fatal) = self.send(Kind::Result, id, &encode(result)) {
             self.speechless.get_or_insert(fatal);
         }
@@ -117,7 +117,7 @@ impl Supervisor {
         }
     }
 
-    /// Reads all frames that are there. False: the client has hung up.
+    /// Reads all available frames. Returns false if the client has closed the connection.
     pub(super) fn client_frames(&mut self) -> Result<bool, Fatal> {
         loop {
             let mut buffer = std::mem::take(&mut self.buffer);
@@ -147,7 +147,7 @@ impl Supervisor {
                     self.buffer = buffer;
                     return Ok(true);
                 }
-                // The client died with our answers unread.
+                // The client died with unread answers.
                 Err(Errno(libc::ECONNRESET)) => Ok(false),
                 Err(errno) => Err(format!(
                     "cannot read from the client: {}",
@@ -207,7 +207,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes a run in. One that cannot be taken in does not keep its partner waiting.
+    /// Accepts a run. If it is rejected, its partner does not wait for it.
     fn request(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
         let partner = run.partner;
         self.take_in(id, run, descriptors);
@@ -279,7 +279,7 @@ impl Supervisor {
         }
     }
 
-    /// A run with a partner waits for it, so the partner must come or be there.
+    /// Checks the partner: a run waits for its partner, so that must exist or arrive.
     fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
         let Some(partner) = partner else {
             return Ok(());
@@ -301,7 +301,7 @@ impl Supervisor {
         }
     }
 
-    /// Answers a run that will not be started, if it still waits, and with it its partner.
+    /// Answers a run that will not be started, if it still waits, and its partner.
     pub(super) fn turn_away(&mut self, id: u64, outcome: Outcome) {
         let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
             return;
@@ -314,8 +314,7 @@ impl Supervisor {
         }
     }
 
-    /// The partner of a run that will not be started is not started either, unless it is
-    /// another's.
+    /// Ends the partner of a run that will not be started, if the two are paired.
     pub(super) fn part(&mut self, partner: u64, gone: u64) {
         if self
             .requests
@@ -326,7 +325,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes a request out of our books.
+    /// Removes a request.
     pub(super) fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
         self.dying
@@ -339,8 +338,8 @@ pub(super) fn partner_is_gone() -> RunError {
     RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted)
 }
 
-/// Reads a body that came in a memfd. It must be sealed, so that reading cannot wait
-/// and the bytes cannot change meanwhile (memfd_create(2)).
+/// Reads a body from a memfd. It must be sealed, so that reading cannot block and the bytes cannot
+/// change meanwhile (memfd_create(2)).
 fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, FrameProblem> {
     let seals = rustix::fs::fcntl_get_seals(memfd).map_err(|_| FrameProblem::NotMemfd)?;
     if !seals.contains(SealFlags::WRITE | SealFlags::SHRINK) {
@@ -372,7 +371,7 @@ fn malformed(error: &DecodeError) -> FrameProblem {
     FrameProblem::Malformed(error.to_string())
 }
 
-/// Checks a run's numbers and puts them in the form that the target reads.
+/// Checks the numbers of a run and converts them to the form that the target reads.
 fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
     let (announced, received) = (run.descriptors.count(), descriptors.len());
@@ -425,7 +424,7 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         cpus_named: u32::from(!run.cpus.is_empty()),
         cpus: [0; CPU_WORDS],
         memory: limits.memory.unwrap_or(UNLIMITED),
-        // A memory limit that swap could stretch would be none.
+        // Swap must not extend the memory limit.
         swap: limits
             .swap
             .or(limits.memory.map(|_| 0))

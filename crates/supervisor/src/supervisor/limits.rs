@@ -1,4 +1,4 @@
-//! The clocks of runs that go on, and their ends before their time.
+//! The clocks of runs in progress, and the ends of runs by a limit.
 
 use super::{Ended, Fatal, Supervisor};
 use crate::backend::Handover;
@@ -8,25 +8,24 @@ use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::{Hint, Outcome, RunError, Step};
 
-/// Time between two looks for what will be there soon.
+/// The shortest time between two checks for something that is expected soon.
 pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
-/// The same at a run's CPU time that is close to its limit: meanwhile it may use as much on each
-/// CPU.
+/// The same near a CPU-time limit. Meanwhile a run may use this much time on each CPU.
 const SHORTEST_CPU_WAIT_NS: u64 = 400_000;
-/// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
-/// time is counted.
+/// The tick of the slowest kernel (CONFIG_HZ=100), at which it counts the time of running
+/// processes.
 pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
-/// A run that has not reached its exec this long after its real-time limit hangs before it, or its
-/// runner does not come to it.
+/// A run that has not reached its exec this long after its real-time limit hangs before the exec,
+/// or its runner is not scheduled.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
-/// Why a run is being ended by us.
+/// Why the supervisor ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
-    /// Its target has taken the launch and does not come to its exec.
+    /// Its target has received the launch but does not reach its exec.
     NotExecuted,
-    /// What was seen of it: a second look at many processes that come and go may see less.
+    /// With the CPU time that was seen: a later look at short-lived processes may see less.
     CpuTime {
         used_ns: u64,
     },
@@ -93,7 +92,7 @@ impl Supervisor {
             .min()
     }
 
-    /// Ends runs whose sockets hold, or could hold, more memory than the limit on it.
+    /// Ends runs whose sockets hold, or could hold, more memory than their limit.
     pub(super) fn look_at_sockets(&mut self) {
         let held = !matches!(self.setup.handover, Handover::Rlimit);
         for index in 0..self.runners.len() {
@@ -116,7 +115,7 @@ impl Supervisor {
         }
     }
 
-    /// Has the file locks of runs counted that have gone on for a while.
+    /// Requests a count of the file locks of runs that have been in progress for a while.
     pub(super) fn look_at_locks(&mut self) {
         let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
@@ -129,7 +128,7 @@ impl Supervisor {
             return;
         }
         let mut runs = Vec::new();
-        // All at once: what it takes is the same for one and for many.
+        // Request all of them: the cost is the same for one and for many.
         for runner in self
             .runners
             .iter_mut()
@@ -149,7 +148,8 @@ impl Supervisor {
         }
     }
 
-    /// Before a launch: has the file locks remembered that are there already, if that is long ago.
+    /// Before a launch, requests a look that remembers the present file locks, if the last is long
+    /// ago.
     pub(super) fn remember_locks(&mut self, now: u64) {
         if let Some(locks) = &self.locks
             && now.saturating_sub(self.locks_asked_ns) >= locks::LONGEST_PAUSE_NS
@@ -160,7 +160,7 @@ impl Supervisor {
         }
     }
 
-    /// File locks have been counted.
+    /// Handles a finished count of file locks.
     pub(super) fn locks_counted(&mut self) -> Result<(), Fatal> {
         let too_many = self.locks.as_ref().map_or(Ok(Vec::new()), Locks::answer)?;
         for run in too_many {
@@ -178,8 +178,8 @@ impl Supervisor {
                 deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns)
             };
             if is_due(self.runners[index].switch_deadline) {
-                // Its zygote hangs, or the kernel does not come to an end of what a run left.
-                // Another runner can serve.
+                // Its zygote hangs, or the kernel does not finish removing what a run left. Another
+                // runner can serve.
                 self.runners[index].switch_deadline = None;
                 self.runners[index].kill_process();
             }
@@ -214,7 +214,7 @@ impl Supervisor {
             {
                 // The clock runs from the exec, which was after the launch.
                 let reached = match start.exec_ns {
-                    // What has not begun is not late: see `setbacks`.
+                    // A run that has not begun cannot be late; see `setbacks`.
                     0 if !runner.is_launched() => u64::MAX,
                     0 => runner
                         .last_used
@@ -223,7 +223,7 @@ impl Supervisor {
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
-                    // Whatever it is that hangs before the exec, it is not the program.
+                    // Something before the exec hangs, which is not the program's fault.
                     let cause = match start.exec_ns {
                         0 => Cause::NotExecuted,
                         _ => Cause::RealTime,
@@ -232,7 +232,7 @@ impl Supervisor {
                     continue;
                 }
                 if reached == u64::MAX {
-                    // Its way to the exec is still to come.
+                    // It has not reached its exec yet.
                     runner.last_used = now;
                 }
                 let again = if start.exec_ns == 0 {
@@ -256,9 +256,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Looking at many processes takes time, of which most is to be left for other runs.
-                // Time for which others kept us from our CPU is not ours: the next look would come
-                // later the more they compute.
+                // Looking at many processes takes time, and most time must be left for other runs.
+                // Use the time on the CPU, not the elapsed one: otherwise the next look would come
+                // later the more others compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
                     .max(SHORTEST_CPU_WAIT_NS)
@@ -268,7 +268,7 @@ impl Supervisor {
         }
     }
 
-    /// The kernel has found a run's cgroup out of memory.
+    /// Handles the kernel's report that a run's cgroup is out of memory.
     pub(super) fn out_of_memory(&mut self, index: usize) {
         let limit = match self.runners[index].state {
             State::Running(id) => self
@@ -286,8 +286,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends a run for a reason; its result comes when it is gone. Unknown ids are of runs
-    /// that were over before the word came.
+    /// Ends a run for a reason; its result follows when it is gone. Unknown ids belong to runs that
+    /// ended before the request arrived.
     pub(super) fn end(&mut self, id: u64, cause: Cause) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;
@@ -311,7 +311,7 @@ impl Supervisor {
                 return;
             };
             let runner = &mut self.runners[index];
-            // A killed pid1 does not wait for its children, so nobody sums up what they used.
+            // A killed pid1 does not wait for its children, so their CPU time must be read now.
             let used_ns = match (cause, &self.setup.handover) {
                 (Cause::CpuTime { used_ns }, _) => used_ns,
                 (_, Handover::Rlimit) if runner.start_of_run().exec_ns != 0 => runner

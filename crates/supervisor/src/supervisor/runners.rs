@@ -1,4 +1,4 @@
-//! What runners say, how they end, and how they are started again.
+//! The messages of runners, their ends and their restarts.
 
 use super::limits::{LONGEST_TICK_NS, SHORTEST_WAIT_NS};
 use super::{Fatal, Supervisor, Token};
@@ -15,19 +15,19 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
-/// A runner that dies so often in a row before it can take runs will not do better.
+/// A runner that dies this often in a row before it can serve runs is given up.
 const MOST_ACCIDENTS: u32 = 10;
-/// How long it is waited for the processes of a runner that died, before its run is answered with
-/// the figures as they are.
+/// How long to wait for the processes of a runner that died, before its run is answered with the
+/// figures as they are.
 const LONGEST_DEATH_NS: u64 = 1_000_000_000;
-/// How often it is tried again to start a runner, a moment later each time: half a minute in all.
+/// The number of attempts to start a runner, with growing pauses: half a minute in all.
 const MOST_STARTS: u32 = 40;
 
-/// A runner that is to be started again. The kernel may have no memory, process or descriptor for
-/// us now and have them a moment later; a run may have taken them.
+/// A runner that must be restarted. The kernel may lack memory, processes or descriptors now,
+/// perhaps because of a run, and have them a moment later.
 pub(super) struct Gone {
     index: usize,
-    /// `None`: who still writes to the memory that it had is about to die.
+    /// `None` if a dying process still writes to its memory.
     memory: Option<Memory>,
     tries: u32,
     /// When to try next (`CLOCK_MONOTONIC_RAW`).
@@ -99,14 +99,14 @@ impl Supervisor {
                     let files =
                         [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
-                        // If it cannot be watched the kernel's own killing has to do.
+                        // If it cannot be watched, the kernel's own killing has to suffice.
                         let _ = self.watch(
                             events.as_raw_fd(),
                             Token::OutOfMemory(index),
                             epoll::EventFlags::PRI,
                         );
                     }
-                    // We have no room for a descriptor. Whoever runs there would not be held.
+                    // There is no room for the descriptor, so a run there would not be limited.
                     if files.iter().take(2).any(Option::is_none) {
                         self.runners[index].kill_process();
                     }
@@ -122,13 +122,13 @@ impl Supervisor {
                         Ok(files) => {
                             self.runners[index].sockets = Some(Sockets::new(files, *small != 0))
                         }
-                        // We have no room for a descriptor. Whoever runs there would not be held.
+                        // There is no room for the descriptor, so a run there would not be limited.
                         Err(_) => self.runners[index].kill_process(),
                     }
                 }
                 Some([message::BANDWIDTH]) => {
                     self.runners[index].bandwidth = descriptors.next().flatten();
-                    // We have no room for a descriptor. Whoever runs there could not be ended in
+                    // There is no room for the descriptor, so a run there could not be ended in
                     // time.
                     if self.runners[index].bandwidth.is_none() {
                         self.runners[index].kill_process();
@@ -145,8 +145,8 @@ impl Supervisor {
                 Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.runners[index].state == State::Settling {
-                        // What keeps one that takes a dead one's place may pass, and the others can
-                        // serve meanwhile.
+                        // The reason why a replacement cannot start may pass, and the other runners
+                        // can serve meanwhile.
                         if self
                             .unsettled
                             .get(index)
@@ -182,10 +182,10 @@ impl Supervisor {
         }
     }
 
-    /// A runner has moved to another memory cgroup, which these are the files of.
+    /// Handles the move of a runner to another memory cgroup, whose files these are.
     fn memory_renewed(&mut self, index: usize, files: [Option<OwnedFd>; 3]) {
         let [Some(peak), Some(oom_control), Some(oom_event)] = files else {
-            // We have no room for a descriptor. Whoever runs there would not be held.
+            // There is no room for a descriptor, so a run there would not be limited.
             return self.runners[index].kill_process();
         };
         if !matches!(self.setup.handover, Handover::Hybrid { .. })
@@ -202,7 +202,7 @@ impl Supervisor {
         if let Handover::Hybrid { runners } = &mut self.setup.handover
             && let Some(its) = runners.get_mut(index)
         {
-            // The old one is told when its cgroup goes.
+            // The old event would report the removal of its cgroup.
             let _ = epoll::delete(&self.epoll, crate::sys::borrow(its.oom_event));
             for (new, place) in [
                 (peak, &mut its.figures.memory_peak),
@@ -214,20 +214,20 @@ impl Supervisor {
         }
     }
 
-    /// A pid1 is over, by its own word or its runner's.
+    /// Handles the end of a pid1, reported by itself or by its runner.
     fn pid1_ended(&mut self, index: usize, mut report: Report) {
         if report.end.launch == 0 && self.move_on_after(index, &report) {
-            // A launch that was sent ahead, and that no target has received: pid1 ended before.
+            // A launch that was sent ahead and that no target has received: pid1 ended before.
             return self.runners[index].over(&self.epoll, State::Ending);
         }
         let runner = &mut self.runners[index];
         match (runner.state, report.end.launch) {
             (State::Running(id), launch) if launch == 0 || launch == runner.launch_number() => {
                 if report.start.number != runner.launch_number() {
-                    // It did not come as far as its exec.
+                    // It did not reach its exec.
                     report.start = Start::default();
                 }
-                // A runner whose pid1 took no launch becomes idle; else it goes on.
+                // A runner whose pid1 received no launch becomes idle; otherwise it continues.
                 runner.unexplained = 0;
                 runner.over(
                     &self.epoll,
@@ -240,22 +240,22 @@ impl Supervisor {
                 runner.leaves(&report.end);
                 self.finish(id, &report);
             }
-            // A pid1 that was killed between its word and its end: the runner tells again what
-            // has been told.
+            // A pid1 that was killed between its report and its end: the runner repeats what was
+            // reported.
             (_, launch) if launch != 0 => {}
             (State::Switching, _) => {}
-            // No run was in it: the preparation failed, or somebody ended pid1.
+            // No run was in it: the preparation failed, or another process killed pid1.
             _ => self.unprepared(index, &report),
         }
     }
 
-    /// A runner could not prepare its world: the first run that waits for it is told, or set back.
+    /// Handles a failed preparation: the first waiting run of the world fails or is set back.
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.runners[index].world;
         self.runners[index].over(&self.epoll, State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
-            // Somebody ended pid1; but not again and again.
+            // Another process killed pid1. Tolerate that only a few times.
             self.runners[index].unexplained += 1;
             if self.runners[index].unexplained < MOST_ACCIDENTS {
                 return;
@@ -274,7 +274,7 @@ impl Supervisor {
         }
     }
 
-    /// If what failed is that a template is not what it was, the next to want it gets a new one.
+    /// If a template has changed, makes sure that the next run that needs it gets a new one.
     pub(super) fn may_be_stale(&mut self, world: WorldId, report: &Report) {
         if (report.failure.step, report.failure.errno) != (Step::Mount as u32, libc::ESTALE) {
             return;
@@ -292,14 +292,14 @@ impl Supervisor {
         }
     }
 
-    /// A runner's process is gone. Its runs are gone as well: pid1 dies with its parent.
+    /// Handles the death of a runner's process. Its runs die too: pid1 dies with its parent.
     fn runner_died(&mut self, index: usize) -> Result<(), Fatal> {
         let runner = &mut self.runners[index];
         let status = runner.reap();
         let how = process::end_of(status);
         if runner.state == State::Settling {
-            // Somebody may have killed it; but not again and again. What it cannot do itself it
-            // has told.
+            // Another process may have killed it; tolerate that only a few times. It reports itself
+            // what it cannot do.
             let killed = process::decode_status(status).is_err();
             match self.unsettled.get_mut(index) {
                 Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => {
@@ -308,23 +308,24 @@ impl Supervisor {
                 _ => return Err(format!("a runner {how} before it could take runs")),
             }
         }
-        // It has been closed at the other end, and would say so for as long as it is watched.
+        // The closed socket would report its end as long as it is watched.
         let _ = epoll::delete(&self.epoll, &runner.socket);
-        // What no target has received goes to another runner, or to this one's successor.
+        // A launch that no target has received goes to another runner, or to the replacement of
+        // this one.
         self.move_on(
             index,
             RunError::new(Step::Runner).with_hint(ended_hint(how)),
         );
         let runner = &mut self.runners[index];
-        // pid1 dies with its runner, and the program with pid1; the figures are whole when pid1 can
-        // be waited for.
+        // pid1 dies with its runner, and the program with pid1. The figures are complete when pid1
+        // can be waited for.
         let patience = if matches!(runner.state, State::Running(_)) {
             LONGEST_DEATH_NS
         } else {
             0
         };
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
-        // A limit that is reached while it is waited for was not what ended the run.
+        // A limit that is reached during this wait did not end the run.
         runner.stop_clocks();
         let orphans = Orphans::of(
             Dead {
@@ -338,8 +339,8 @@ impl Supervisor {
         self.look_at_the_dying()
     }
 
-    /// Waits for who has been killed, without waiting long, and answers for runners of whom nothing
-    /// is left.
+    /// Waits for killed processes without blocking, and answers for runners of which nothing is
+    /// left.
     pub(super) fn look_at_the_dying(&mut self) -> Result<(), Fatal> {
         for mut orphans in std::mem::take(&mut self.dying) {
             let gone = orphans.are_gone();
@@ -353,7 +354,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Answers for a dead runner, and starts it again. `gone`: its zygote and pid1 are dead, too.
+    /// Answers for a dead runner and restarts it. `gone`: its zygote and pid1 are dead as well.
     fn bury(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
         if let State::Running(id) = self.runners[index].state {
             let limit = self
@@ -375,7 +376,7 @@ impl Supervisor {
         }
         let runner = &mut self.runners[index];
         runner.over(&self.epoll, State::Gone);
-        // Who still lives there still writes there.
+        // Remaining processes still write to the memory.
         let memory = gone.then(|| runner.memory.clone());
         let times = self.unsettled.get(index).map_or(0, |its| its.times);
         if times == 0 {
@@ -400,7 +401,7 @@ impl Supervisor {
         let memory = gone.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
             memory.shared.standing.forget();
-            // What the dead runner had prepared is gone.
+            // What the dead runner had prepared is lost.
             memory.shared.prepared.store(0, SeqCst);
             self.start_runner(gone.index, memory, true)
         });
@@ -419,7 +420,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts the runners again whose time has come.
+    /// Restarts the runners that are due.
     pub(super) fn start_the_gone(&mut self) -> Result<(), Fatal> {
         if self.gone.is_empty() {
             return Ok(());
@@ -431,10 +432,10 @@ impl Supervisor {
         due.into_iter().try_for_each(|gone| self.start_again(gone))
     }
 
-    /// What a runner would have told of its run. The kernel chooses a runner, whose memory pid1
-    /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
+    /// The report that a dead runner would have sent. If its runs' cgroup is out of memory, and no
+    /// other process has more, the kernel kills the runner, whose memory pid1 shares.
     fn report_for_the_dead(&mut self, index: usize, limit: Option<u64>) -> Report {
-        // The news of it may not have been read yet.
+        // The event may not have been read yet.
         let _ = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
         let runner = &self.runners[index];
         let start = runner.start_of_run();
@@ -473,7 +474,7 @@ impl Supervisor {
                 }
             }
         }
-        // All else there is the dead runner's own word, which did not come to an end.
+        // Other failures were noted by the dead runner before it was done.
         let failure = if failure.step == Step::Counters as u32 {
             failure
         } else {
@@ -498,12 +499,12 @@ pub(super) fn new_memory() -> Result<Memory, Fatal> {
     Memory::new().map_err(|error| format!("cannot make memory to share with a runner: {error}"))
 }
 
-/// How starting a place's runner has gone.
+/// The history of starting the runner of a place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unsettled {
-    /// How often it has died since one was last there, before it could take runs.
+    /// How often a runner died there before it could serve runs, since the last one that could.
     times: u32,
-    /// One could: what is in the way of another is not how we were set up.
+    /// A runner could serve there, so the configuration works.
     settled_before: bool,
 }
 
@@ -517,23 +518,23 @@ impl Unsettled {
 struct Dead {
     index: usize,
     how: ProcessEnd,
-    /// How long it is waited for what it left, before its run is answered (`CLOCK_MONOTONIC_RAW`).
+    /// Until when to wait for its remains before its run is answered (`CLOCK_MONOTONIC_RAW`).
     until_ns: u64,
 }
 
-/// Processes that are ours to wait for since their parent has died: a zygote, and when that is
-/// gone its pid1; or a mounter that was given up.
+/// Processes that the supervisor must wait for because their parent has died: a zygote, and after
+/// it its pid1; or a mounter that was given up.
 pub(super) struct Orphans {
     first: i32,
-    /// Where the zygote's pid1 stands, until that is looked up.
+    /// The memory with the number of the zygote's pid1, until that is read.
     shared: Option<&'static Shared>,
     pid1: i32,
-    /// The runner whose they were, until it is answered for.
+    /// Their runner, until it is answered for.
     runner: Option<Dead>,
 }
 
 impl Orphans {
-    /// A child of our own that has been killed.
+    /// A killed child of the supervisor.
     pub(super) fn one(child: i32) -> Orphans {
         Orphans {
             first: child,
@@ -543,11 +544,12 @@ impl Orphans {
         }
     }
 
-    /// What a dead runner has left. It dies of its runner's death; ended here it dies sooner.
+    /// The remains of a dead runner. They die with it; killing them makes that faster.
     fn of(runner: Dead, shared: &'static Shared) -> Orphans {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
-            // Ours by now, and not waited for, so the number is still its own.
+            // The zygote is a child of the supervisor now and was not waited for, so the number is
+            // valid.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
         Orphans {
@@ -558,7 +560,7 @@ impl Orphans {
         }
     }
 
-    /// How soon to look for them again.
+    /// How soon to check again.
     pub(super) fn wait_ns(&self) -> u64 {
         if self.runner.is_some() {
             SHORTEST_WAIT_NS
@@ -567,7 +569,7 @@ impl Orphans {
         }
     }
 
-    /// Waits for them without waiting long; whether they are gone.
+    /// Waits for them without blocking. Returns whether they are gone.
     fn are_gone(&mut self) -> bool {
         let alive = |pid: i32| {
             pid != 0
@@ -577,7 +579,7 @@ impl Orphans {
             return false;
         }
         self.first = 0;
-        // Only now, since the zygote may have been making it.
+        // Read this only now, because the zygote may have been cloning pid1.
         if let Some(shared) = self.shared.take() {
             self.pid1 = shared.pid1.swap(0, SeqCst);
         }

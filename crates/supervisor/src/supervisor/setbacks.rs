@@ -57,21 +57,21 @@ impl Supervisor {
         Some((id, descriptors))
     }
 
-    /// Takes back the launch that this runner has not received, and gives its run to another.
-    /// False: a target has received it. The caller says what becomes of the runner.
+    /// Takes back a launch that no target has received, and gives its run to another runner.
+    /// Returns false if a target has received it. The caller decides what happens to the runner.
     pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else {
             return false;
         };
-        // Not a run's any more, which those that look for it by its id must not find.
+        // The runner serves no run any more, and must not be found by the id of this one.
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
         self.set_back(id, why);
         true
     }
 
-    /// The same, where the runner has said why it could not prepare a target. What is the request's
-    /// own fault, or its world's, would be so in every runner: the run is told at once.
+    /// The same, if the runner has reported why it could not prepare a target. A fault of the
+    /// request or its world would be the same in every runner, so that run fails at once.
     pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else {
             return false;
@@ -82,7 +82,7 @@ impl Supervisor {
         true
     }
 
-    /// A runner could not prepare what this run waits for.
+    /// Handles a runner that could not prepare what this run waits for.
     pub(super) fn not_prepared(&mut self, id: u64, report: &Report) {
         let Some(world) = self.requests.get(&id).map(|request| request.world) else {
             return;
@@ -102,7 +102,7 @@ impl Supervisor {
                     self.part(partner, id);
                 }
             }
-            // A template that is not any more what it was is made anew.
+            // A changed template is prepared again.
             _ => self.set_back(id, error),
         }
         self.may_be_stale(world, report);
@@ -120,8 +120,8 @@ impl Supervisor {
         }
     }
 
-    /// Puts a run that could not begin at the front of the queue; or ends it with an error, if that
-    /// has happened too often. A partner that has not begun either waits with it.
+    /// Puts a run that could not begin at the front of the queue, or ends it with an error after
+    /// too many attempts. Its partner, if that has not begun, waits with it.
     pub(super) fn set_back(&mut self, id: u64, why: RunError) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;
@@ -129,7 +129,7 @@ impl Supervisor {
         request.setbacks.count += 1;
         request.setbacks.try_at_ns =
             calls::monotonic_raw_ns().saturating_add(request.setbacks.pause_ns());
-        // The kernel leaves out descriptors for which we have no room.
+        // The kernel drops descriptors for which the supervisor has no room.
         let complete =
             request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
         let goes_on = complete && request.setbacks.count <= MOST_SETBACKS;
@@ -155,8 +155,8 @@ impl Supervisor {
         }
     }
 
-    /// The partner of a run that is set back: it waits as well, if it has not begun. If it has, the
-    /// two cannot start together any more, and the run follows as soon as it can.
+    /// Handles the partner of a run that is set back. It waits as well, if it has not begun. If it
+    /// has, the run follows as soon as it can.
     fn rejoin(&mut self, id: u64, partner: u64) {
         if self.queue.contains(&partner) {
             return;
@@ -178,8 +178,8 @@ impl Supervisor {
         }
     }
 
-    /// A run that is to end and that no target has received: it leaves its runner as it was. False:
-    /// it has begun.
+    /// Ends a run that no target has received; its runner stays as it was. Returns false if it has
+    /// begun.
     pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else {
             return false;
@@ -194,7 +194,7 @@ impl Supervisor {
         true
     }
 
-    /// A runner has had its time to receive its run.
+    /// Checks whether a runner has received its run in time.
     pub(super) fn look_for_receipt(&mut self, index: usize) {
         self.runners[index].receipt_deadline = None;
         if self.runners[index].is_launched() {
@@ -205,13 +205,14 @@ impl Supervisor {
         if self.move_on(index, why) {
             self.runners[index].switch();
         } else {
-            // A target has received it just now and will say so, or the kernel was short of memory.
+            // A target has received it just now and will report that, or the kernel was short of
+            // memory.
             self.runners[index].receipt_deadline = Some(now.saturating_add(LONGEST_TICK_NS));
         }
     }
 
-    /// Before waiting runs are given to runners: worlds that could not be built, and that runs wait
-    /// for that may be tried again, are built again.
+    /// Before waiting runs are given to runners: rebuilds worlds that could not be built and that
+    /// runs wait for, if these may be tried again.
     pub(super) fn rebuild_for_setbacks(&mut self) {
         self.try_again_ns = None;
         if !self.has_setbacks {
@@ -230,7 +231,7 @@ impl Supervisor {
             .filter(|&at_ns| at_ns > now)
             .min();
         for (world, _) in set_back.into_iter().filter(|(_, at_ns)| *at_ns <= now) {
-            // It says itself when to try again if that fails.
+            // If this fails, the failure says when to try again.
             if let Err(outcome) = self.build_if_new(world) {
                 self.fail_world(world, outcome);
             }
