@@ -1,12 +1,12 @@
-//! The memory that supervisor and runner share: what a run is, and what came of it.
+//! The memory that supervisor and runner share: the numbers of a run and of its end.
 //!
-//! One [`Shared`] per runner. The supervisor fills in [`Launch`] and the strings, then
-//! sends the descriptors; the target reads them once the message has come. Target and
-//! pid1 (or, if pid1 was killed, the runner) write [`Start`], [`Failure`] and [`End`],
-//! then send a message. So each part has one writer at a time, ordered by messages.
+//! Each runner has one [`Shared`]. The supervisor writes [`Launch`] and the strings, and then sends
+//! the descriptors; the target reads the memory when that message has arrived. Target and pid1 (or
+//! the runner, if pid1 was killed) write [`Start`], [`Failure`] and [`End`], and then send a
+//! message. So each part has one writer at a time, ordered by messages.
 //!
-//! The supervisor believes nothing that it reads here beyond what it would
-//! believe of a result: numbers.
+//! The supervisor does not trust what it reads here: these are numbers of a result, and nothing
+//! else.
 
 use crate::sys::Errno;
 use crate::sys::memory::{self, Area, Copied};
@@ -17,17 +17,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// Room for strings: the kernel takes at most a quarter of the stack limit, and
-/// never more than 6 MiB; under the default 8 MiB stack, 2 MiB (execve(2)).
+/// Bytes for strings: the kernel accepts at most a quarter of the stack limit, and never more than
+/// 6 MiB; with the default stack of 8 MiB that is 2 MiB (execve(2)).
 pub const STRINGS: usize = 3 << 20;
-/// Most arguments and environment strings together.
+/// The most arguments, variables and paths together.
 pub const MAX_STRINGS: usize = 128 * 1024;
 /// Words in a CPU mask.
 pub const CPU_WORDS: usize = millibox_wire::MOST_CPUS / u64::BITS as usize;
 /// "No limit" in [`Launch`].
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// A runner's [`Shared`], and the file that it is, by which the runner's process gets it.
+/// A runner's [`Shared`], and the file that passes it to the runner's process.
 #[derive(Clone)]
 pub struct Memory {
     pub shared: &'static Shared,
@@ -35,7 +35,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory for a runner and its runs.
+    /// Creates the memory for a runner and its runs.
     pub fn new() -> std::io::Result<Memory> {
         let file = memory::shared_file::<Shared>()?;
         let shared: &'static Shared = memory::map_shared(file.as_fd())?;
@@ -47,41 +47,41 @@ impl Memory {
     }
 }
 
-/// See the module.
+/// The shared memory of a runner.
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Shared {
-    /// Supervisor → runner: after this pid1, wait for a new world instead of preparing again.
+    /// Supervisor to runner: after this pid1, wait for a new world instead of preparing again.
     pub stay_idle: AtomicU32,
-    /// Target → supervisor: everything is prepared, only the launch is missing.
+    /// Target to supervisor: everything is prepared except for the launch.
     pub prepared: AtomicU32,
-    /// Target → runner, supervisor: the launch with this number has come; 0: none yet.
+    /// Target to runner and supervisor: this launch was received; 0 for none yet.
     pub launched: AtomicU64,
-    /// Supervisor → target: the launch with this number is not to be executed.
+    /// Supervisor to target: do not execute the launch with this number.
     pub revoked: AtomicU64,
-    /// Runner → supervisor: process id of the present zygote; 0: none.
+    /// Runner to supervisor: process id of the present zygote; 0 for none.
     pub zygote: AtomicI32,
-    /// Zygote → supervisor: process id of the present pid1; 0: none that could be signalled.
+    /// Zygote to supervisor: process id of the present pid1; 0 if none can be signalled.
     pub pid1: AtomicI32,
-    /// pid1 → zygote: the end has been reported.
+    /// pid1 to zygote: the end was reported.
     pub reported: AtomicU32,
-    /// Target → supervisor: process id of the present target, from before it is prepared; 0:
+    /// Target to supervisor: process id of the present target, set before it is prepared; 0 if
     /// unknown.
     pub target: AtomicI32,
-    /// Target → runner: limits as they stand in the runner's cgroups.
+    /// Target to runner: the limits in the runner's cgroups.
     pub standing: Standing,
-    /// Supervisor → target.
+    /// Supervisor to target.
     pub launch: Copied<Launch>,
-    /// Target → pid1, runner, supervisor.
+    /// Target to pid1, runner and supervisor.
     pub start: Copied<Start>,
-    /// Target, pid1 → runner.
+    /// Target and pid1 to runner.
     pub failure: Copied<Failure>,
-    /// Supervisor → target: `Launch::strings_length` bytes.
+    /// Supervisor to target: `Launch::strings_length` bytes.
     pub strings: Area<STRINGS>,
 }
 
-/// Limits that were written into cgroup files and stay until they are overwritten,
-/// so that equal ones need not be written again. [`UNLIMITED`] is none.
+/// Limits that were written to cgroup files and stay until they are overwritten, so that equal ones
+/// need not be written again. [`UNLIMITED`] means no limit.
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Standing {
@@ -89,21 +89,21 @@ pub struct Standing {
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
-    /// Least memory that the runner's cgroup held before a run, in bytes.
+    /// The least memory that the runner's cgroup contained before a run, in bytes.
     pub least_memory: AtomicU64,
-    /// What it held beyond that before the present one.
+    /// The memory beyond that before the present run.
     pub left_memory: AtomicU64,
-    /// Processes that the kernel had killed for memory by the end of the run before.
+    /// The OOM kills until the end of the previous run.
     pub oom_kills_before: AtomicU64,
-    /// By the end of the present one.
+    /// The OOM kills until the end of the present run.
     pub oom_kills: AtomicU64,
-    /// Most tasks that the runner's pids cgroup ever held, by the end of the present one;
-    /// `UNLIMITED`: unknown.
+    /// The most tasks of the runner's pids cgroup so far, until the end of the present run;
+    /// `UNLIMITED` if unknown.
     pub most_tasks: AtomicU64,
 }
 
 impl Standing {
-    /// Nothing is limited.
+    /// No limits are set.
     pub fn clear(&self) {
         for limit in [
             &self.memory,
@@ -116,7 +116,7 @@ impl Standing {
         }
     }
 
-    /// Another memory cgroup, without limits; what its counters say is not known.
+    /// After the move to another memory cgroup: it has no limits, and its counters are unknown.
     pub fn forget_memory(&self) {
         for unknown in [
             &self.memory,
@@ -129,7 +129,7 @@ impl Standing {
         }
     }
 
-    /// Nothing is known: 0 is never what a run asks for.
+    /// Nothing is known: a run never requests 0.
     pub fn forget(&self) {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
@@ -145,29 +145,29 @@ impl Standing {
     }
 }
 
-/// One run, as numbers.
+/// The numbers of a run.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Launch {
-    /// Number of the launch, never twice the same for a runner.
+    /// The number of the launch, unique for a runner.
     pub number: u64,
-    /// Bytes used of the strings.
+    /// The used bytes of the strings.
     pub strings_length: u32,
     pub paths: u32,
     pub arguments: u32,
     pub environment: u32,
-    /// Bits 0..=3: stdin, stdout, stderr, program came along.
+    /// Bits 0 to 3: stdin, stdout, stderr and program were sent.
     pub descriptors: u32,
     /// Bit n: resource limit n is set.
     pub rlimit_mask: u32,
     pub rlimits: [u64; 16],
-    /// 0: affinity stays.
+    /// 0: the affinity stays.
     pub cpu_words: u32,
-    /// 0: nobody asked for just these CPUs.
+    /// 0: the request named no CPUs.
     pub cpus_named: u32,
     pub cpus: [u64; CPU_WORDS],
     pub memory: u64,
-    /// Swap on top of memory; `UNLIMITED` if not asked for.
+    /// Swap on top of memory; `UNLIMITED` if not limited.
     pub swap: u64,
     pub processes: u64,
     /// Limit on open files for a run that names none.
@@ -181,15 +181,15 @@ pub struct Launch {
     pub cpu_time_ns: u64,
 }
 
-/// What the target saw just before the exec.
+/// What the target noted just before the exec.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Start {
-    /// The launch that this is about.
+    /// The number of its launch.
     pub number: u64,
-    /// `CLOCK_MONOTONIC_RAW`; 0: it did not get so far.
+    /// `CLOCK_MONOTONIC_RAW`; 0 if it was not reached.
     pub exec_ns: u64,
-    /// CPU time that the cgroup had used by then.
+    /// The CPU time of the cgroup until then.
     pub cpu_ns: u64,
 }
 
@@ -197,12 +197,13 @@ pub struct Start {
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Failure {
-    /// [`Step`] as a number; 0: none.
+    /// The number of the [`Step`]; 0 for no failure. Only the client sends, so `Step::Send` never
+    /// fails here.
     pub step: u32,
     pub errno: i32,
-    /// Number of the mount, resource limit, ... that it was about.
+    /// The index of its mount, resource limit and so on.
     pub object: u32,
-    /// The program is there, but what it names as interpreter or loader is not.
+    /// The program exists, but the interpreter or loader that it names does not.
     pub interpreter_missing: u32,
 }
 
@@ -216,40 +217,41 @@ impl Failure {
     }
 }
 
-/// How it ended and what it used.
+/// How the run ended and what it used.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct End {
-    /// 1: pid1 did not live to report, the runner speaks for it.
+    /// 1: pid1 died before it could report, and the runner reports instead.
     pub pid1_died: u32,
-    /// Wait status of the first process; -1: unknown (pid1 was killed).
+    /// The wait status of the first process; -1 if unknown because pid1 was killed.
     pub status: i32,
-    /// Wait status of pid1, when the runner speaks for it.
+    /// The wait status of pid1, if the runner reports.
     pub pid1_status: i32,
-    /// 1: pid1's limit on CPU time was another than the one it had from its runner: the run changed
-    /// it (prlimit(2)), as without a seccomp program it may, and the kernel killed pid1 for it.
+    /// 1: pid1's CPU-time limit differs from the one that its runner set: the run changed it
+    /// (prlimit(2)), which is possible without a seccomp program, and the kernel killed pid1
+    /// because of it.
     pub pid1_limited: u32,
-    /// Number of the launch that this is the end of; the runner goes on with the same world.
-    /// 0: pid1 ended before a launch had reached its target; the runner becomes idle.
+    /// The number of the launch that ended; the runner continues with the same world. 0: pid1 ended
+    /// before a target received a launch, and the runner becomes idle.
     pub launch: u64,
-    /// `CLOCK_MONOTONIC_RAW` at the death of the first process.
+    /// The time of the death of the first process (`CLOCK_MONOTONIC_RAW`).
     pub end_ns: u64,
-    /// CPU time of the tree since [`Start`].
+    /// The CPU time of the process tree since [`Start`].
     pub cpu_ns: u64,
-    /// Its split, by the rusage of the waited-for children.
+    /// How it divides, from the rusage of waited-for children.
     pub user_us: u64,
     pub system_us: u64,
     pub peak_memory: u64,
-    /// `UNLIMITED`: unknown.
+    /// `UNLIMITED` if unknown.
     pub peak_processes: u64,
-    /// OOM kills since the run before, for whatever limit.
+    /// OOM kills since the previous run, because of any limit.
     pub oom_kills: u64,
-    /// How often memory ran out at the run's own limit; `UNLIMITED`: unknown.
+    /// How often the run's own limit was reached; `UNLIMITED` if unknown.
     pub own_limit_reached: u64,
 }
 
-/// All that is said of a run at its end; travels as the body of a message, since the
-/// runner may already be preparing the next one when the supervisor reads it.
+/// The report of a run's end. It travels as the body of a message, because the runner may already
+/// be preparing the next run when the supervisor reads it.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Report {
@@ -258,30 +260,30 @@ pub struct Report {
     pub end: End,
 }
 
-/// Messages from a runner, its pid1 or its target to the supervisor: one byte.
+/// The first byte of messages between supervisor and runner, pid1 or target.
 pub mod message {
-    /// Runner: I wait for a world.
+    /// Runner: it waits for a world.
     pub const IDLE: u8 = b'I';
-    /// Runner: pid1 runs; what `Backend::watched` names comes along. Not sent when that is
-    /// nothing: the supervisor launches without being told that all is ready.
+    /// Runner: pid1 runs; the files that `Backend::watched` names are attached. Not sent without
+    /// such files: the supervisor launches without waiting for a message.
     pub const READY: u8 = b'R';
-    /// Runner: there is a loopback interface; a byte, whether buffers are small, and the files that
-    /// count sockets come along. See [`crate::sockets`].
+    /// Runner: it has a loopback interface. A byte says whether buffers are small; the files that
+    /// count sockets are attached. See [`crate::sockets`].
     pub const SOCKETS: u8 = b'C';
     /// Runner: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes,
-    /// memory.oom_control and eventfd come along. See [`crate::backend::hybrid`].
+    /// memory.oom_control and eventfd are attached. See [`crate::backend::hybrid`].
     pub const MEMORY: u8 = b'M';
-    /// Target: a run's CPU bandwidth is limited, by the file that comes along (cpu.max, version 1:
-    /// cpu.cfs_quota_us). Who ends the run lifts that limit: see [`crate::backend`].
+    /// Target: a run's CPU bandwidth is limited by the attached file (cpu.max, version 1:
+    /// cpu.cfs_quota_us). Ending the run lifts that limit; see [`crate::backend`].
     pub const BANDWIDTH: u8 = b'B';
-    /// Runner: could not prepare; a [`super::Report`] with the failure follows.
+    /// Runner: it could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';
     /// pid1: the run is over; a [`super::Report`] follows.
     pub const DONE: u8 = b'D';
-    /// Runner: pid1 ended without a word; a [`super::Report`] follows.
+    /// Runner: pid1 ended without a report; a [`super::Report`] follows.
     pub const ENDED: u8 = b'E';
-    /// Supervisor → runner: prepare this world (its description follows, the template comes along).
+    /// Supervisor to runner: prepare the world that follows; its template is attached.
     pub const PREPARE: u8 = b'P';
-    /// Supervisor → target, on a socket of its own: launch; the run's descriptors come along.
+    /// Supervisor to target, on a separate socket: launch; the run's descriptors are attached.
     pub const LAUNCH: u8 = b'L';
 }

@@ -1,18 +1,18 @@
 //! The spawner: the process that forks runners and mounters, so that the supervisor need not.
 //!
-//! It is needed because a process hands on to its children what it may do and what it has given up.
-//! The supervisor, who reads what client and runners send, gives up nearly all
-//! ([`crate::confine`]); runners and mounters make namespaces and mounts, and from runners descend
-//! programs whose world may allow them anything. And who has read nothing has nothing to leak: what
-//! is forked here begins without the memory of the requests that the supervisor has seen.
+//! A process passes on to its children what it may do and what it has given up. The supervisor,
+//! which reads the messages of client and runners, gives up nearly everything ([`crate::confine`]),
+//! but runners and mounters create namespaces and mounts, and the programs that descend from
+//! runners may be allowed anything by their world. And a process that has read nothing can leak
+//! nothing: the children of the spawner begin without the memory of the requests that the
+//! supervisor has read.
 //!
-//! It is forked once, before the supervisor confines itself, and clones each child to be the
-//! supervisor's (`CLONE_PARENT`): it is the supervisor that is told of their end and that they die
-//! with, as if it had forked them. So the spawner keeps no books and can lose nothing; it reads one
-//! message, clones, and answers with a process id. Not even the message is looked into before the
-//! clone: that is the child's work.
+//! The supervisor forks the spawner before it confines itself. The spawner clones each child as a
+//! child of the supervisor (`CLONE_PARENT`): the supervisor is notified of their ends, and they die
+//! with it, as if it had forked them. So the spawner keeps no state. It reads one message, clones,
+//! and answers with a process id. It does not even parse the message; the child does.
 //!
-//! It may touch: all cgroup files of all runners, the host's /proc, the supervisor's namespaces. It
+//! It may use all cgroup files of all runners, the host's /proc and the supervisor's namespaces. It
 //! dies with the supervisor, and the supervisor with it.
 
 use crate::backend::{Backend, Handover};
@@ -32,39 +32,39 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Supervisor → spawner: a runner; a [`RunnerOrder`] follows, and [`RunnerFiles`] come along.
+/// Supervisor to spawner: fork a runner; a [`RunnerOrder`] follows, [`RunnerFiles`] are attached.
 const RUNNER: u8 = b'H';
-/// Supervisor → spawner: a mounter; the bytes of a world follow, its socket comes along.
+/// Supervisor to spawner: fork a mounter; the bytes of a world follow, its socket is attached.
 const MOUNTER: u8 = b'B';
 
-/// The longest message: a world's bytes.
+/// The longest message: the bytes of a world.
 const LONGEST: usize = millibox_wire::frame::MAX_INLINE;
 
-/// Which runner.
+/// Identifies a runner.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunnerOrder {
     index: usize,
     again: bool,
 }
 
-/// Descriptors that a new runner is given.
+/// The descriptors of a new runner.
 pub struct RunnerFiles<'a> {
     /// The runner's end of its socket to the supervisor.
     pub socket: &'a OwnedFd,
-    /// Where its targets receive their launches.
+    /// Its targets receive their launches here.
     pub launches: &'a OwnedFd,
     /// The memory that it shares with the supervisor.
     pub memory: &'a OwnedFd,
 }
 
-/// The spawner, from the supervisor's side.
+/// The spawner, as the supervisor sees it.
 pub struct Spawner {
     socket: OwnedFd,
     process: i32,
 }
 
 impl Spawner {
-    /// Forks it. `procfs` is the host's /proc, which the supervisor itself does not keep.
+    /// Forks the spawner. `procfs` is the host's /proc, which the supervisor does not keep.
     pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Spawner, String> {
         let failed = |errno: Errno| {
             format!(
@@ -93,12 +93,12 @@ impl Spawner {
         Ok(Spawner { socket, process })
     }
 
-    /// Readable when the spawner is dead.
+    /// Becomes readable when the spawner dies.
     pub fn socket(&self) -> &OwnedFd {
         &self.socket
     }
 
-    /// Has runner `index` forked; its process id. It is our child.
+    /// Asks for runner `index` and returns its process id. It is a child of the supervisor.
     pub fn runner(
         &self,
         index: usize,
@@ -115,14 +115,14 @@ impl Spawner {
         )
     }
 
-    /// Has the mounter of a world forked; its process id. It is our child.
+    /// Asks for the mounter of a world and returns its process id. It is a child of the supervisor.
     pub fn mounter(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
         let bytes = [&[MOUNTER], world].concat();
         self.ask(&bytes, &[socket.as_raw_fd()], client)
     }
 
-    /// The spawner does nothing but answer, so the answer takes a fork's time. It is not waited for
-    /// beyond the client's life.
+    /// Waits for the answer, which takes the time of a fork, because the spawner does nothing else.
+    /// Stops waiting when the client ends.
     fn ask(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
         loop {
@@ -152,17 +152,17 @@ impl Spawner {
         }
     }
 
-    /// Its process id.
+    /// The process id of the spawner.
     pub fn pid(&self) -> i32 {
         self.process
     }
 
-    /// Ends it. Our child, not yet waited for, so the process id is still its.
+    /// Kills the spawner. It is a child that was not waited for, so the process id is valid.
     pub fn kill(&self) {
         let _ = calls::kill(self.process, libc::SIGKILL);
     }
 
-    /// Why we cannot go on, once the socket says that it is dead.
+    /// Why the supervisor must end, once the socket shows that the spawner is dead.
     pub fn last_words(&self) -> String {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
@@ -176,7 +176,7 @@ impl Spawner {
     }
 }
 
-/// Ends with the supervisor, which may have died before this call; it is in our PID namespace.
+/// Ends with the supervisor, which may have died before this call; it is in the same PID namespace.
 fn die_with(supervisor: i32) {
     let asked = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
     if asked.is_err() || std::os::unix::process::parent_id() as i32 != supervisor {
@@ -184,7 +184,7 @@ fn die_with(supervisor: i32) {
     }
 }
 
-/// The spawner, from inside.
+/// The spawner's own side.
 struct Crib<'a> {
     setup: &'a Setup,
     socket: OwnedFd,
@@ -194,7 +194,7 @@ struct Crib<'a> {
 
 impl Crib<'_> {
     fn live(&self) -> ! {
-        // The hook holds the supervisor's way to the client, which is nobody's down here.
+        // The panic hook writes to the client, which the spawner must not do.
         drop(std::panic::take_hook());
         let mut keep = vec![0, 1, 2, self.socket.as_raw_fd(), self.procfs.as_raw_fd()];
         for index in 0..self.setup.slots * self.setup.runners_per_slot {
@@ -218,7 +218,7 @@ impl Crib<'_> {
         loop {
             let received = match calls::receive(self.socket.as_raw_fd(), &mut buffer, 0) {
                 Ok(received) if received.length > 0 => received,
-                // The supervisor is gone.
+                // The supervisor has ended.
                 _ => calls::exit(0),
             };
             let answer = match process::fork_sibling() {
@@ -238,7 +238,7 @@ impl Crib<'_> {
         }
     }
 
-    /// The life of whoever was asked for.
+    /// The main function of the requested child.
     fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
         die_with(self.supervisor);
         match (message, descriptors) {
@@ -295,7 +295,7 @@ impl Crib<'_> {
             cpu: setup.cpus.of_runner(order.index),
             runs_elsewhere: setup.cpus.of_runs().is_some(),
             pinned: setup.cpus.pinned(),
-            // A pair is two on one slot.
+            // A pair has two runners of one slot.
             runs_at_once: (setup.slots * setup.runners_per_slot.min(2)) as u64,
         });
     }
@@ -305,7 +305,7 @@ impl Crib<'_> {
         if close_all_but(vec![0, 1, 2, socket, procfs]).is_err() {
             return;
         }
-        // The supervisor has read and planned the same bytes in the same way.
+        // The supervisor has read the same bytes and made the same plan.
         let Ok(located) = decode::<Located>(bytes) else {
             return;
         };
@@ -317,8 +317,8 @@ impl Crib<'_> {
     }
 }
 
-/// What the supervisor has no use for once the spawner has it: descriptors by which runners limit
-/// their runs.
+/// Closes what the supervisor does not need once the spawner has it: descriptors with which runners
+/// limit their runs.
 pub fn close_what_runners_need(handover: &mut Handover) {
     match handover {
         Handover::Cgroup2 { base, .. } => {

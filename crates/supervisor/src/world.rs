@@ -1,7 +1,6 @@
-//! Worlds that the supervisor knows, and their templates.
+//! The worlds that the supervisor knows, and their templates.
 //!
-//! A bounded cache: a world that no request and no runner uses any more is forgotten when
-//! there are too many, least recently used first.
+//! A bounded cache: it drops the least recently used worlds that no request and no runner uses.
 
 use crate::cpus;
 use crate::runner::Order;
@@ -18,10 +17,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Templates kept ready at the most, unless more are in use at once.
+/// The most templates that are kept, unless more are in use at one time.
 const MOST_WORLDS: usize = 64;
 
-/// A known world's number.
+/// The number of a known world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WorldId(pub u32);
 
@@ -45,12 +44,12 @@ struct Known {
     may_choose_cpus: bool,
     makes_namespaces: bool,
     template: Template,
-    /// Requests that want it.
+    /// The number of requests that use it.
     users: usize,
     last_used: u64,
 }
 
-/// See the module.
+/// The cache of worlds.
 #[derive(Default)]
 pub struct Worlds {
     known: BTreeMap<u32, Known>,
@@ -60,9 +59,9 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// The world that these bytes encode, a [`Located`].
+    /// Finds or adds the world that these bytes encode, a [`Located`].
     ///
-    /// `devices` is where all devices hang as one mount, if anywhere.
+    /// `devices` is the mount point of all devices as one mount, if there is one.
     pub fn find_or_add(
         &mut self,
         bytes: &[u8],
@@ -83,7 +82,7 @@ impl Worlds {
         let program = program.map_err(|error| WorldProblem::Seccomp(error.to_string()))?;
         let may_choose_cpus = cpus::may_choose(program.as_ref());
         let makes_namespaces = cpus::may_make_namespaces(program.as_ref());
-        // A message to the spawner.
+        // The world must fit into a message to the spawner.
         let max_bytes = MAX_INLINE - 1024;
         if bytes.len() > max_bytes {
             return Err(WorldProblem::TooLong {
@@ -112,7 +111,7 @@ impl Worlds {
         Ok(WorldId(id))
     }
 
-    /// A request wants this world.
+    /// Registers a request that uses this world.
     pub fn hold(&mut self, id: WorldId) {
         self.clock += 1;
         if let Some(known) = self.known.get_mut(&id.0) {
@@ -121,9 +120,9 @@ impl Worlds {
         }
     }
 
-    /// A request is done with it. A mounter that nobody waits for any more is killed, and
-    /// returned to be waited for: perhaps it hangs on a file system. Whoever wants the world
-    /// again gets a new one.
+    /// Unregisters a request. A mounter that no request waits for any more is killed and returned,
+    /// so that the caller waits for it: it may hang on a file system. The next request starts
+    /// another one.
     pub fn release(&mut self, id: WorldId) -> Option<i32> {
         let known = self.known.get_mut(&id.0)?;
         known.users -= 1;
@@ -138,7 +137,7 @@ impl Worlds {
         Some(mounter)
     }
 
-    /// Its template is not any more what was built: whoever wants it gets a new one.
+    /// Drops a template that has changed, so that the next request builds a new one.
     pub fn forget_template(&mut self, id: WorldId) {
         if let Some(known) = self.known.get_mut(&id.0)
             && matches!(known.template, Template::Built { .. })
@@ -147,7 +146,7 @@ impl Worlds {
         }
     }
 
-    /// Whether runners can be told this world.
+    /// Whether runners can receive this world.
     pub fn is_built(&self, id: WorldId) -> bool {
         matches!(
             self.known.get(&id.0),
@@ -158,7 +157,7 @@ impl Worlds {
         )
     }
 
-    /// What a runner is told, and the template's descriptor.
+    /// The order for a runner, and the descriptor of the template.
     pub fn order(&self, id: WorldId) -> Option<(&Order, i32)> {
         match self.known.get(&id.0)? {
             Known {
@@ -181,7 +180,7 @@ impl Worlds {
         self.known.get(&id.0)?.world.mounts.get(number)
     }
 
-    /// Starts the mounter of a world that is new; the socket to watch.
+    /// Starts the mounter of a new world, and returns the socket to watch.
     pub fn start_mounter(
         &mut self,
         id: WorldId,
@@ -217,7 +216,7 @@ impl Worlds {
         Ok(Some(socket))
     }
 
-    /// A mounter's socket has something to say. The error is what the runs say that wait for the
+    /// Reads the message of a mounter. The error is the outcome of the runs that wait for the
     /// world.
     pub fn mounter_done(&mut self, id: WorldId) -> Result<(), Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else {
@@ -229,7 +228,7 @@ impl Worlds {
         let mut bytes = vec![0; 4096];
         let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
         if matches!(received, Err(Errno(libc::EAGAIN))) {
-            // The event was that of an earlier mounter of this world, which was given up.
+            // The event belonged to an earlier mounter of this world, which was given up.
             return Ok(());
         }
         let Template::Building { mounter, plan, .. } =
@@ -252,7 +251,7 @@ impl Worlds {
                     seccomp: known.world.seccomp.clone(),
                     makes_namespaces: known.makes_namespaces,
                 };
-                // What else there is of the message: its kind.
+                // The message also has a byte for its kind.
                 let length = 1 + millibox_wire::encode(&order).len();
                 if length > MAX_INLINE {
                     let (bytes, max_bytes) = (length as u64, MAX_INLINE as u64);
@@ -302,8 +301,7 @@ impl Worlds {
         }
     }
 
-    /// A world whose template could not be built is forgotten, so that the next request
-    /// for it tries again.
+    /// Drops a world whose template could not be built, so that the next request tries again.
     pub fn drop_failed(&mut self, id: WorldId) {
         if let Some(Known {
             template: Template::New,
@@ -321,8 +319,8 @@ impl Worlds {
         }
     }
 
-    /// Forgets the least recently used worlds beyond the bound. A runner that has one of
-    /// them prepared keeps its own hold on the namespace until it is switched.
+    /// Drops the least recently used worlds beyond the bound. A runner that has prepared one of
+    /// them keeps its namespace until it switches.
     pub fn trim(&mut self) {
         while self.known.len() > MOST_WORLDS {
             let oldest = self
@@ -340,7 +338,7 @@ impl Worlds {
         }
     }
 
-    /// Ends all mounters.
+    /// Kills all mounters.
     pub fn kill_mounters(&self) {
         for known in self.known.values() {
             if let Template::Building { mounter, .. } = &known.template {
@@ -360,7 +358,7 @@ fn template_failed(errno: Errno) -> Outcome {
     Outcome::failed(RunError::new(Step::Template).with_errno(errno.0))
 }
 
-/// The mounter's life, in the forked child.
+/// The main function of a mounter, in the forked child.
 pub fn mounter(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
     let _ = calls::prctl(
         libc::PR_SET_NAME,

@@ -1,4 +1,4 @@
-//! Which waiting run goes to which runner, and when.
+//! Assigns waiting runs to runners.
 
 use super::client::partner_is_gone;
 use super::limits::SHORTEST_WAIT_NS;
@@ -34,8 +34,8 @@ impl Supervisor {
         }
     }
 
-    /// Every waiting run of a world that cannot be had fails, or is set back, if that says nothing
-    /// about the world; the next one tries again.
+    /// Fails every waiting run of a world that cannot be built, or sets it back if the failure says
+    /// nothing about the world. The next request tries again.
     pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
         let failed: Vec<u64> = self
             .queue
@@ -43,7 +43,7 @@ impl Supervisor {
             .copied()
             .filter(|id| self.requests.get(id).is_some_and(|r| r.world == world))
             .collect();
-        // The last one first: each that is set back goes to the front.
+        // In reverse order, because each run that is set back goes to the front.
         for id in failed.into_iter().rev() {
             match &outcome {
                 Outcome::SandboxError(why) => self.set_back(id, why.clone()),
@@ -53,12 +53,12 @@ impl Supervisor {
         self.worlds.drop_failed(world);
     }
 
-    /// Gives waiting requests to runners, first come first served among those whose world
-    /// is there.
+    /// Assigns waiting requests to runners, in the order of arrival among those whose world is
+    /// built.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
         self.rebuild_for_setbacks();
-        // Before anybody is given to runners: one that takes launches by now has been seen to.
+        // Before the assignment, because it may make a runner able to accept launches.
         self.looks_again = !self.queue.is_empty() && self.clears_up();
         // Slots where a pair will start as soon as both runners are ready.
         let mut claimed = Vec::new();
@@ -72,7 +72,7 @@ impl Supervisor {
                 continue;
             }
             if let Some(partner) = request.partner {
-                // Looked at once, at the first one's place; what is there of it then goes at once.
+                // A pair is examined once, at the place of its first run.
                 if id < partner && self.dispatch_pair([id, partner], &mut claimed) {
                     at -= 1;
                 }
@@ -84,7 +84,7 @@ impl Supervisor {
                     at -= 1;
                     self.queue.remove(at);
                     if !self.launch(index, id) {
-                        // It is in the queue again, and its pause has begun, or it is answered.
+                        // The run is in the queue again and pauses, or it is answered.
                         continue;
                     }
                     self.latest = Some((index, world));
@@ -102,12 +102,12 @@ impl Supervisor {
             }
         }
         self.looks_again &= !self.queue.is_empty();
-        // A world that is not wanted any more must not keep a runner from being idle; runners
-        // let go of it when they are switched.
+        // A world that is not needed any more must not keep a runner from being idle. Runners
+        // release it when they switch.
         self.worlds.trim();
     }
 
-    /// Whether there is a runner in a free slot that will take launches without a word.
+    /// Whether a free slot has a runner that will accept launches without a further message.
     fn clears_up(&self) -> bool {
         let clears = |runner: &Runner| runner.state == State::Ready && !runner.takes_launch();
         self.free_slots(&[], None)
@@ -120,8 +120,8 @@ impl Supervisor {
         }
     }
 
-    /// A world that something is launched in has a second runner, on another CPU if there is one,
-    /// as long as some are idle: the next run in it need not wait for the end of this one.
+    /// Gives a world with a launch a second runner, on another CPU if possible, as long as some are
+    /// idle, so that the next run need not wait for the end of this one.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
         let elsewhere =
             |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
@@ -151,18 +151,18 @@ impl Supervisor {
         }
     }
 
-    /// When something was last launched on the CPU where a runner is held.
+    /// The time of the last launch on the CPU of a runner.
     fn launched_near(&self, index: usize) -> Option<u64> {
         self.launched_on
             .get(self.setup.cpus.of_runner(index)?)
             .copied()
     }
 
-    /// Starts both runs of a pair, if there is a slot for them whose runners are ready; else
-    /// claims one and makes it ready. True: they are out of the queue.
+    /// Starts both runs of a pair, if a slot has two ready runners; otherwise claims a slot and
+    /// makes it ready. Returns true if they left the queue.
     ///
-    /// A pair has one slot, and two of its runners: so whoever has a slot can run a pair, and no
-    /// number of pairs can wait for each other.
+    /// A pair uses one slot with two of its runners. So every slot can serve a pair, and pairs
+    /// cannot wait for each other.
     fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
         let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
         let [Some(first), Some(second)] = worlds else {
@@ -173,7 +173,7 @@ impl Supervisor {
             .get(&ids[1])
             .is_none_or(|request| request.partner != Some(ids[0]))
         {
-            // It came before its partner, who has chosen another.
+            // The run arrived before its partner, which names another one.
             self.turn_away(ids[0], Outcome::NotStarted(partner_is_gone()));
             return true;
         }
@@ -218,14 +218,14 @@ impl Supervisor {
             };
             self.queue.remove(place);
             if !self.launch(index, id) {
-                // It waits again, and its partner with it; or both have been answered.
+                // The run waits again, together with its partner, or both were answered.
                 return false;
             }
         }
         true
     }
 
-    /// Whether a run that was set back is not to be tried again yet.
+    /// Whether a run that was set back must not be tried yet.
     pub(super) fn pauses(&self, request: &Request) -> bool {
         let pauses = |request: &Request| {
             let setbacks = &request.setbacks;
@@ -238,7 +238,7 @@ impl Supervisor {
                 .is_some_and(pauses)
     }
 
-    /// How far a runner is from running something in a world: 0 is at once.
+    /// How far a runner is from serving a world: 0 means at once.
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let runner = &self.runners[index];
         match runner.state {
@@ -254,7 +254,7 @@ impl Supervisor {
         }
     }
 
-    /// Slots where nothing runs but this one, and that no pair has claimed.
+    /// Slots without a run (except for this one) that no pair has claimed.
     fn free_slots(&self, claimed: &[usize], but: Option<u64>) -> impl Iterator<Item = usize> {
         let is_other =
             move |runner: &Runner| matches!(runner.state, State::Running(id) if Some(id) != but);
@@ -288,8 +288,8 @@ impl Supervisor {
             .min_by_key(|&index| {
                 let runner = &self.runners[index];
                 let prepared = runner.is_prepared();
-                // Where the last run is still being taken apart another would not find the CPU
-                // free, see `crate::cpus`.
+                // While the last run is being removed, the CPU is not free for another; see
+                // `crate::cpus`.
                 (
                     !prepared,
                     self.launched_near(index).filter(|_| prepared),
@@ -305,7 +305,7 @@ impl Supervisor {
         {
             return Pick::Prepare(index);
         }
-        // One that still prepares: the launch waits in its socket.
+        // The runner still prepares; the launch waits in its socket.
         if let Some(index) = ready {
             return Pick::Launch(index);
         }
@@ -318,7 +318,7 @@ impl Supervisor {
         if in_state(State::Ready, true).any(|index| !self.runners[index].is_late()) {
             return Pick::Wait;
         }
-        // One that is prepared for a world that no waiting run wants; else any.
+        // Prefer a runner that is prepared for a world that no waiting run needs.
         let wanted = |index: usize| {
             let its = self.runners[index].world;
             self.queue
@@ -334,8 +334,8 @@ impl Supervisor {
         }
     }
 
-    /// Launches in a runner that takes launches; false: the launch could not be sent, and the run
-    /// is in the queue again, or answered.
+    /// Launches a run. Returns false if the launch could not be sent; then the run is in the queue
+    /// again, or answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         self.remember_locks(now);
@@ -357,7 +357,7 @@ impl Supervisor {
         let sent = runner.launch(&request.launch, &request.strings, &descriptors);
         match sent {
             Ok(()) => {
-                // From here the pipes' ends are the target's alone.
+                // From here on only the target holds the pipes' ends.
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;
