@@ -6,7 +6,7 @@
 //! message. So each part has one writer at a time, ordered by messages.
 //!
 //! The supervisor does not trust what it reads here: these are numbers of a result, and nothing
-//! else.
+//! more.
 
 use crate::sys::Errno;
 use crate::sys::memory::{self, Area, Copied};
