@@ -1,30 +1,32 @@
-//! File locks, which no cgroup is charged for and nothing limits.
+//! File locks: the kernel charges no cgroup for them, and nothing limits them.
 //!
-//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes in nobody's name
-//! (`filelock_cache` in fs/locks.c is not accounted; RLIMIT_LOCKS has had no effect since Linux
-//! 2.4.25), and one file may have any number of them. So whoever locks every second byte of a file
-//! has some 70 MB a second beyond every limit.
+//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes that no cgroup is charged
+//! for (`filelock_cache` in fs/locks.c is not accounted; RLIMIT_LOCKS has had no effect since Linux
+//! 2.4.25), and one file may have any number of them. A run that locks every second byte of a file
+//! takes some 70 MB a second beyond every limit.
 //!
-//! /proc/locks lists them with the process that made each. It can be read by everybody, and hides
-//! nothing of whom the reader's /proc shows; /proc/PID/fdinfo would hide that of programs that may
-//! be executed and not read. But who reads it waits for RCU, some 10 ms, since all who lock are
-//! kept out meanwhile (`percpu_down_write()` in `locks_start()`), so a thread of the supervisor
-//! does it: for runs that have gone on for a while, and again every so often. A run with more than
-//! [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
+//! /proc/locks lists them with the process that made each. Every user can read it, and it shows all
+//! processes that the reader's /proc shows; /proc/PID/fdinfo would hide locks of programs that may
+//! be executed but not read. But reading it waits for RCU, some 10 ms, because processes that lock
+//! are kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a thread of the supervisor
+//! reads it, for runs that have been in progress for a while, and again at intervals. A run with
+//! more than [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
 //!
-//! What is not in that list under the number of a process that lives is refused by the profiles, or
-//! bounded otherwise: locks of open files (`F_OFD_SETLK`) have no process; those of processes that
-//! share a table of descriptors and are no threads (`CLONE_FILES`) outlive the process that made
-//! them; leases are refused; and one of flock(2), which may outlive that process, too, goes with an
-//! open file, for which the run is charged more than the lock takes. But it makes the list longer.
+//! Locks that are not in that list under the number of a living process are refused by the profiles
+//! or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Those of processes
+//! that share a descriptor table without being threads (`CLONE_FILES`) outlive the process that
+//! made them. Leases are refused. A lock of flock(2) may outlive its process, too, but it belongs
+//! to an open file, for which the run is charged more than the lock takes. It makes the list
+//! longer.
 //!
 //! A lock that outlives its process is listed under a number that the kernel may give to a process
 //! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
-//! each look remembers how many locks of flock(2) stood under a number and which process had it, by
-//! the time of its start. What stood there before a process was seen with the number is not counted
-//! as that process's ([`History`]). A look without runs precedes a launch after
-//! [`LONGEST_PAUSE_NS`] without one, so that the memory is not much older than any process of a
-//! run.
+//! each look remembers how many locks of flock(2) a number had, and the start time of its process.
+//! Locks that were there before that process was first seen do not count as its own ([`History`]).
+//! A look without runs precedes a launch if the last one is older than [`LONGEST_PAUSE_NS`], so
+//! that the memory is recent when a process starts. In a PID namespace other than the first one the
+//! list hides the locks of dead processes. So locks that a process has when it is first seen do not
+//! count either, if it has started since the last look.
 
 use crate::messages::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -38,43 +40,42 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-/// A run may have so many: databases have a few for each file. The more all runs may have, the
-/// longer the list.
+/// The most locks of a run. Databases have a few for each file. More would make the list longer.
 const MOST_LOCKS: usize = 1024;
-/// How long a run goes on before it is looked at, and until the next look.
+/// The time after which a run is looked at, and between two looks.
 pub const PERIOD_NS: u64 = 100_000_000;
-/// How many times as long as a look takes the thread does nothing before the next one.
+/// The thread rests this many times as long as a look took.
 const LOOKS_APART: u32 = 10;
-/// More of the list is not read: some 80,000 locks. For each page of it the kernel walks through
-/// all that come before.
+/// The most bytes of the list that are read: some 80,000 locks. For each page of it the kernel
+/// walks through all locks before it.
 const MOST_READ: usize = 4 << 20;
 
-/// A launch after so long without a look asks for one, to know which locks are there already.
+/// A launch this long after the last look requests one, to know which locks exist already.
 pub const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
-/// Fewer locks of flock(2) under one number are not remembered: they decide nothing.
+/// Fewer locks of flock(2) under one number are not remembered, because they decide nothing.
 const FEW: usize = MOST_LOCKS / 16;
 
-/// A run that goes on.
+/// A run in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     pub id: u64,
     pub pid1: i32,
 }
 
-/// The supervisor's side of the thread.
+/// The thread, as the supervisor sees it.
 pub struct Locks {
     ask: Sender<Vec<Run>>,
     answers: Receiver<Vec<Run>>,
     /// Counts answers.
     pub answered: Arc<OwnedFd>,
-    /// The thread looks, or rests.
+    /// The thread looks or rests.
     busy: Arc<AtomicBool>,
 }
 
 impl Locks {
-    /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list
-    /// them (proc(5), `subset=pid`), or hides whose child `another` process is (`hidepid`), or is
-    /// another PID namespace's.
+    /// Starts the thread, before the supervisor gives up creating any. `None` if /proc does not
+    /// list locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or
+    /// belongs to another PID namespace.
     pub fn start(another: i32) -> Result<Option<Locks>, String> {
         let failed = |errno: rustix::io::Errno| {
             format!(
@@ -96,8 +97,8 @@ impl Locks {
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
         let look_on = move || {
-            // Once libc has set the thread up, with calls that the supervisor's seccomp program
-            // will refuse.
+            // libc has set the thread up with calls that the supervisor's seccomp program will
+            // refuse.
             let mut goes_on = answer.send(Vec::new());
             let mut history = History::default();
             while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
@@ -106,7 +107,7 @@ impl Locks {
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * LOOKS_APART);
-                // Only now, or the next question would be old when it is looked at.
+                // Only now, or the next request would be old when it is handled.
                 rested.store(false, Release);
             }
         };
@@ -126,18 +127,18 @@ impl Locks {
         }))
     }
 
-    /// Whether another question can be asked.
+    /// Whether another look can be requested.
     pub fn is_free(&self) -> bool {
         !self.busy.load(Acquire)
     }
 
-    /// Asks which of these runs have too many; [`Locks::answer`] says it.
+    /// Requests a look at these runs. [`Locks::answer`] returns those with too many locks.
     pub fn ask(&self, runs: Vec<Run>) {
         self.busy.store(true, Release);
         let _ = self.ask.send(runs);
     }
 
-    /// The runs that have too many, when `answered` has counted one.
+    /// The runs with too many locks, once `answered` has counted an answer.
     pub fn answer(&self) -> Result<Vec<Run>, String> {
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.answered, &mut count);
@@ -161,10 +162,10 @@ struct History {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
-    /// When the process with the number was started; `None`: it had ended.
+    /// The start time of the process with the number; `None` if it had ended.
     started: Option<u64>,
     locks: usize,
-    /// How many of them stood there before that process.
+    /// How many of them existed before that process.
     inherited: usize,
 }
 
@@ -211,9 +212,9 @@ impl History {
     }
 }
 
-/// Those runs that have more locks than they may.
+/// The runs with more locks than allowed.
 fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
-    // For want of memory, say: then the next time.
+    // For example because memory is short. The next look may succeed.
     let Ok(text) = read(list) else {
         return Vec::new();
     };
@@ -261,16 +262,16 @@ fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// How many locks stand under each number.
+/// The number of locks of each process.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Makers {
     makers: HashMap<i32, usize>,
-    /// Those of flock(2) among them.
+    /// The locks of flock(2) among them.
     flocks: HashMap<i32, usize>,
 }
 
-/// Reads the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is waited
-/// for has `->` before its kind.
+/// Parses the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; a waiting lock
+/// has `->` before its kind.
 fn makers(text: &[u8]) -> Makers {
     let mut found = Makers::default();
     for line in text.split(|&byte| byte == b'\n') {
@@ -296,8 +297,8 @@ fn makers(text: &[u8]) -> Makers {
     found
 }
 
-/// Which of the known processes this one descends from. Who is in a PID namespace has its first
-/// process above it as long as it lives.
+/// Which of the known processes this one descends from. All processes of a PID namespace descend
+/// from its first process as long as that lives.
 fn whose(
     pid: i32,
     known: &mut HashMap<i32, Option<usize>>,
@@ -309,7 +310,7 @@ fn whose(
         if let Some(&found) = known.get(&at) {
             break found;
         }
-        // Until it is known, so that what changes meanwhile cannot lead in a circle.
+        // Until the answer is known, so that changing parents cannot make a circle.
         known.insert(at, None);
         passed.push(at);
         match parent(at) {
@@ -350,8 +351,7 @@ mod tests {
 
     #[test]
     fn locks_are_those_of_the_run_that_their_maker_descends_from() {
-        // Two of the first run; one of nobody's; one whose line leads in a circle; one that has
-        // ended.
+        // Two processes of the first run, one of no run, one in a circle, one that has ended.
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
@@ -361,7 +361,7 @@ mod tests {
             [Some(0), Some(0), Some(0), Some(1)]
         );
         assert_eq!([40, 50, 51, 60, 5].map(&mut find), [None; 5]);
-        // As it was found the first time.
+        // The answers are remembered.
         assert_eq!([30, 40].map(find), [Some(0), None]);
     }
 
@@ -411,16 +411,16 @@ mod tests {
         };
         // A process with few locks at the first look.
         look(FEW, Some(7));
-        // Made by a process that lives; it ends; another one has its number, and makes some itself.
+        // A living process makes them and ends. Another one gets its number and makes some itself.
         assert_eq!(look(1000, Some(7)), 1000);
         assert_eq!(look(2000, Some(7)), 2000);
         look(3000, None);
         assert_eq!(look(3000, Some(9)), 0);
         assert_eq!(look(3500, Some(9)), 500);
-        // Some of the old ones have gone, or some of the new ones: the process is not charged for
-        // what may be either.
+        // Some of the old or of the new ones have gone. The process is not blamed for locks that
+        // may be either.
         assert_eq!(look(3100, Some(9)), 100);
-        // The process has ended unseen, and a third has its number.
+        // The process has ended unseen, and a third one has its number.
         assert_eq!(look(3100, Some(12)), 0);
         assert_eq!(look(FEW, Some(12)), FEW, "so few are not remembered");
         // Its locks are seen for the first time, and the process has started since the last look.
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(look(7000, Some(31)), 2000);
     }
 
-    /// As if the process that made these locks had had our number before us.
+    /// As if an earlier process with this process's number had made the locks.
     #[test]
     fn run_with_inherited_flocks_has_not_too_many() {
         let ours = std::process::id() as i32;
