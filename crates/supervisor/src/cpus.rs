@@ -1,58 +1,58 @@
-//! Which CPUs there are, and which one each runner is held on, and with it its zygote, pid1, and
-//! the target before its program.
+//! The CPUs of the machine, and the CPU of each runner, where its zygote, its pid1 and the target
+//! before its program run as well.
 //!
-//! They wake each other a dozen times for a run; on one CPU that costs a switch, across CPUs an
-//! interrupt, which is dear in a virtual machine. A pinned slot's programs are held there as well.
-//! Any other program may use all CPUs: its target leaves the runner's CPU just before the exec.
-//! There the kernel looks for a CPU that has less to do (`sched_exec()` in kernel/sched/core.c),
-//! and a program that is moved then waits for a thread of the kernel and for an idle CPU to wake
-//! up. So a run is to find its runner's CPU free, which it is not where the run before it is being
-//! taken apart and another prepared: [`Cpus::of_runner`] spreads runners over CPUs as far as there
-//! are enough, and of those that are ready the supervisor takes the one on whose CPU it has
-//! launched nothing for the longest time (`supervisor/dispatch.rs`).
+//! These processes wake each other a dozen times for a run. On one CPU a wake-up costs a switch,
+//! across CPUs an interrupt, which is expensive in a virtual machine. The programs of a pinned slot
+//! stay on its CPU as well. Other programs may use all CPUs: their target leaves the runner's CPU
+//! just before the exec. At the exec the kernel looks for a CPU that has less to do (`sched_exec()`
+//! in kernel/sched/core.c), and a program that is moved waits for a kernel thread and for an idle
+//! CPU to wake up. So a run should find its runner's CPU free, which it is not while the previous
+//! run is removed there and another one prepared. [`Cpus::of_runner`] spreads runners over the CPUs
+//! as far as possible, and of the ready runners the supervisor takes the one on whose CPU nothing
+//! was launched for the longest time (`supervisor/dispatch.rs`).
 //!
-//! While the run of a lone slot goes on another CPU has nothing to do. So such a slot's runners are
-//! held on all CPUs but one, where the supervisor is, [`Cpus::of_runs`]: there it has target and
-//! pid1 wake up, who come from their runner's CPU, where they were prepared, and back there pid1
-//! goes with its word said, to be taken apart. From request to result nobody is woken across CPUs
-//! then, and finds nothing else there.
+//! While the run of a lone slot is in progress, another CPU is idle. So the runners of such a slot
+//! are on all CPUs except for one, where the supervisor is ([`Cpus::of_runs`]). The supervisor
+//! makes target and pid1 wake up on its own CPU. They were prepared on their runner's CPU, and pid1
+//! returns there after its report, to be removed. From request to result no process is woken across
+//! CPUs then, and none finds another one on its CPU.
 
 use crate::messages::errno_text;
 use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
 
-/// CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
+/// The most CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
 const MOST_CPUS: usize = 8192;
-/// CPUs that a [`crate::launch::Launch`] can name.
+/// The CPUs that a [`crate::launch::Launch`] can name.
 const NAMEABLE: usize = millibox_wire::MOST_CPUS;
 
-/// What the supervisor knows of the CPUs that it may use.
+/// The CPUs that the supervisor may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus {
-    /// Their numbers, ascending. Empty: they are not known, or have numbers that cannot be named,
-    /// and nobody is held anywhere.
+    /// Their numbers, ascending. Empty if they are not known or have numbers that cannot be named;
+    /// then no process is kept on a CPU.
     allowed: Vec<usize>,
-    /// Where in `allowed` the first runner is.
+    /// The index of the first runner's CPU in `allowed`.
     first: usize,
-    /// All that a process of ours could ask for.
+    /// All CPUs that a process of the sandbox could use.
     machine: usize,
     slots: usize,
     runners_per_slot: usize,
     pin: bool,
     mask: Vec<u64>,
-    /// Where a lone slot's runs begin, as an affinity mask; empty: at their runners.
+    /// Where the runs of a lone slot begin, as an affinity mask; empty if they begin at their
+    /// runners.
     of_runs: Vec<u64>,
 }
 
 impl Cpus {
-    /// Chooses the CPUs that we, and all runs, use from now on: those that were `asked` for, or all
-    /// but those that the host has set apart (`isolcpus=`: the scheduler places nobody there, so
-    /// neither do we).
+    /// Chooses the CPUs of the supervisor and of all runs: the requested ones, or all except for
+    /// those that the host has isolated (`isolcpus=`: the scheduler places no process there).
     ///
-    /// What our caller was held on is not the runs'.
+    /// The affinity of the caller does not apply to runs.
     ///
     /// # Errors
-    /// In words: CPUs were asked for that cannot be used.
+    /// A requested CPU cannot be used.
     pub fn take(
         asked: &[usize],
         slots: usize,
@@ -106,8 +106,8 @@ impl Cpus {
         ))
     }
 
-    /// Unless slots are pinned, runners begin with the CPU that we are on, which the scheduler has
-    /// just chosen for us: of many supervisors with a slot each, all would else be on the first.
+    /// Unless slots are pinned, runners begin with the present CPU, which the scheduler has just
+    /// chosen: otherwise many supervisors with one slot each would all use the first CPU.
     fn of(
         mut allowed: Vec<usize>,
         here: Option<usize>,
@@ -143,23 +143,23 @@ impl Cpus {
         }
     }
 
-    /// For who cannot say which process a target is: a lone slot's runs begin where their runners
-    /// are.
+    /// For a supervisor that cannot identify targets: the runs of a lone slot begin at their
+    /// runners.
     pub fn begin_at_runners(&mut self) {
         self.of_runs.clear();
     }
 
-    /// Where a lone slot's runs begin, and its supervisor is, as an affinity mask; `None`: at their
-    /// runners.
+    /// Where the runs of a lone slot begin, and its supervisor is, as an affinity mask. `None` if
+    /// they begin at their runners.
     pub fn of_runs(&self) -> Option<&[u64]> {
         (!self.of_runs.is_empty()).then_some(&self.of_runs)
     }
 
-    /// Where a runner is held; `None`: nowhere.
+    /// The CPUs of a runner; `None` for all.
     ///
-    /// A pinned slot has a CPU. So have slots of which there is one or more for each CPU, as all of
-    /// them are busy then. Fewer slots' runners are spread over all CPUs, a lone one's over all but
-    /// that of its runs.
+    /// A pinned slot has one CPU. So do slots if there is at least one for each CPU, as all CPUs
+    /// are busy then. The runners of fewer slots are spread over all CPUs, those of a lone slot
+    /// over all except for that of its runs.
     pub fn of_runner(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
         let slot = index / self.runners_per_slot;
@@ -173,24 +173,24 @@ impl Cpus {
             .copied()
     }
 
-    /// Above all their numbers.
+    /// Greater than all their numbers.
     pub fn end(&self) -> usize {
         self.allowed.last().map_or(0, |cpu| cpu + 1)
     }
 
-    /// What a target leaves its runner's CPU for if its request names no CPUs, as an affinity mask;
-    /// `None`: it stays.
+    /// The CPUs of a program whose request names none, as an affinity mask; `None` if it stays on
+    /// its runner's CPU.
     pub fn of_programs(&self) -> Option<&[u64]> {
         (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
 
-    /// Whether a runner that cannot be held on its CPU must not run anything.
+    /// Whether a runner must not serve runs if it cannot be kept on its CPU.
     pub fn pinned(&self) -> bool {
         self.pin
     }
 
-    /// How many CPUs a run can compute on at once: of those its request names, or ours, unless its
-    /// program may choose others.
+    /// The number of CPUs that a run can use at one time: those that its request names, or the
+    /// supervisor's, unless its program may choose others.
     pub fn at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
         let at_once = match named {
             _ if may_choose => self.machine,
@@ -207,13 +207,13 @@ impl Cpus {
     }
 }
 
-/// Whether a program may call sched_setaffinity(2), in whatever way.
+/// Whether a program may call sched_setaffinity(2) in any way.
 pub fn may_choose(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_sched_setaffinity as u32, [241, 241])
 }
 
-/// Whether a program may make namespaces: by unshare(2), or by clone3(2), whose arguments no
-/// seccomp program sees. (One that looks at the flags of clone(2) for this refuses those two.)
+/// Whether a program may create namespaces: by unshare(2), or by clone3(2), whose arguments no
+/// seccomp program sees. (A program that checks the flags of clone(2) for this refuses those two.)
 pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_unshare as u32, [310, 337])
         || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
@@ -223,7 +223,7 @@ pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
 fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bool {
     let Some(program) = seccomp else { return true };
     let native = Arch::native().audit_value();
-    // The ways of x32, i386 and 32-bit Arm (arch/x86/entry/syscalls,
+    // The same call by x32, i386 and 32-bit Arm (arch/x86/entry/syscalls,
     // arch/arm64/tools/syscall_32.tbl).
     let ways = [
         (native, number),
@@ -232,8 +232,8 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
         (0x4000_0028, arm),
     ];
     let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
-    // Of the caller itself, of another process. A program that looks at arguments may let others
-    // pass than these.
+    // For the caller itself, and for another process. A program that looks at arguments may allow
+    // others than these.
     let calls = [
         [0; 6],
         [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX],
@@ -253,7 +253,7 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
     }) || millibox_seccomp::constant_action(program, Arch::native(), number).is_none()
 }
 
-/// Our own affinity, as numbers; empty: the kernel does not say.
+/// The affinity of this process as numbers; empty if the kernel does not report it.
 fn affinity() -> Vec<usize> {
     let mut mask = [0u64; MOST_CPUS / 64];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
@@ -283,7 +283,7 @@ fn numbers_of(list: &str) -> Vec<usize> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// These CPUs, as an affinity mask (sched_setaffinity(2)).
+/// These CPUs as an affinity mask (sched_setaffinity(2)).
 pub fn mask_of(cpus: &[usize]) -> Vec<u64> {
     let words = cpus.iter().map(|cpu| cpu / 64 + 1).max().unwrap_or(0);
     let mut mask = vec![0; words];

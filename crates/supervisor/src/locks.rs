@@ -156,7 +156,7 @@ impl Locks {
 #[derive(Default)]
 struct History {
     entries: HashMap<i32, Entry>,
-    /// When the last look was, in clock ticks since the boot; 0 if there was none.
+    /// When the last look was, in clock ticks since the boot; 0 before the first look.
     looked_at_ticks: u64,
 }
 
@@ -185,7 +185,7 @@ impl History {
                 Some(before) if before.started == started => before.inherited,
                 // An earlier process with this number made them.
                 Some(before) => before.locks,
-                // The process was there at the last look, and had few locks.
+                // The process existed at the last look, and had few locks.
                 None if started.is_some_and(|started| started < self.looked_at_ticks) => 0,
                 // A new process may have the number of one whose locks outlived it. In a PID
                 // namespace other than the first one, the list hides such locks until then. What
@@ -340,7 +340,7 @@ mod tests {
                         6: POSIX  ADVISORY  WRI";
 
     #[test]
-    fn locks_count_for_who_has_made_them() {
+    fn locks_count_for_the_process_that_made_them() {
         let expected = Makers {
             makers: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
             flocks: HashMap::from([(4713, 1)]),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_too_many_is_found_however_they_are_spread() {
+    fn run_with_too_many_locks_is_found() {
         let ours = std::process::id();
         let parent = std::os::unix::process::parent_id();
         let list = |of_ours: usize, of_its: usize| {
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(look(3100, Some(9)), 100);
         // The process has ended unseen, and a third one has its number.
         assert_eq!(look(3100, Some(12)), 0);
-        assert_eq!(look(FEW, Some(12)), FEW, "so few are not remembered");
+        assert_eq!(look(FEW, Some(12)), FEW, "few locks are not remembered");
         // Its locks are seen for the first time, and the process has started since the last look.
         assert_eq!(look(5000, Some(31)), 0);
         assert_eq!(look(7000, Some(31)), 2000);

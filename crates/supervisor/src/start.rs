@@ -1,4 +1,4 @@
-//! From the keeper to the supervisor: dropping privileges, and the supervisor's start-up.
+//! From the keeper to the supervisor: dropping privileges, and the set-up of the supervisor.
 
 use crate::backend::Handover;
 use crate::confine;
@@ -19,17 +19,17 @@ use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Whom a supervisor becomes that was started by root, unless told otherwise: a number
-/// that systemd's table of user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that
-/// it owns no file and no process of anybody's.
+/// The default user and group of a supervisor that root started: a number that systemd's table of
+/// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other
+/// processes.
 const UNPRIVILEGED: (u32, u32) = (60_578, 60_578);
 
-/// What goes from keeper to supervisor, through a memfd. Descriptors are numbers.
+/// What the keeper passes to the supervisor in a memfd. Descriptors are numbers.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Inheritance {
     pub socket: i32,
     pub client: i32,
-    /// Process id of the keeper; 0: there is none.
+    /// The process id of the keeper; 0 if there is no keeper.
     pub keeper: i32,
     pub handover: Handover,
     pub slots: usize,
@@ -39,18 +39,18 @@ pub struct Inheritance {
     pub cpus: Vec<usize>,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
-    /// Where all devices hang as one mount, see [`crate::devices`].
+    /// The mount point of all devices as one mount; see [`crate::devices`].
     pub devices: Option<String>,
 }
 
-/// Whom we become; `None` if we are unprivileged already.
+/// The user and group to switch to; `None` if the process is unprivileged already.
 pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
         .then(|| options.user.unwrap_or(UNPRIVILEGED))
 }
 
-/// Whether we may become whom we are to become.
+/// Checks that the process may switch to the requested user.
 pub fn may_be(options: &Options) -> Result<(), String> {
     let Some((uid, gid)) = options.user else {
         return Ok(());
@@ -76,28 +76,31 @@ pub fn may_be(options: &Options) -> Result<(), String> {
     ))
 }
 
-/// Open files that the supervisor may have if root started it: all that the kernel allows unless
-/// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
+/// The open files of a supervisor that root started: all that the kernel allows by default
+/// (fs.nr_open, proc_sys_fs(5)).
 const WATCHERS_FILES: u64 = 1 << 20;
 
-/// Raises limits that keeper and supervisor could come to, as far as it may be; runners set the
-/// runs'. The error: one is too low.
+/// Raises limits that keeper and supervisor could reach, as far as allowed; runners set those of
+/// runs.
+///
+/// # Errors
+/// A limit is too low.
 pub fn raise_limits(options: &Options) -> Result<(), String> {
     let raise = |resource: u32, most: u64| {
         let Ok((_, hard)) = calls::get_rlimit(resource) else {
             return most;
         };
-        // A container's root may not.
+        // Root of a container may not.
         if hard < most && drops_to(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
             return most;
         }
         let _ = calls::set_rlimit(resource, hard);
         hard
     };
-    // Each runner takes a score of files, here and in the supervisor, who has those of waiting
-    // requests, too.
+    // Each runner takes about twenty files, in itself and in the supervisor, which also has those
+    // of waiting requests.
     raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
-    // What we share with others is files to the kernel; beyond the limit it would send SIGXFSZ.
+    // To the kernel shared memory is a file; beyond this limit it would send SIGXFSZ.
     let (most, needed) = (
         raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY),
         size_of::<crate::launch::Shared>() as u64,
@@ -124,7 +127,7 @@ enum Never {}
 fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never, String> {
     let failed =
         |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
-    // By descriptor: the unprivileged user need not be able to reach the path.
+    // By descriptor, because the unprivileged user may be unable to reach the path.
     let program = rustix::fs::open(
         "/proc/self/exe",
         OFlags::PATH | OFlags::CLOEXEC,
@@ -142,38 +145,37 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty())
             .map_err(failed("pass a descriptor on"))?;
     }
-    // Nothing of the caller's scheduling is the runs'. Without privileges a raised nice
-    // value cannot be lowered again.
+    // The caller's scheduling does not apply to runs. Without privileges a raised nice value cannot
+    // be lowered again.
     let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
-    // Nor is how it wants to be served: addresses that are not random, or memory that is all
-    // executable (personality(2); 0: Linux as usual), its place among those who read disks
-    // (ioprio_set(2); 0: as the nice value says), nodes for its memory (set_mempolicy(2)), no huge
-    // pages, pages that are shared with who has the same in them. Where one of these calls is
-    // forbidden around us, so it was to our caller.
+    // Neither do its other attributes: addresses that are not random, or memory that is all
+    // executable (personality(2); 0 means Linux as usual), its I/O priority (ioprio_set(2); 0 means
+    // to follow the nice value), its memory policy (set_mempolicy(2)), no huge pages, and merging
+    // of equal pages. If one of these calls is forbidden here, it was forbidden to the caller.
     let _ = calls::personality(0);
     let _ = calls::ioprio_set(1 /* IOPRIO_WHO_PROCESS */, 0, 0);
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
     let _ = calls::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0);
     let _ = calls::prctl(libc::PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
     if let Some((uid, gid)) = drops_to(options) {
-        // Who watches the clocks, and pid1, which has to end the others, must not wait for the
-        // programs that they are to end. Targets go back to 0.
+        // The supervisor, which watches the clocks, and pid1, which kills the other processes, must
+        // not wait for the programs that they have to end. Targets return to 0.
         let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::WATCHERS_NICE);
-        // What root's shell was limited to is not the runs' limit; runners set theirs.
+        // The limits of root's shell do not apply to runs; runners set theirs.
         for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
-        // Nor is it that of all runs together. A container's root may not raise it.
+        // Nor to all runs together. Root of a container may not raise them.
         for (resource, ..) in crate::runner::TARGET_RLIMITS {
-            // Files: see `raise_limits`.
+            // For open files see `raise_limits`.
             if resource != libc::RLIMIT_NOFILE {
                 let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);
             }
         }
-        // When memory is short the kernel shall end runs, not who watches them; and the
-        // runner lives in the runs' memory cgroup. Runs get a value of their own.
+        // When memory is short the kernel must kill runs, not the supervisor or a runner, which is
+        // in its runs' memory cgroup. Runs get a value of their own.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/oom_score_adj", b"-1000");
         drop_to(uid, gid)?;
     }
@@ -208,8 +210,8 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
     confine::drop_bounding_set(0)
         .map_err(failed("empty the capability bounding set"))
         .or_else(|why| {
-            // Without CAP_SETPCAP, which went with root, the set stays; no_new_privs makes it
-            // meaningless.
+            // Without CAP_SETPCAP, which was dropped with root, the bounding set stays;
+            // no_new_privs makes it meaningless.
             if calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).is_ok() {
                 Ok(())
             } else {
@@ -222,8 +224,8 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// The superuser is who owns the null device: so it is root, also in a user namespace.
-/// Nothing is said if we are somebody else.
+/// The superuser owns the null device. So this detects root in a user namespace, too. It does not
+/// report other users.
 pub fn superuser() -> Result<bool, String> {
     let stat = rustix::fs::stat("/dev/null")
         .map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
@@ -240,7 +242,7 @@ pub fn superuser() -> Result<bool, String> {
         || stat.st_gid == rustix::process::getegid().as_raw())
 }
 
-/// The supervisor's whole life. The error is for the client.
+/// The main function of the supervisor. The error is for the client.
 pub fn supervise(inherited: i32) -> Result<(), String> {
     let memfd =
         sys::adopt(inherited).ok_or_else(|| format!("descriptor {inherited} is not open"))?;
@@ -276,7 +278,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
         );
     }
 
-    // Nothing but what was handed over; and none of it is for anybody's children.
+    // Keep only the passed descriptors, and let no child inherit them.
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
     keep.extend(handed_over(&inheritance.handover));
     close_all_but(keep).map_err(|errno| {
@@ -316,7 +318,7 @@ fn handed_over(handover: &Handover) -> Vec<i32> {
     }
 }
 
-/// Puts /dev/null at 0, 1, 2; what was at 2 is where our last words go.
+/// Puts /dev/null at 0, 1 and 2. The former 2 is where the last message goes.
 fn null_standard_descriptors() -> Result<std::fs::File, String> {
     let failed = |errno: rustix::io::Errno| format!("cannot open /dev/null: {errno}");
     let last_words = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
@@ -330,7 +332,7 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
         let null = rustix::fs::open("/dev/null", flags | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed)?;
         if null.as_raw_fd() == standard {
-            // It was closed. It must survive our fork, and has no exec to survive.
+            // It was closed. The new one must survive a fork; no exec follows.
             std::mem::forget(null);
             continue;
         }
@@ -355,7 +357,7 @@ fn set_up_and_serve(
         0,
     )
     .map_err(failed("set our name"))?;
-    // Nothing of the caller's is the runs'.
+    // The caller's attributes do not apply to runs.
     let _ = calls::umask(0o022);
     calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
@@ -365,16 +367,17 @@ fn set_up_and_serve(
         inheritance.runners_per_slot,
         inheritance.pin,
     )?;
-    // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
-    // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
-    // the runs as well.
+    // Nor do the keys of the caller's session (session-keyring(7)). If the kernel has no keyrings
+    // there is nothing to leave, and a container that forbids keyrings here forbids them to runs as
+    // well.
     match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
         Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
             return Err(failed("leave the caller's session keyring")(errno));
         }
         Err(_) => {}
-        // All runs are in this new session. Nobody may do anything with its keyring, not even give
-        // the right to: else a run without a seccomp program would leave keys in it for the next.
+        // All runs are in this new session. Take away all rights to its keyring, even that to grant
+        // rights: otherwise a run without a seccomp program could leave keys in it for the next
+        // one.
         Ok(_) => {
             calls::keyctl(
                 5,                /* KEYCTL_SETPERM */
@@ -384,11 +387,11 @@ fn set_up_and_serve(
             .map_err(failed("close the session keyring to the runs"))?;
         }
     }
-    // Whoever watches must not wait for a program's turn to end.
+    // The supervisor must not wait for the end of a program's time slice.
     let _ = calls::set_slice(calls::nice(), crate::target::SUPERVISOR_SLICE_NS);
     rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
 
-    // A runner's pid1 outlives it by a moment, and is ours to wait for.
+    // A runner's pid1 outlives it by a moment and becomes a child of the supervisor.
     calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed("become a subreaper"))?;
 
     let (uid, gid) = (
@@ -428,7 +431,8 @@ fn set_up_and_serve(
         landlock: 0,
         devices: inheritance.devices,
     };
-    // From here nobody of our own user may trace us, or the spawner; runners choose for themselves.
+    // From here on no process of this user may trace the supervisor or the spawner. Runners decide
+    // for themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
     let spawner = Spawner::start(&setup, procfs)?;
     spawner::close_what_runners_need(&mut setup.handover);
@@ -446,11 +450,11 @@ fn set_up_and_serve(
     outcome
 }
 
-/// Makes and enters our namespaces: user, mount, network, IPC, UTS, time.
+/// Creates and enters the supervisor's namespaces: user, mount, network, IPC, UTS, time.
 fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
     const FORBIDDEN: &str =
         "user namespaces seem to be forbidden here, `millibox doctor` says what to do";
-    // AppArmor, as Ubuntu has it, lets a user namespace be made, and refuses then what it is for.
+    // AppArmor on Ubuntu allows user namespaces, and then refuses what they are needed for.
     let failed = |what: &'static str| {
         move |errno: Errno| match errno.0 {
             libc::EPERM | libc::EACCES => {
@@ -481,9 +485,9 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
         .map_err(failed("map our group id"))?;
 
     calls::clear_host_name().map_err(failed("clear host and domain name"))?;
-    // Uptime inside begins with the supervisor. The offset may not make a clock negative
-    // (time_namespaces(7)), so whole seconds are taken off.
-    // The offset of CLOCK_MONOTONIC is CLOCK_MONOTONIC_RAW's too, which may lag behind it.
+    // The uptime inside begins with the supervisor. The offset may not make a clock negative
+    // (time_namespaces(7)), so it has whole seconds. The offset of CLOCK_MONOTONIC also applies to
+    // CLOCK_MONOTONIC_RAW, which may lag behind it.
     let raw = calls::monotonic_raw_ns();
     let offset = |name: &str, clock: i32| {
         format!(
