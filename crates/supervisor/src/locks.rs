@@ -22,7 +22,7 @@
 //! A lock that outlives its process is listed under a number that the kernel may give to a process
 //! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
 //! each look remembers how many locks of flock(2) a number had, and the start time of its process.
-//! Locks that were there before that process was first seen do not count as its own ([`History`]).
+//! Locks that existed before that process was first seen do not count as its own ([`History`]).
 //! A look without runs precedes a launch if the last one is older than [`LONGEST_PAUSE_NS`], so
 //! that the memory is recent when a process starts. In a PID namespace other than the first one the
 //! list hides the locks of dead processes. So locks that a process has when it is first seen do not

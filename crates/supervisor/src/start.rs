@@ -163,7 +163,7 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         // The supervisor, which watches the clocks, and pid1, which kills the other processes, must
         // not wait for the programs that they have to end. Targets return to 0.
         let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::WATCHERS_NICE);
-        // The limits of root's shell do not apply to runs; runners set theirs.
+        // The limits of root's shell do not apply to runs; runners set those of runs.
         for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
