@@ -7,7 +7,7 @@ use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_judge::program::Executable;
-use millibox_judge::staging::Staged;
+use millibox_judge::staging::StagedDirectory;
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, TestResult, Verdict};
 use millibox_package::model::{self, Convention};
 use millibox_tests::{is_root, needs_cgroups, share, skip};
@@ -738,7 +738,7 @@ fn links_in_data_lead_to_data_or_are_refused() {
     let data = Data::new("6 7\n", "42\n");
     let link = data.path().join("2.ans");
     std::os::unix::fs::symlink("1.ans", &link).unwrap();
-    let staged = Staged::new(data.path(), ids).unwrap();
+    let staged = StagedDirectory::new(data.path(), ids).unwrap();
     assert_eq!(std::fs::read(staged.path().join("2.ans")).unwrap(), b"42\n");
     assert_eq!(staged.relative(&data.input), Some("1.in".into()));
     assert_eq!(staged.relative(&data.path().join("../../etc/passwd")), None);
@@ -746,7 +746,9 @@ fn links_in_data_lead_to_data_or_are_refused() {
     for target in ["/etc/passwd", ".", "absent"] {
         std::fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(target, &link).unwrap();
-        let error = Staged::new(data.path(), ids).expect_err(target).to_string();
+        let error = StagedDirectory::new(data.path(), ids)
+            .expect_err(target)
+            .to_string();
         assert!(error.contains("2.ans"), "{error}");
     }
 }
@@ -762,7 +764,7 @@ fn links_in_data_may_lead_to_directories_and_to_the_rest_of_a_package() {
     }
     std::fs::rename(at("package/outside"), at("outside")).unwrap();
     std::fs::write(at("package/more/deep/file"), "more").unwrap();
-    let staged = || Staged::within(&at("package"), &at("package/data"), ids);
+    let staged = || StagedDirectory::within(&at("package"), &at("package/data"), ids);
     link("../../more", "package/data/one/more");
     link("more/deep/file", "package/data/one/file");
     let fine = staged().unwrap();

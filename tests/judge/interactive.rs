@@ -11,7 +11,7 @@ use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::interactive::{END_GRACE, Mode, judge};
 use millibox_judge::program::{Executable, Limits};
-use millibox_judge::staging::Staged;
+use millibox_judge::staging::StagedDirectory;
 use millibox_judge::verdict::{Points, TestResult, Verdict};
 use millibox_package::model::Convention;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl Table {
         convention: Convention,
         executable: Executable,
     ) -> Arc<OutputValidator> {
-        let data = Staged::new(self.data.path(), self.supervisor.ids()).unwrap();
+        let data = StagedDirectory::new(self.data.path(), self.supervisor.ids()).unwrap();
         Arc::new(OutputValidator {
             executable,
             convention,

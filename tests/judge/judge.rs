@@ -7,7 +7,7 @@ use crate::package::{Judged, Package, has_cgroups};
 use crate::setting::supervisor;
 use millibox::{BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
-use millibox_judge::compile::{Linked, Toolbox};
+use millibox_judge::compile::{Linkage, Toolbox};
 use millibox_judge::judge::{Judge, Machine, Options};
 use millibox_judge::suite::{Link, Suites};
 use millibox_judge::verdict::Verdict;
@@ -778,7 +778,7 @@ fn time_limit_is_measured_with_the_linking_of_submissions() {
         .unwrap()
         .unwrap()
     {
-        Linked {
+        Linkage {
             link: Link::Static, ..
         } => {}
         other => return skip(&format!("{other:?}")),

@@ -4,7 +4,7 @@
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
-use millibox_judge::judge::{Judge, Machine, Options, Prepared, choose};
+use millibox_judge::judge::{Judge, Machine, Options, PreparedProblem, choose};
 use millibox_judge::report::SubmissionReport;
 use millibox_judge::suite::Suites;
 use millibox_judge::verdict::Verdict;
@@ -91,7 +91,7 @@ impl Bench {
         }
     }
 
-    fn judge(&self) -> (Judge<'_>, Prepared) {
+    fn judge(&self) -> (Judge<'_>, PreparedProblem) {
         let suites =
             Suites::with_directory(self.suites.path()).unwrap_or_else(|faults| panic!("{faults}"));
         let options = Options {
@@ -116,7 +116,7 @@ impl Bench {
     fn reports(
         &self,
         judge: &Judge<'_>,
-        prepared: &Prepared,
+        prepared: &PreparedProblem,
         cases: &[Case],
     ) -> Vec<SubmissionReport> {
         let good = Case::script("good", GOOD);

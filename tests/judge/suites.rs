@@ -8,7 +8,7 @@ use millibox_judge::batch::Worker;
 use millibox_judge::cache::Cache;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::compile::{
-    Availability, Compilation, CompileError, Limit, MESSAGES_LIMIT, Options, Toolbox,
+    Availability, Compilation, CompileError, Limit, MAX_MESSAGE_BYTES, Options, Toolbox,
 };
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::suite::{Link, Suites};
@@ -643,9 +643,12 @@ fn messages_are_cut_and_printable() {
     let note = compilation.messages.trim_end().lines().last().unwrap();
     assert_eq!(
         note,
-        format!("[{} more bytes are not shown]", 1_000_007 - MESSAGES_LIMIT)
+        format!(
+            "[{} more bytes are not shown]",
+            1_000_007 - MAX_MESSAGE_BYTES
+        )
     );
-    assert!(compilation.messages.len() < MESSAGES_LIMIT + 100);
+    assert!(compilation.messages.len() < MAX_MESSAGE_BYTES + 100);
 }
 
 // What compilers cannot reach.

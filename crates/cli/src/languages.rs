@@ -7,7 +7,7 @@ use crate::signals::Signals;
 use crate::values;
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
-use millibox_judge::compile::{Availability, Linked, Toolbox};
+use millibox_judge::compile::{Availability, Linkage, Toolbox};
 use millibox_judge::suite::{Link, Suite, Suites};
 use serde::Serialize;
 use std::io::Write;
@@ -184,7 +184,7 @@ fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'
     if availability.is_available() {
         match toolbox.linking(suite) {
             Ok(None) => {}
-            Ok(Some(Linked { link, fallback })) => {
+            Ok(Some(Linkage { link, fallback })) => {
                 line.linking = Some(link);
                 line.fallback = fallback.as_ref().map(|fallback| fallback.to_string());
                 line.remedy = fallback.map(|fallback| fallback.remedy);

@@ -23,7 +23,7 @@ use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::interactive::{Mode, judge};
 use millibox_judge::program::{Executable, Limits};
-use millibox_judge::staging::{Staged, private_directory};
+use millibox_judge::staging::{StagedDirectory, private_directory};
 use millibox_judge::verdict::Verdict;
 use millibox_package::model::Convention;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -178,7 +178,7 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
     let interactor = OutputValidator {
         executable: executable("answer"),
         convention: Convention::Icpc,
-        data: Staged::new(data.path(), supervisor.ids())?,
+        data: StagedDirectory::new(data.path(), supervisor.ids())?,
         limits: Limits {
             output: 1 << 20,
             ..HOUR

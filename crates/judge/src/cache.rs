@@ -5,7 +5,7 @@
 //! name and renamed: who reads finds all of it or nothing, however many judges share the directory.
 //! The directory is ours alone: who could write there could choose what other submissions run.
 
-use crate::files::{Store, Stored};
+use crate::files::{Store, StoredFiles};
 use millibox::Figures;
 use rustix::fs::{Mode, OFlags, Timestamps};
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const MAGIC: &[u8; 16] = b"millibox-cache 2";
-const DIGEST: usize = 32;
+const DIGEST_BYTES: usize = 32;
 /// Files that are being written when a judge is killed are left; after a day nobody writes them.
-const ABANDONED: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+const ABANDONED_AFTER: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
 
 /// Where compiled programs are kept.
 #[derive(Debug, Clone, Default)]
@@ -29,23 +29,23 @@ pub struct Cache {
 #[derive(Debug, Clone)]
 struct Place {
     directory: PathBuf,
-    most: u64,
+    max_bytes: u64,
 }
 
 /// Bytes that a cache has by default.
-pub const CACHE_SIZE: u64 = 1 << 30;
+pub const DEFAULT_CACHE_BYTES: u64 = 1 << 30;
 
 /// The part of a cache that one program may have. A few large ones must not push out all others.
-const MOST_PART: u64 = 4;
+const MAX_ENTRY_DIVISOR: u64 = 4;
 /// Bytes that the header of an entry may have: messages and names.
-const MOST_HEADER_BYTES: u64 = 32 << 20;
+const MAX_HEADER_BYTES: u64 = 32 << 20;
 
 /// A compiled program.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) messages: String,
     pub(crate) figures: Option<Figures>,
-    pub(crate) files: Stored,
+    pub(crate) files: StoredFiles,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,18 +67,18 @@ struct FileHeader {
 pub(crate) struct Key(String);
 
 /// Digests all that goes into a program.
-pub(crate) struct Keying(Sha256);
+pub(crate) struct KeyBuilder(Sha256);
 
-impl Keying {
-    pub(crate) fn new() -> Keying {
-        Keying(Sha256::new())
+impl KeyBuilder {
+    pub(crate) fn new() -> KeyBuilder {
+        KeyBuilder(Sha256::new())
             .with(env!("CARGO_PKG_VERSION"))
             .with(std::env::consts::ARCH)
     }
 
     /// Each part with its length, so that no two lists of parts are the same bytes.
     #[must_use]
-    pub(crate) fn with(mut self, part: impl AsRef<[u8]>) -> Keying {
+    pub(crate) fn with(mut self, part: impl AsRef<[u8]>) -> KeyBuilder {
         let part = part.as_ref();
         self.0.update((part.len() as u64).to_le_bytes());
         self.0.update(part);
@@ -122,7 +122,11 @@ impl Cache {
         else {
             return Ok(Cache::none());
         };
-        Cache::in_directory(&caches.join("millibox").join("programs"), CACHE_SIZE).map_err(|why| {
+        Cache::in_directory(
+            &caches.join("millibox").join("programs"),
+            DEFAULT_CACHE_BYTES,
+        )
+        .map_err(|why| {
             format!(
                 "{why}, or set XDG_CACHE_HOME to a directory of your own: {variable} leads there"
             )
@@ -146,7 +150,7 @@ impl Cache {
             // Others' files, if there are any, are not ours to remove.
             let name = entry.file_name();
             let is_key = |name: &str| {
-                name.len() == 2 * DIGEST && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+                name.len() == 2 * DIGEST_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
             };
             if name.to_str().is_some_and(is_key) {
                 if !dry_run {
@@ -162,7 +166,7 @@ impl Cache {
     ///
     /// # Errors
     /// The directory cannot be made, or somebody else could write to it.
-    pub fn in_directory(directory: &Path, most: u64) -> Result<Cache, String> {
+    pub fn in_directory(directory: &Path, max_bytes: u64) -> Result<Cache, String> {
         let wrong = |why: String| {
             format!(
                 "cannot keep compiled programs in {}: {why}; see --no-cache",
@@ -203,7 +207,7 @@ impl Cache {
         Ok(Cache {
             place: Some(Place {
                 directory: real,
-                most,
+                max_bytes,
             }),
         })
     }
@@ -250,7 +254,7 @@ impl Cache {
             .files
             .bytes()
             .saturating_add(entry.messages.len() as u64)
-            > place.most / MOST_PART
+            > place.max_bytes / MAX_ENTRY_DIVISOR
         {
             return;
         }
@@ -283,19 +287,19 @@ impl Place {
                 continue;
             };
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            let is_key = name.len() == 2 * DIGEST
+            let is_key = name.len() == 2 * DIGEST_BYTES
                 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
             let unfinished = name.as_encoded_bytes().starts_with(b".new-");
             if is_key {
                 entries.push((used, metadata.len(), entry.path()));
-            } else if unfinished && used.elapsed().is_ok_and(|age| age > ABANDONED) {
+            } else if unfinished && used.elapsed().is_ok_and(|age| age > ABANDONED_AFTER) {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
         entries.sort();
         let mut total: u64 = entries.iter().map(|(_, length, _)| length).sum();
         for (_, length, path) in entries {
-            if total <= self.most {
+            if total <= self.max_bytes {
                 break;
             }
             let _ = std::fs::remove_file(path);
@@ -320,8 +324,8 @@ fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
     // not kept.
     let header = postcard::to_stdvec(&header).map_err(io::Error::other)?;
     to.write_all(MAGIC)?;
-    to.write_all(&[0; DIGEST])?;
-    let mut to = Digesting {
+    to.write_all(&[0; DIGEST_BYTES])?;
+    let mut to = DigestWriter {
         inner: BufWriter::new(to),
         digest: Sha256::new(),
     };
@@ -343,13 +347,13 @@ fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
 /// The header of an entry whose digest is right; the file stands where its files begin.
 fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
     let wrong = || io::Error::from(io::ErrorKind::InvalidData);
-    let mut begin = [0; MAGIC.len() + DIGEST];
+    let mut begin = [0; MAGIC.len() + DIGEST_BYTES];
     from.read_exact(&mut begin)?;
     let (magic, digest) = begin.split_at(MAGIC.len());
     if magic != MAGIC {
         return Err(wrong());
     }
-    let mut actual = Digesting {
+    let mut actual = DigestWriter {
         inner: io::sink(),
         digest: Sha256::new(),
     };
@@ -361,7 +365,7 @@ fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
     let mut length = [0; 8];
     from.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
-    if length > MOST_HEADER_BYTES.min(rest) {
+    if length > MAX_HEADER_BYTES.min(rest) {
         return Err(wrong());
     }
     let mut header = Vec::new();
@@ -381,7 +385,7 @@ fn decode_files(
     from: &mut std::fs::File,
     files: &[FileHeader],
     mut store: Store,
-) -> Option<Stored> {
+) -> Option<StoredFiles> {
     let mut from = BufReader::new(from);
     for file in files {
         let mut bytes = Read::take(&mut from, file.length);
@@ -397,12 +401,12 @@ fn decode_files(
 }
 
 /// Digests what is written.
-struct Digesting<W> {
+struct DigestWriter<W> {
     inner: W,
     digest: Sha256,
 }
 
-impl<W: Write> Write for Digesting<W> {
+impl<W: Write> Write for DigestWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.digest.update(&bytes[..written]);
@@ -473,7 +477,7 @@ mod tests {
     }
 
     fn key(number: u32) -> Key {
-        Keying::new().with(number.to_le_bytes()).key()
+        KeyBuilder::new().with(number.to_le_bytes()).key()
     }
 
     fn private() -> tempfile::TempDir {
@@ -505,8 +509,8 @@ mod tests {
     #[test]
     fn parts_of_a_key_do_not_run_together() {
         assert_ne!(
-            Keying::new().with("ab").with("c").key(),
-            Keying::new().with("a").with("bc").key()
+            KeyBuilder::new().with("ab").with("c").key(),
+            KeyBuilder::new().with("a").with("bc").key()
         );
     }
 

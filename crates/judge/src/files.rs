@@ -27,12 +27,12 @@ pub(crate) fn stays_below(path: &Path) -> bool {
 }
 
 /// Bytes that a name may have. With the directory for temporary files before it, it must be a path.
-const MOST_NAME_BYTES: usize = 1024;
+const MAX_NAME_BYTES: usize = 1024;
 /// Parts that a name may have: no more than a package's tree is deep, so that a test's files can be
 /// put beside it.
-const MOST_NAME_PARTS: usize = millibox_package::DEEPEST;
+const MAX_NAME_PARTS: usize = millibox_package::DEEPEST;
 /// Files and directories that may be stored in one directory.
-pub(crate) const MOST_STORED: usize = 20_000;
+pub(crate) const MAX_STORED_FILES: usize = 20_000;
 const COPY_CHUNK_BYTES: usize = 128 << 10;
 
 /// Why a file could not be stored.
@@ -57,9 +57,9 @@ fn host(error: io::Error) -> StoreError {
     StoreError::Host { error }
 }
 
-/// A regular file in a [`Stored`] directory.
+/// A regular file in a [`StoredFiles`] directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct StoredFile {
     /// Relative, without `.` and `..`.
     pub(crate) name: PathBuf,
     pub(crate) executable: bool,
@@ -68,12 +68,12 @@ pub(crate) struct Listed {
 
 /// Files on the host that the sandbox can read. They are removed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredFiles {
     pub(crate) directory: TempDir,
-    pub(crate) files: Vec<Listed>,
+    pub(crate) files: Vec<StoredFile>,
 }
 
-impl Stored {
+impl StoredFiles {
     /// Bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()
@@ -92,8 +92,8 @@ impl Stored {
 /// Only this process writes below the directory, and it writes neither through links nor over files
 /// that are there.
 pub(crate) struct Store {
-    stored: Stored,
-    reader: Reader,
+    stored: StoredFiles,
+    access: ReadAccess,
     /// What has been made, and whether it is a directory.
     made: HashMap<PathBuf, bool>,
 }
@@ -106,16 +106,16 @@ impl Store {
     pub(crate) fn new(ids: (u32, u32)) -> Result<Store, StoreError> {
         let directory = millibox_package::temporary::directory().map_err(host)?;
         let owner = directory.path().metadata().map_err(host)?.uid();
-        let reader = Reader {
+        let access = ReadAccess {
             group: (owner != ids.0).then_some(ids.1),
         };
-        reader.allow(directory.path(), true).map_err(host)?;
+        access.allow(directory.path(), true).map_err(host)?;
         Ok(Store {
-            stored: Stored {
+            stored: StoredFiles {
                 directory,
                 files: Vec::new(),
             },
-            reader,
+            access,
             made: HashMap::new(),
         })
     }
@@ -144,10 +144,10 @@ impl Store {
             }
             to.write_all(&chunk[..read]).map_err(host)?;
         }
-        self.reader
+        self.access
             .allow(&self.stored.directory.path().join(name), executable)
             .map_err(host)?;
-        self.stored.files.push(Listed {
+        self.stored.files.push(StoredFile {
             name: name.to_owned(),
             executable,
             length,
@@ -183,7 +183,7 @@ impl Store {
         self.stored.directory.path()
     }
 
-    pub(crate) fn finish(self) -> Stored {
+    pub(crate) fn finish(self) -> StoredFiles {
         self.stored
     }
 
@@ -196,9 +196,9 @@ impl Store {
             return Err(wrong("is no name of a file".to_owned()));
         }
         let (bytes, parts) = (name.as_os_str().len(), name.components().count());
-        if bytes > MOST_NAME_BYTES || parts > MOST_NAME_PARTS {
+        if bytes > MAX_NAME_BYTES || parts > MAX_NAME_PARTS {
             let most =
-                format!("at most {MOST_NAME_BYTES} bytes in {MOST_NAME_PARTS} parts are allowed");
+                format!("at most {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts are allowed");
             return Err(StoreError::Name {
                 name: beginning(name),
                 why: format!("is too long a name: {most}"),
@@ -224,7 +224,7 @@ impl Store {
             count(&mut self.made, &above, true)?;
             let path = root.join(&above);
             std::fs::create_dir(&path).map_err(failed)?;
-            self.reader.allow(&path, true).map_err(host)?;
+            self.access.allow(&path, true).map_err(host)?;
         }
         if self.made.contains_key(name) {
             return Err(wrong(
@@ -241,9 +241,10 @@ fn count(
     name: &Path,
     is_directory: bool,
 ) -> Result<(), StoreError> {
-    if made.len() >= MOST_STORED {
-        let why =
-            format!("is one too many: at most {MOST_STORED} files and directories are allowed");
+    if made.len() >= MAX_STORED_FILES {
+        let why = format!(
+            "is one too many: at most {MAX_STORED_FILES} files and directories are allowed"
+        );
         return Err(StoreError::Name {
             name: beginning(name),
             why,
@@ -280,17 +281,17 @@ fn is_about_name(error: &io::Error) -> bool {
 }
 
 /// Bytes that can be written to the directory for temporary files; 0 if it cannot be asked.
-pub(crate) fn room() -> u64 {
+pub(crate) fn free_bytes() -> u64 {
     rustix::fs::statvfs(std::env::temp_dir())
         .map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-struct Reader {
+struct ReadAccess {
     /// Whose read permission it is; none: our own.
     group: Option<u32>,
 }
 
-impl Reader {
+impl ReadAccess {
     /// Sets group and mode, whatever the umask is.
     fn allow(&self, path: &Path, execute: bool) -> io::Result<()> {
         let own = if execute { 0o700 } else { 0o600 };
@@ -309,7 +310,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn store(files: &[File], ids: (u32, u32)) -> Result<Stored, StoreError> {
+    fn store(files: &[File], ids: (u32, u32)) -> Result<StoredFiles, StoreError> {
         let mut store = Store::new(ids)?;
         store.add_all(files)?;
         Ok(store.finish())
@@ -390,7 +391,7 @@ mod tests {
             );
         }
         stored(&["a\n", "-b", "{c}", "d\u{1b}[31m"]).unwrap();
-        let many: Vec<String> = (0..MOST_STORED)
+        let many: Vec<String> = (0..MAX_STORED_FILES)
             .map(|number| format!("d/{number}"))
             .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();

@@ -2,7 +2,7 @@
 //!
 //! Started by root, the sandbox runs programs as a user who owns nothing. What lies below a
 //! directory that only root may enter (a package in `/root`) is then out of reach for a
-//! checker. [`Staged`] makes it reachable, once: hard links where they serve, copies where not.
+//! checker. [`StagedDirectory`] makes it reachable, once: hard links where they serve, copies where not.
 
 use millibox_package::{DEEPEST, MOST_ENTRIES, temporary};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
@@ -80,18 +80,18 @@ pub(crate) fn same_user(ids: Ids) -> bool {
 
 /// A directory of data as the sandbox's user can read it: itself, or a staged copy.
 #[derive(Debug)]
-pub struct Staged {
+pub struct StagedDirectory {
     original: PathBuf,
     copy: Option<TempDir>,
 }
 
-impl Staged {
-    /// As [`Staged::within`], where links lead to what is in the directory itself.
+impl StagedDirectory {
+    /// As [`StagedDirectory::within`], where links lead to what is in the directory itself.
     ///
     /// # Errors
     /// As there.
-    pub fn new(directory: &Path, ids: Ids) -> io::Result<Staged> {
-        Staged::within(directory, directory, ids)
+    pub fn new(directory: &Path, ids: Ids) -> io::Result<StagedDirectory> {
+        StagedDirectory::within(directory, directory, ids)
     }
 
     /// Looks at every file below `directory`; if one is out of the sandbox's reach, all are staged.
@@ -100,21 +100,21 @@ impl Staged {
     /// # Errors
     /// A file cannot be read, a link leads out of `root` (who wrote the package may not be who may
     /// read that file) or to a directory that it is in, or there is no place for the copies.
-    pub fn within(root: &Path, directory: &Path, ids: Ids) -> io::Result<Staged> {
+    pub fn within(root: &Path, directory: &Path, ids: Ids) -> io::Result<StagedDirectory> {
         let real = |path: &Path| {
             path.canonicalize()
                 .map_err(|error| about(path, "cannot find", error))
         };
         let (root, original) = (real(root)?, real(directory)?);
         if reachable(&original, ids) && all_reachable(&original, ids)? {
-            return Ok(Staged {
+            return Ok(StagedDirectory {
                 original,
                 copy: None,
             });
         }
         let copy = private_directory(ids)?;
         stage(&root, &original, copy.path(), ids)?;
-        Ok(Staged {
+        Ok(StagedDirectory {
             original,
             copy: Some(copy),
         })
@@ -127,7 +127,7 @@ impl Staged {
             .map_or(&self.original, |copy| copy.path())
     }
 
-    /// A file's path below [`Staged::path`]; `None`: it is not in the directory that was staged.
+    /// A file's path below [`StagedDirectory::path`]; `None`: it is not in the directory that was staged.
     pub fn relative(&self, file: &Path) -> Option<PathBuf> {
         if file.starts_with(&self.original) {
             return below(file, &self.original).map(Path::to_owned);

@@ -3,7 +3,7 @@
 //! The ICPC format calls both output validators.
 
 use crate::program::{Executable, Limits};
-use crate::staging::Staged;
+use crate::staging::StagedDirectory;
 use millibox::Supervisor;
 use millibox_package::model::{self, Convention, Format, Problem};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct OutputValidator {
     /// The arguments it takes and the form of its answer.
     pub convention: Convention,
     /// The directory of the package's tests, readable for the sandbox's user.
-    pub data: Staged,
+    pub data: StagedDirectory,
     /// Limits of one run.
     pub limits: Limits,
 }
@@ -35,7 +35,7 @@ impl OutputValidator {
         data: &Path,
         limits: &model::Limits,
     ) -> std::io::Result<OutputValidator> {
-        let data = Staged::new(data, supervisor.ids())?;
+        let data = StagedDirectory::new(data, supervisor.ids())?;
         Ok(OutputValidator {
             executable,
             convention,
@@ -54,7 +54,7 @@ impl OutputValidator {
         convention: Convention,
         problem: &Problem,
     ) -> std::io::Result<OutputValidator> {
-        let data = Staged::within(
+        let data = StagedDirectory::within(
             &problem.directory,
             &data_directory(problem),
             supervisor.ids(),

@@ -18,7 +18,7 @@ use crate::run::usable_cpus;
 use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
-use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
+use millibox_judge::judge::{Judge, Machine, Options, PreparedProblem, TimeLimit, choose};
 use millibox_judge::report::{JudgeReport, SubmissionReport, counted, line};
 use millibox_judge::verdict::Verdict;
 use millibox_package::Problem;
@@ -209,7 +209,7 @@ fn is_named(submission: &Submission, named: &Path) -> bool {
 }
 
 /// What, within which limits, and where.
-pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
+pub fn heading(prepared: &PreparedProblem, machine: &Machine) -> String {
     let problem = prepared.problem();
     let times = prepared.limits().iter().map(|limits| limits.cpu_time);
     let seconds = |time: Option<std::time::Duration>| time.unwrap_or_default().as_secs_f64();

@@ -264,7 +264,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         Ok(prepared) => prepared,
         Err(why) => {
             bar.finish_and_clear();
-            return Err(SetterError::from(ProgramFault::Unjudgeable(why)).into());
+            return Err(SetterError::from(ProgramFault::Package(why)).into());
         }
     };
     let names = problem

@@ -14,10 +14,10 @@
 
 use super::captured::{self, Stdout};
 use super::messages::printable;
-use super::product::{self, Unusable};
+use super::product::{self, ProductError};
 use super::world::{OUTPUT, tmpfs};
 use super::{CompileError, Limit};
-use crate::files::{Store, Stored};
+use crate::files::{Store, StoredFiles};
 use millibox::{Figures, Handle, Outcome, Request, Step, Supervisor, World};
 use std::ffi::OsString;
 use std::io::Read;
@@ -37,13 +37,13 @@ exit 0
 "#;
 
 /// Bytes that may come after a product that cannot be used before the run is killed.
-const MOST_THROWN_AWAY: u64 = 1 << 20;
+const MAX_DISCARDED_BYTES: u64 = 1 << 20;
 /// Exit status of a shell whose command was ended by SIGXFSZ (POSIX: above 128; here 128 + 25).
-const FILE_SIZE: i32 = 128 + 25;
+const SIGXFSZ_STATUS: i32 = 128 + 25;
 /// What compilers say when a file system is full or a file too long, in whatever words around it:
 /// the C library's texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes them say so fools
 /// nobody: it does not compile either way.
-const FULL: [&str; 3] = [
+const DISK_FULL_MESSAGES: [&str; 3] = [
     "no space left on device",
     "file too large",
     "file size limit exceeded",
@@ -73,10 +73,10 @@ pub(super) struct Limits {
 }
 
 /// What came of it.
-pub(super) struct Built {
+pub(super) struct BuildResult {
     pub(super) messages: String,
     pub(super) figures: Option<Figures>,
-    pub(super) files: Result<Stored, CompileError>,
+    pub(super) files: Result<StoredFiles, CompileError>,
     /// An error that a broken machine could have caused as well.
     pub(super) is_doubtful: bool,
 }
@@ -97,17 +97,17 @@ impl Limits {
 }
 
 /// What was read of standard output.
-struct Told {
+struct ShellOutput {
     /// The compiler's exit status; `None`: the first line is none.
     status: Option<i32>,
     /// What came after it, if that is 0.
-    product: Option<Result<Stored, Unusable>>,
+    product: Option<Result<StoredFiles, ProductError>>,
     /// The run was killed since its product cannot be used.
     killed: bool,
 }
 
 /// Runs the compiler. Its product is put into `store`.
-pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
+pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildResult {
     let mut request = Request::new(SHELL)
         .args(["-c", SCRIPT, "compile"])
         .args(job.command.iter().cloned())
@@ -131,7 +131,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
         |stdout: &mut Stdout<'_>, handle: &Handle| take(stdout, handle, store, job.limits.output);
     let captured = match captured::run_with(supervisor, request, b"", take) {
         Ok(captured) => captured,
-        Err(why) => return Built::failed(why),
+        Err(why) => return BuildResult::failed(why),
     };
     let messages = printable(&captured.stderr, captured.stderr_total);
     let (outcome, figures) = (captured.result.outcome.clone(), captured.result.figures);
@@ -140,7 +140,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
         Some(status) => status == 0 && outcome != Outcome::Exited(0),
     };
     let files = judge(captured, &messages, &job.limits);
-    Built {
+    BuildResult {
         messages,
         figures: Some(figures),
         files,
@@ -148,10 +148,10 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
     }
 }
 
-impl Built {
-    pub(super) fn failed(why: String) -> Built {
+impl BuildResult {
+    pub(super) fn failed(why: String) -> BuildResult {
         let files = Err(CompileError::Judge(why));
-        Built {
+        BuildResult {
             messages: String::new(),
             figures: None,
             files,
@@ -161,21 +161,21 @@ impl Built {
 }
 
 /// Reads the status and unpacks what comes after it.
-fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> Told {
+fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> ShellOutput {
     let status = status(stdout);
     let product = (status == Some(0)).then(|| product::unpack(&mut *stdout, store, most));
     let mut killed = false;
     if !matches!(product, Some(Ok(_))) {
         let rest = std::io::copy(
-            &mut Read::take(&mut *stdout, MOST_THROWN_AWAY),
+            &mut Read::take(&mut *stdout, MAX_DISCARDED_BYTES),
             &mut std::io::sink(),
         );
-        killed = rest.is_ok_and(|bytes| bytes == MOST_THROWN_AWAY);
+        killed = rest.is_ok_and(|bytes| bytes == MAX_DISCARDED_BYTES);
     }
     if killed {
         handle.kill_for_output();
     }
-    Told {
+    ShellOutput {
         status,
         product,
         killed,
@@ -183,13 +183,13 @@ fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> To
 }
 
 fn judge(
-    captured: captured::Captured<Told>,
+    captured: captured::CapturedRun<ShellOutput>,
     messages: &str,
     limits: &Limits,
-) -> Result<Stored, CompileError> {
-    let captured::Captured {
+) -> Result<StoredFiles, CompileError> {
+    let captured::CapturedRun {
         result,
-        stdout: Told {
+        stdout: ShellOutput {
             status,
             product,
             killed,
@@ -197,7 +197,7 @@ fn judge(
         ..
     } = captured;
     let exceeded = |limit| Err(CompileError::Limit(limit));
-    if let Some(Err(Unusable::Host(why))) = product {
+    if let Some(Err(ProductError::Host(why))) = product {
         return Err(CompileError::Judge(why));
     }
     match &result.outcome {
@@ -225,7 +225,9 @@ fn judge(
     }
     let full = || {
         let messages = messages.to_lowercase();
-        FULL.iter().any(|text| messages.contains(text))
+        DISK_FULL_MESSAGES
+            .iter()
+            .any(|text| messages.contains(text))
     };
     let ended = matches!(result.outcome, Outcome::Exited(0));
     match (status, product) {
@@ -233,15 +235,15 @@ fn judge(
         (None, _) => Err(CompileError::Refused(format!(
             "its own processes ended the compilation ({result})"
         ))),
-        (Some(_), Some(Err(Unusable::TooMuch))) => exceeded(limits.output_limit()),
-        (Some(_), Some(Err(Unusable::Refused(why)))) if ended || killed => {
+        (Some(_), Some(Err(ProductError::TooLarge))) => exceeded(limits.output_limit()),
+        (Some(_), Some(Err(ProductError::Refused(why)))) if ended || killed => {
             Err(CompileError::Refused(why))
         }
         (Some(_), Some(Ok(product))) if ended => Ok(product),
         (Some(_), Some(_)) => Err(CompileError::Refused(format!(
             "what the compilation left cannot be packed (tar {result})"
         ))),
-        (Some(FILE_SIZE), None) => exceeded(limits.output_limit()),
+        (Some(SIGXFSZ_STATUS), None) => exceeded(limits.output_limit()),
         _ if full() => exceeded(limits.output_limit()),
         (Some(status @ 129..=192), None) => Err(CompileError::Refused(format!(
             "the compiler was killed by signal {}",

@@ -1,6 +1,6 @@
 //! One run with its output kept.
 
-use super::messages::MESSAGES_LIMIT;
+use super::messages::MAX_MESSAGE_BYTES;
 use millibox::{Handle, Request, RunResult, Supervisor};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// A run and what it wrote.
-pub(super) struct Captured<T> {
+pub(super) struct CapturedRun<T> {
     pub(super) result: RunResult,
     /// What was made of standard output.
     pub(super) stdout: T,
@@ -25,7 +25,7 @@ pub(super) fn run(
     request: Request,
     stdin: &[u8],
     most: u64,
-) -> Result<Captured<Vec<u8>>, String> {
+) -> Result<CapturedRun<Vec<u8>>, String> {
     run_with(supervisor, request, stdin, |stdout, handle| {
         read(stdout.0, most, || handle.kill_for_output()).0
     })
@@ -38,7 +38,7 @@ pub(super) fn run_with<T>(
     request: Request,
     stdin: &[u8],
     take: impl FnOnce(&mut Stdout<'_>, &Handle) -> T,
-) -> Result<Captured<T>, String> {
+) -> Result<CapturedRun<T>, String> {
     let (input, feed) = pipe()?;
     let (stdout, its_stdout) = pipe()?;
     let (stderr, its_stderr) = pipe()?;
@@ -53,7 +53,7 @@ pub(super) fn run_with<T>(
     drop(request);
     let (taken, stderr) = std::thread::scope(|scope| {
         // More than is kept is read and thrown away, or the writer would wait for ever.
-        let reader = || read(&stderr, MESSAGES_LIMIT as u64, || {});
+        let reader = || read(&stderr, MAX_MESSAGE_BYTES as u64, || {});
         let stderr = std::thread::Builder::new().spawn_scoped(scope, reader).map_err(|error| {
             format!(
                 "cannot start a thread that reads standard error: {error}; raise the process limit \
@@ -67,7 +67,7 @@ pub(super) fn run_with<T>(
     let (stderr, stderr_total) =
         stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
     let result = handle.wait().map_err(|error| error.to_string())?;
-    Ok(Captured {
+    Ok(CapturedRun {
         result,
         stdout: taken,
         stderr,

@@ -5,7 +5,7 @@
 
 /// A class with a main method.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Main {
+pub(super) struct MainClass {
     /// As in a command line: `package.Class`.
     pub(super) class: String,
     /// `public static void main(String[])`, which every Java can start.
@@ -14,15 +14,15 @@ pub(super) struct Main {
 
 /// Bytes of the largest class file that is looked at. A class has at most 65,535 constants and
 /// methods, and compilers write far smaller ones.
-pub(super) const MOST_BYTES: u64 = 16 << 20;
+pub(super) const MAX_CLASS_FILE_BYTES: u64 = 16 << 20;
 
 const CLASSIC: &[u8] = b"([Ljava/lang/String;)V";
 const WITHOUT_ARGUMENTS: &[u8] = b"()V";
 const PUBLIC_STATIC: u16 = 0x0001 | 0x0008;
 
 /// The class in a class file, if it has a main method; none also if it is no class file.
-pub(super) fn main_class(bytes: &[u8]) -> Option<Main> {
-    let mut input = Input(bytes);
+pub(super) fn main_class(bytes: &[u8]) -> Option<MainClass> {
+    let mut input = ByteReader(bytes);
     if input.take(4)? != [0xca, 0xfe, 0xba, 0xbe] {
         return None;
     }
@@ -56,7 +56,7 @@ pub(super) fn main_class(bytes: &[u8]) -> Option<Main> {
     if class.is_empty() || class.starts_with(['-', '@']) || class.chars().any(char::is_control) {
         return None;
     }
-    found.map(|classic| Main { class, classic })
+    found.map(|classic| MainClass { class, classic })
 }
 
 enum Constant<'b> {
@@ -73,7 +73,7 @@ fn text<'b>(constants: &[Constant<'b>], number: u16) -> Option<&'b [u8]> {
     }
 }
 
-fn constants<'b>(input: &mut Input<'b>) -> Option<Vec<Constant<'b>>> {
+fn constants<'b>(input: &mut ByteReader<'b>) -> Option<Vec<Constant<'b>>> {
     let count = usize::from(input.u16()?);
     // They are numbered from 1.
     let mut constants = vec![Constant::Other];
@@ -106,7 +106,7 @@ fn constants<'b>(input: &mut Input<'b>) -> Option<Vec<Constant<'b>>> {
 }
 
 /// A field or method: flags, numbers of name and descriptor.
-fn member(input: &mut Input<'_>) -> Option<(u16, u16, u16)> {
+fn member(input: &mut ByteReader<'_>) -> Option<(u16, u16, u16)> {
     let member = (input.u16()?, input.u16()?, input.u16()?);
     for _attribute in 0..input.u16()? {
         input.take(2)?;
@@ -116,9 +116,9 @@ fn member(input: &mut Input<'_>) -> Option<(u16, u16, u16)> {
     Some(member)
 }
 
-struct Input<'b>(&'b [u8]);
+struct ByteReader<'b>(&'b [u8]);
 
-impl<'b> Input<'b> {
+impl<'b> ByteReader<'b> {
     fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -160,7 +160,7 @@ mod tests {
         let of =
             |flags, method: &str, descriptor: &str| main_class(&class(flags, method, descriptor));
         let main = |classic| {
-            Some(Main {
+            Some(MainClass {
                 class: "p.C".to_owned(),
                 classic,
             })

@@ -5,15 +5,15 @@
 //! next judge, since libraries may be installed at any time. A source that does not link statically
 //! (it may use a library that has no static form) is compiled a second time, dynamically.
 
-use super::build::Built;
+use super::build::BuildResult;
 use super::tools::Tools;
 use super::{CompileError, Input, Options, Toolbox, example, with_first_line};
-use crate::cache::{Entry, Keying};
+use crate::cache::{Entry, KeyBuilder};
 use crate::suite::{Link, Suite};
 
 /// How a suite's programs are linked here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Linked {
+pub struct Linkage {
     /// The way.
     pub link: Link,
     /// Why it is not the static one, although that was wanted, and what mends it.
@@ -43,16 +43,16 @@ impl Toolbox<'_> {
     ///
     /// # Errors
     /// The suite cannot be used, or sandbox or machine failed while it was tried.
-    pub fn linking(&self, suite: &Suite) -> Result<Option<Linked>, String> {
+    pub fn linking(&self, suite: &Suite) -> Result<Option<Linkage>, String> {
         let tools = self.tools(suite).map_err(|why| why.to_string())?;
         self.linked(suite, &tools)
     }
 
-    pub(super) fn linked(&self, suite: &Suite, tools: &Tools) -> Result<Option<Linked>, String> {
+    pub(super) fn linked(&self, suite: &Suite, tools: &Tools) -> Result<Option<Linkage>, String> {
         let Some(linking) = &suite.linking else {
             return Ok(None);
         };
-        let as_wanted = Linked {
+        let as_wanted = Linkage {
             link: linking.wanted(),
             fallback: None,
         };
@@ -60,7 +60,7 @@ impl Toolbox<'_> {
             return Ok(Some(as_wanted));
         }
         let found = self.links.get(&suite.language, || {
-            let key = Keying::new()
+            let key = KeyBuilder::new()
                 .with("static")
                 .with(&suite.text)
                 .with(&tools.identity)
@@ -69,7 +69,7 @@ impl Toolbox<'_> {
                 return Ok(None);
             }
             let input = Input::new(&example(suite), suite, &Options::default())?;
-            let Built {
+            let BuildResult {
                 messages,
                 figures,
                 files,
@@ -106,7 +106,7 @@ impl Toolbox<'_> {
         });
         found.map(|fallback| match fallback {
             None => Some(as_wanted),
-            fallback => Some(Linked {
+            fallback => Some(Linkage {
                 link: Link::Dynamic,
                 fallback,
             }),
@@ -121,8 +121,8 @@ impl Toolbox<'_> {
         tools: &Tools,
         input: &Input,
         options: &Options,
-        linked: Option<&Linked>,
-    ) -> Built {
+        linked: Option<&Linkage>,
+    ) -> BuildResult {
         let link = linked.map(|linked| linked.link);
         let built = self.build(suite, tools, input, options, link);
         let choice = suite

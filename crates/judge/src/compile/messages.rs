@@ -1,14 +1,14 @@
 //! What a compiler said, made safe to be shown.
 
 /// Bytes of a compiler's messages that are kept.
-pub const MESSAGES_LIMIT: usize = 16 * 1024;
+pub const MAX_MESSAGE_BYTES: usize = 16 * 1024;
 
 /// The messages as text: no control characters but line breaks and tabs, which could command a
 /// terminal, and none that change the direction of writing, which could hide what is said.
 ///
 /// `total`: bytes there were; what was cut off is counted in a last line.
 pub(super) fn printable(bytes: &[u8], total: u64) -> String {
-    let kept = &bytes[..bytes.len().min(MESSAGES_LIMIT)];
+    let kept = &bytes[..bytes.len().min(MAX_MESSAGE_BYTES)];
     let mut text = String::with_capacity(kept.len());
     let cut = total > kept.len() as u64;
     // A character that the cut went through is no bad one.
@@ -58,19 +58,22 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_counted() {
-        let long = "\u{e4}".repeat(MESSAGES_LIMIT);
-        let text = printable(&long.as_bytes()[..MESSAGES_LIMIT], long.len() as u64);
+        let long = "\u{e4}".repeat(MAX_MESSAGE_BYTES);
+        let text = printable(&long.as_bytes()[..MAX_MESSAGE_BYTES], long.len() as u64);
         let (kept, note) = text.trim_end().rsplit_once('\n').unwrap();
-        assert_eq!(kept.len(), MESSAGES_LIMIT);
-        assert_eq!(note, format!("[{MESSAGES_LIMIT} more bytes are not shown]"));
+        assert_eq!(kept.len(), MAX_MESSAGE_BYTES);
+        assert_eq!(
+            note,
+            format!("[{MAX_MESSAGE_BYTES} more bytes are not shown]")
+        );
         // The cut goes through a character.
         let text = printable(
-            &format!("x{long}").as_bytes()[..MESSAGES_LIMIT],
+            &format!("x{long}").as_bytes()[..MAX_MESSAGE_BYTES],
             1 + long.len() as u64,
         );
         assert!(
             !text.contains('\u{fffd}')
-                && text.contains(&format!("[{} more bytes", MESSAGES_LIMIT + 2)),
+                && text.contains(&format!("[{} more bytes", MAX_MESSAGE_BYTES + 2)),
             "{}",
             &text[text.len() - 60..]
         );

@@ -27,17 +27,17 @@ mod sources;
 mod tools;
 mod world;
 
-pub use linked::{Fallback, Linked};
-pub use messages::MESSAGES_LIMIT;
+pub use linked::{Fallback, Linkage};
+pub use messages::MAX_MESSAGE_BYTES;
 pub use sources::headers_in;
 pub use tools::Availability;
 
-use crate::cache::{Cache, Entry, Key, Keying};
-use crate::files::{self, File, Store, StoreError, Stored};
+use crate::cache::{Cache, Entry, Key, KeyBuilder};
+use crate::files::{self, File, Store, StoreError, StoredFiles};
 use crate::program::{self, Executable};
 use crate::suite::template::Values;
-use crate::suite::{Compile, Entry as EntryPoint, Link, Product, Suite, Suites};
-use build::{Built, Job};
+use crate::suite::{CompileStep, EntryPoint, Link, Product, Suite, Suites};
+use build::{BuildResult, Job};
 use memo::Memo;
 use millibox::{Backend, Figures, Outcome, Supervisor};
 use millibox_package::Constants;
@@ -97,7 +97,7 @@ pub struct Options {
 /// What came of compiling.
 #[derive(Debug)]
 pub struct Compilation {
-    /// What the compiler said, printable, at most [`MESSAGES_LIMIT`] bytes and a note of what was
+    /// What the compiler said, printable, at most [`MAX_MESSAGE_BYTES`] bytes and a note of what was
     /// cut.
     pub messages: String,
     /// It was compiled before; messages and figures are those of that time.
@@ -153,12 +153,12 @@ pub enum Limit {
 /// What the example adds up, and what must come of it.
 const EXAMPLE: (&[u8], &str) = (b"1 2\n-3\n40\n", "40");
 /// Bytes that a program may have however little room the disk has.
-const LEAST_OUTPUT: u64 = 64 << 20;
+const MIN_OUTPUT_BYTES: u64 = 64 << 20;
 /// The part of the disk's room that one program may take beyond that, so that a few cannot fill it.
-const MOST_PART_OF_ROOM: u64 = 8;
+const ROOM_DIVISOR: u64 = 8;
 /// Bytes of the names that one command may have as arguments. Linux allows 2 MiB for arguments and
 /// environment, with a pointer for each, where the stack may have 8 MiB (execve(2)).
-const MOST_ARGUMENT_BYTES: usize = 1 << 20;
+const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
 /// Limits of the example's run.
 const EXAMPLE_LIMITS: program::Limits = program::Limits {
@@ -313,7 +313,7 @@ impl<'s> Toolbox<'s> {
             Ok(linked) => linked,
             Err(why) => return Compilation::none(CompileError::Judge(why)),
         };
-        let key = key(
+        let key = program_key(
             suite,
             &tools,
             &input,
@@ -328,7 +328,7 @@ impl<'s> Toolbox<'s> {
         let (mut messages, figures, is_doubtful, product) = match cached {
             Some(entry) => (entry.messages, entry.figures, false, Ok(entry.files)),
             None => {
-                let Built {
+                let BuildResult {
                     messages,
                     figures,
                     files,
@@ -405,7 +405,7 @@ impl<'s> Toolbox<'s> {
         input: &Input,
         options: &Options,
         link: Option<Link>,
-    ) -> Built {
+    ) -> BuildResult {
         let built = self.build_unproven(suite, tools, input, options, link);
         if built.files.is_ok() {
             self.proven.set(&suite.name, Ok(()));
@@ -420,10 +420,10 @@ impl<'s> Toolbox<'s> {
         input: &Input,
         options: &Options,
         link: Option<Link>,
-    ) -> Built {
+    ) -> BuildResult {
         let Some(compile) = &suite.compile else {
             let files = self.stored(&input.files);
-            return Built {
+            return BuildResult {
                 messages: String::new(),
                 figures: None,
                 files,
@@ -437,14 +437,14 @@ impl<'s> Toolbox<'s> {
             .transpose()
         {
             Ok(prepared) => prepared,
-            Err(why) => return Built::failed(why),
+            Err(why) => return BuildResult::failed(why),
         };
         let source = match self.stored(&input.files) {
             Ok(source) => source,
             Err(error) => {
-                return Built {
+                return BuildResult {
                     files: Err(error),
-                    ..Built::failed(String::new())
+                    ..BuildResult::failed(String::new())
                 };
             }
         };
@@ -465,7 +465,7 @@ impl<'s> Toolbox<'s> {
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
         let mut built = match self.job(compile, tools, values, &shown, options) {
             Ok(job) => self.run(&job),
-            Err(why) => return Built::failed(why),
+            Err(why) => return BuildResult::failed(why),
         };
         if compile.product == Product::Sources && built.files.is_ok() {
             built.files = Ok(source);
@@ -477,11 +477,11 @@ impl<'s> Toolbox<'s> {
     fn prepared(
         &self,
         suite: &Suite,
-        prepare: &Compile,
+        prepare: &CompileStep,
         tools: &Tools,
     ) -> Result<Arc<TempDir>, String> {
         self.prepared.get(&suite.name, || {
-            let key = Keying::new()
+            let key = KeyBuilder::new()
                 .with("prepared")
                 .with(&suite.text)
                 .with(&suite.name)
@@ -497,7 +497,7 @@ impl<'s> Toolbox<'s> {
                         &[],
                         &Options::default(),
                     )?;
-                    let Built {
+                    let BuildResult {
                         messages,
                         figures,
                         files,
@@ -523,10 +523,10 @@ impl<'s> Toolbox<'s> {
         })
     }
 
-    fn run(&self, job: &Job) -> Built {
+    fn run(&self, job: &Job) -> BuildResult {
         match self.store() {
             Ok(store) => build::build(self.supervisor, job, store),
-            Err(why) => Built::failed(why),
+            Err(why) => BuildResult::failed(why),
         }
     }
 
@@ -534,7 +534,7 @@ impl<'s> Toolbox<'s> {
     /// directory.
     fn job(
         &self,
-        compile: &Compile,
+        compile: &CompileStep,
         tools: &Tools,
         mut values: Values,
         shown: &[(&Path, &'static str)],
@@ -543,7 +543,7 @@ impl<'s> Toolbox<'s> {
         let memory = options.memory.unwrap_or(compile.memory);
         values.set("memory_mib", (memory >> 20).to_string());
         let wanted = options.output.unwrap_or(compile.output);
-        let output = allowed_output(wanted, files::room());
+        let output = allowed_output(wanted, files::free_bytes());
         let mut world = world::world(&compile.surroundings, &tools.roots)?;
         for (directory, at) in shown {
             world = world.read_only(directory, at);
@@ -552,7 +552,7 @@ impl<'s> Toolbox<'s> {
             ("PATH".into(), tools::SEARCH_PATH.into()),
             ("LC_ALL".into(), "C.UTF-8".into()),
         ];
-        set(
+        set_variables(
             &mut env,
             compile
                 .surroundings
@@ -569,7 +569,7 @@ impl<'s> Toolbox<'s> {
             limits: build::Limits {
                 cpu_time: options.cpu_time.unwrap_or(compile.cpu_time),
                 memory: self
-                    .holds_memory(compile.surroundings.address_space)
+                    .can_limit_memory(compile.surroundings.address_space)
                     .then_some(memory),
                 output,
                 little_room: output < wanted,
@@ -580,7 +580,7 @@ impl<'s> Toolbox<'s> {
 
     /// Without cgroups memory is limited as address space, which some languages reserve without
     /// measure.
-    fn holds_memory(&self, address_space: bool) -> bool {
+    fn can_limit_memory(&self, address_space: bool) -> bool {
         address_space || self.supervisor.backend() != Backend::Rlimit
     }
 
@@ -589,7 +589,7 @@ impl<'s> Toolbox<'s> {
         suite: &Suite,
         tools: &Tools,
         input: &Input,
-        files: Stored,
+        files: StoredFiles,
         options: &Options,
     ) -> Result<Executable, CompileError> {
         let run = &suite.run;
@@ -605,7 +605,7 @@ impl<'s> Toolbox<'s> {
         let directory = files.directory;
         let world = world::world(&run.surroundings, &tools.roots).map_err(CompileError::Judge)?;
         let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into())];
-        set(
+        set_variables(
             &mut env,
             run.surroundings
                 .env
@@ -618,7 +618,7 @@ impl<'s> Toolbox<'s> {
             env,
             current_dir: PROGRAM.into(),
             processes: run.processes,
-            memory: if self.holds_memory(run.surroundings.address_space) {
+            memory: if self.can_limit_memory(run.surroundings.address_space) {
                 run.memory
             } else {
                 u64::MAX
@@ -632,7 +632,7 @@ impl<'s> Toolbox<'s> {
     fn store(&self) -> Result<Store, String> {
         let ids = self.supervisor.ids();
         let store = Store::new(ids).map_err(|error| error.to_string())?;
-        match tools::closed(store.path(), ids) {
+        match tools::find_closed(store.path(), ids) {
             None => Ok(store),
             Some(why) => Err(format!(
                 "{why}, which is the sandbox's; set TMPDIR to a directory that all can reach"
@@ -641,7 +641,7 @@ impl<'s> Toolbox<'s> {
     }
 
     /// The same with these files, which belong to the submission.
-    fn stored(&self, files: &[File]) -> Result<Stored, CompileError> {
+    fn stored(&self, files: &[File]) -> Result<StoredFiles, CompileError> {
         let mut store = self.store().map_err(CompileError::Judge)?;
         match store.add_all(files) {
             Ok(()) => Ok(store.finish()),
@@ -667,7 +667,7 @@ impl Input {
             .iter()
             .map(|name| name.as_os_str().len() + size_of::<usize>())
             .sum::<usize>()
-            > MOST_ARGUMENT_BYTES
+            > MAX_ARGUMENT_BYTES
         {
             return Err(format!(
                 "the names of {} sources are too long for one command",
@@ -701,7 +701,7 @@ impl Compilation {
 /// Bytes that a program may have whose suite allows `wanted`, where so many can be written to the
 /// disk.
 fn allowed_output(wanted: u64, room: u64) -> u64 {
-    wanted.min((room / MOST_PART_OF_ROOM).max(LEAST_OUTPUT))
+    wanted.min((room / ROOM_DIVISOR).max(MIN_OUTPUT_BYTES))
 }
 
 /// Placeholders that all commands have.
@@ -720,7 +720,10 @@ fn values(suite: &Suite, tools: &Tools) -> Values {
 }
 
 /// Sets variables, the suite's in place of ours.
-fn set(env: &mut Vec<(OsString, OsString)>, more: impl Iterator<Item = (OsString, OsString)>) {
+fn set_variables(
+    env: &mut Vec<(OsString, OsString)>,
+    more: impl Iterator<Item = (OsString, OsString)>,
+) {
     for (name, value) in more {
         env.retain(|(known, _)| *known != name);
         env.push((name, value));
@@ -728,25 +731,31 @@ fn set(env: &mut Vec<(OsString, OsString)>, more: impl Iterator<Item = (OsString
 }
 
 /// All that a program is made of.
-fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Key {
-    let mut keying = Keying::new()
+fn program_key(
+    suite: &Suite,
+    tools: &Tools,
+    input: &Input,
+    options: &Options,
+    link: Option<Link>,
+) -> Key {
+    let mut builder = KeyBuilder::new()
         .with("program")
         .with(&suite.text)
         .with(&suite.name)
         .with(&tools.identity);
-    keying = keying.with(format!(
+    builder = builder.with(format!(
         "{:?} {:?} {:?}",
         options.cpu_time, options.memory, options.output
     ));
-    keying = keying.with(link.map_or_else(String::new, |link| link.to_string()));
-    keying = keying.with(input.main.as_os_str().as_encoded_bytes());
+    builder = builder.with(link.map_or_else(String::new, |link| link.to_string()));
+    builder = builder.with(input.main.as_os_str().as_encoded_bytes());
     for file in &input.files {
-        keying = keying
+        builder = builder
             .with(file.name.as_os_str().as_encoded_bytes())
             .with([u8::from(file.executable)])
             .with(&file.bytes);
     }
-    keying.key()
+    builder.key()
 }
 
 fn example(suite: &Suite) -> [File; 1] {
@@ -766,7 +775,7 @@ fn with_first_line(error: &CompileError, messages: &str) -> String {
 }
 
 /// Whether the product has what the suite runs.
-fn check_program(suite: &Suite, files: Stored) -> Result<Stored, CompileError> {
+fn check_program(suite: &Suite, files: StoredFiles) -> Result<StoredFiles, CompileError> {
     let why = match suite.own_program() {
         Some(EXECUTABLE) if !files.has_executable(Path::new(EXECUTABLE)) => {
             "the compiler made no program; if there are several sources, call the main one main"
@@ -782,18 +791,18 @@ fn check_program(suite: &Suite, files: Stored) -> Result<Stored, CompileError> {
 
 /// The class to be started, of those that have a main method.
 fn main_class(
-    files: &Stored,
+    files: &StoredFiles,
     suite: &Suite,
     input: &Input,
     options: &Options,
 ) -> Result<String, CompileError> {
-    let mut mains: Vec<class::Main> = Vec::new();
+    let mut mains: Vec<class::MainClass> = Vec::new();
     for file in &files.files {
         let is_class = file
             .name
             .extension()
             .is_some_and(|extension| extension == "class");
-        if is_class && file.length <= class::MOST_BYTES {
+        if is_class && file.length <= class::MAX_CLASS_FILE_BYTES {
             let bytes =
                 std::fs::read(files.directory.path().join(&file.name)).map_err(|error| {
                     CompileError::Judge(format!("cannot read what was compiled: {error}"))
@@ -805,7 +814,7 @@ fn main_class(
 }
 
 fn choose_main_class(
-    mut mains: Vec<class::Main>,
+    mut mains: Vec<class::MainClass>,
     suite: &Suite,
     input: &Input,
     options: &Options,
@@ -816,7 +825,7 @@ fn choose_main_class(
     }
     mains.sort();
     let called = |wanted: &str| {
-        let is = |main: &&class::Main| {
+        let is = |main: &&class::MainClass| {
             main.class == wanted || main.class.rsplit('.').next() == Some(wanted)
         };
         mains.iter().find(is)
@@ -857,8 +866,8 @@ mod tests {
         let mib = |number: u64| number << 20;
         assert_eq!(allowed_output(mib(576), mib(100_000)), mib(576));
         assert_eq!(allowed_output(mib(576), mib(4000)), mib(500));
-        assert_eq!(allowed_output(mib(576), mib(100)), LEAST_OUTPUT);
-        assert_eq!(allowed_output(mib(576), 0), LEAST_OUTPUT);
+        assert_eq!(allowed_output(mib(576), mib(100)), MIN_OUTPUT_BYTES);
+        assert_eq!(allowed_output(mib(576), 0), MIN_OUTPUT_BYTES);
         assert_eq!(allowed_output(mib(4), 0), mib(4));
     }
 }

@@ -1,7 +1,7 @@
 //! What a compilation left in its output directory, as it comes out of the sandbox: a tar archive,
 //! written by whatever the source made of the compiler. Nothing in it is trusted.
 
-use crate::files::{Store, StoreError, Stored};
+use crate::files::{Store, StoreError, StoredFiles};
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -9,15 +9,15 @@ use tar::EntryType;
 
 /// Bytes of an archive between the contents of two files: headers, long names, padding. The most
 /// that the archive's reader keeps in memory.
-const MOST_HEADER_BYTES: u64 = 64 << 10;
+const MAX_HEADER_BYTES: u64 = 64 << 10;
 /// Entries of an archive.
-pub(super) const MOST_ENTRIES: u64 = crate::files::MOST_STORED as u64;
+pub(super) const MAX_ENTRIES: u64 = crate::files::MAX_STORED_FILES as u64;
 
 /// Why there is no product.
 #[derive(Debug)]
-pub(super) enum Unusable {
+pub(super) enum ProductError {
     /// There is more of it than is allowed.
-    TooMuch,
+    TooLarge,
     /// It is not made of regular files with usable names, or is no archive: the compilation's own
     /// doing.
     Refused(String),
@@ -27,15 +27,19 @@ pub(super) enum Unusable {
 
 /// Puts the regular files of an archive into a directory. `most`: bytes that they may have
 /// together.
-pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<Stored, Unusable> {
-    let refused = |why: String| Err(Unusable::Refused(why));
+pub(super) fn unpack(
+    archive: impl Read,
+    mut store: Store,
+    most: u64,
+) -> Result<StoredFiles, ProductError> {
+    let refused = |why: String| Err(ProductError::Refused(why));
     let unreadable = |error: io::Error| {
-        Unusable::Refused(format!("what the compilation left cannot be read: {error}"))
+        ProductError::Refused(format!("what the compilation left cannot be read: {error}"))
     };
-    let allowance = Cell::new(MOST_HEADER_BYTES);
+    let allowance = Cell::new(MAX_HEADER_BYTES);
     let mut left = most;
     let mut entries: u64 = 0;
-    for entry in tar::Archive::new(Allowed {
+    for entry in tar::Archive::new(BoundedReader {
         from: archive,
         left: &allowance,
     })
@@ -44,9 +48,9 @@ pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<
     {
         let mut entry = entry.map_err(unreadable)?;
         entries += 1;
-        if entries > MOST_ENTRIES {
+        if entries > MAX_ENTRIES {
             return refused(format!(
-                "the compilation left more than {MOST_ENTRIES} files"
+                "the compilation left more than {MAX_ENTRIES} files"
             ));
         }
         let name = plain(&entry.path().map_err(unreadable)?);
@@ -57,9 +61,9 @@ pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 let size = entry.size();
                 if size > left {
-                    return Err(Unusable::TooMuch);
+                    return Err(ProductError::TooLarge);
                 }
-                allowance.set(size + MOST_HEADER_BYTES);
+                allowance.set(size + MAX_HEADER_BYTES);
                 store.add(&name, executable, &mut entry, left)
             }
             // Another name of a file that came before.
@@ -83,14 +87,16 @@ pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<
         };
         match stored {
             Ok(length) => left -= length,
-            Err(StoreError::TooLarge(_)) => return Err(Unusable::TooMuch),
+            Err(StoreError::TooLarge(_)) => return Err(ProductError::TooLarge),
             Err(error @ StoreError::Name { .. }) => {
                 return refused(format!("the compilation left a file: {error}"));
             }
             Err(StoreError::Source(error)) => return Err(unreadable(error)),
-            Err(error @ StoreError::Host { .. }) => return Err(Unusable::Host(error.to_string())),
+            Err(error @ StoreError::Host { .. }) => {
+                return Err(ProductError::Host(error.to_string()));
+            }
         }
-        allowance.set(MOST_HEADER_BYTES);
+        allowance.set(MAX_HEADER_BYTES);
     }
     Ok(store.finish())
 }
@@ -102,12 +108,12 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Reads no more than is allowed at the time.
-struct Allowed<'a, R> {
+struct BoundedReader<'a, R> {
     from: R,
     left: &'a Cell<u64>,
 }
 
-impl<R: Read> Read for Allowed<'_, R> {
+impl<R: Read> Read for BoundedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.left.get();
         if left == 0 && !buffer.is_empty() {
@@ -148,7 +154,7 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
-    fn unpack(archive: &[u8], most: u64) -> Result<Stored, Unusable> {
+    fn unpack(archive: &[u8], most: u64) -> Result<StoredFiles, ProductError> {
         let ids = (
             rustix::process::geteuid().as_raw(),
             rustix::process::getegid().as_raw(),
@@ -175,7 +181,7 @@ mod tests {
                 .iter()
                 .all(|name| stored.has_executable(Path::new(name)))
         );
-        assert!(matches!(unpack(&all, 5), Err(Unusable::TooMuch)));
+        assert!(matches!(unpack(&all, 5), Err(ProductError::TooLarge)));
     }
 
     #[test]
@@ -198,22 +204,28 @@ mod tests {
             ("c", EntryType::Char, ""),
         ] {
             let error = why(name, kind, content);
-            assert!(matches!(error, Unusable::Refused(_)), "{name}: {error:?}");
+            assert!(
+                matches!(error, ProductError::Refused(_)),
+                "{name}: {error:?}"
+            );
         }
         for (name, kind, content) in [
             ("b", EntryType::Regular, "xyz"),
             ("l", EntryType::Link, "a"),
         ] {
             assert!(
-                matches!(why(name, kind, content), Unusable::TooMuch),
+                matches!(why(name, kind, content), ProductError::TooLarge),
                 "{name}"
             );
         }
-        assert!(matches!(unpack(b"garbage", 5), Err(Unusable::Refused(_))));
+        assert!(matches!(
+            unpack(b"garbage", 5),
+            Err(ProductError::Refused(_))
+        ));
         let whole = archive(&[("a", EntryType::Regular, "xyz")]);
         assert!(matches!(
             unpack(&whole[..514], 5),
-            Err(Unusable::Refused(_))
+            Err(ProductError::Refused(_))
         ));
     }
 
@@ -229,7 +241,10 @@ mod tests {
             rustix::process::getegid().as_raw(),
         );
         let result = super::unpack(&mut endless, Store::new(ids).unwrap(), 1 << 40);
-        assert!(matches!(result, Err(Unusable::Refused(_))), "{result:?}");
+        assert!(
+            matches!(result, Err(ProductError::Refused(_))),
+            "{result:?}"
+        );
         assert!(endless.into_inner().1.limit() > (1 << 30) - (1 << 20));
     }
 }

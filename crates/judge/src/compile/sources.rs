@@ -1,7 +1,7 @@
 //! The sources of a compilation, read from the host.
 
 use super::CompileError;
-use crate::files::{File, MOST_STORED};
+use crate::files::{File, MAX_STORED_FILES};
 use crate::staging::below;
 use crate::suite::Suite;
 use millibox_package::Constants;
@@ -15,9 +15,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that all sources may have together.
-const MOST: u64 = 64 << 20;
+const MAX_SOURCE_BYTES: u64 = 64 << 20;
 /// Files and directories that a directory of included ones may have.
-const MOST_INCLUDED: usize = 10_000;
+const MAX_INCLUDED_FILES: usize = 10_000;
 
 /// Reads the sources, named as seen from the directory that they have in common.
 ///
@@ -35,9 +35,9 @@ pub(super) fn read(
     if paths.is_empty() {
         return refused("there are no sources".to_owned());
     }
-    if paths.len() > MOST_STORED {
+    if paths.len() > MAX_STORED_FILES {
         return refused(format!(
-            "there are {} sources, and at most {MOST_STORED} are allowed",
+            "there are {} sources, and at most {MAX_STORED_FILES} are allowed",
             paths.len()
         ));
     }
@@ -57,7 +57,7 @@ pub(super) fn read(
 }
 
 /// Bytes that the sources with constants in them may have together, with the values filled in.
-const MOST_FILLED: usize = 64 << 20;
+const MAX_FILLED_BYTES: usize = 64 << 20;
 
 /// Puts constants' values in the place of their names.
 pub(super) fn fill(
@@ -67,7 +67,7 @@ pub(super) fn fill(
     let Some(constants) = constants else {
         return Ok(files);
     };
-    let mut left = MOST_FILLED;
+    let mut left = MAX_FILLED_BYTES;
     for file in &mut files {
         let filled = constants.fill(&file.bytes, left);
         if let Some(filled) = filled.map_err(|error| format!("{}: {error}", file.name.display()))? {
@@ -105,10 +105,10 @@ pub(super) fn include(
             let entry = entry.map_err(failed)?;
             // A few links can make very many paths, and reading a package passes over hidden ones.
             seen += 1;
-            if seen > MOST_INCLUDED {
+            if seen > MAX_INCLUDED_FILES {
                 let directory = directory.display();
                 return Err(format!(
-                    "{directory}: has more than {MOST_INCLUDED} files; remove some, or links to \
+                    "{directory}: has more than {MAX_INCLUDED_FILES} files; remove some, or links to \
                      many"
                 ));
             }
@@ -150,21 +150,21 @@ fn read_below(
             ))
         })
     };
-    let strict = Place {
+    let strict = SourceRoot {
         directory: open(base)?,
         path: base.to_owned(),
         links: ResolveFlags::NO_SYMLINKS,
     };
     let root = root.map(|root| std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
     let place = match root.filter(|root| below(base, root).is_some()) {
-        Some(root) => Place {
+        Some(root) => SourceRoot {
             directory: open(&root)?,
             path: root,
             links: ResolveFlags::empty(),
         },
         None => strict,
     };
-    let mut left = MOST;
+    let mut left = MAX_SOURCE_BYTES;
     let mut files: Vec<File> = Vec::new();
     let mut seen = HashSet::new();
     for path in paths {
@@ -181,7 +181,7 @@ fn read_below(
 }
 
 /// Where files are looked for, and nowhere else.
-struct Place {
+struct SourceRoot {
     directory: OwnedFd,
     path: PathBuf,
     /// What is said of links that stay there.
@@ -207,7 +207,7 @@ impl SourceError {
     }
 }
 
-fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, SourceError> {
+fn read_file(place: &SourceRoot, path: &Path, most: u64) -> Result<File, SourceError> {
     use SourceError::{Host, Own};
     let name = path.strip_prefix(&place.path).unwrap_or(path);
     // They stand for something in commands, or command a terminal.
@@ -249,7 +249,7 @@ fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, SourceError>
     if bytes.len() as u64 > most {
         return Err(Own(format!(
             "the sources have more than {} MiB together",
-            MOST >> 20
+            MAX_SOURCE_BYTES >> 20
         )));
     }
     Ok(File {
@@ -261,7 +261,7 @@ fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, SourceError>
 
 /// Whether a file of our own cannot be read for its mode alone, which is part of what was
 /// submitted.
-fn is_closed_to_owner(place: &Place, name: &Path) -> bool {
+fn is_closed_to_owner(place: &SourceRoot, name: &Path) -> bool {
     let us = rustix::process::geteuid().as_raw();
     rustix::fs::statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|file| file.st_uid == us && file.st_mode & 0o400 == 0)

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 /// The system's own come first: they are the same for every user, and the sandbox's user reaches
 /// them.
-const DIRECTORIES: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// PATH of all compilers and programs.
 pub(super) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A tool that is asked for its version or root takes less, or is broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Whether a suite can be used here, as found by starting its tools in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -140,7 +140,7 @@ pub(super) fn find(supervisor: &Supervisor, suite: &Suite) -> Result<Tools, Avai
     Ok(all)
 }
 
-struct Found {
+struct UsableTool {
     path: PathBuf,
     root: Option<PathBuf>,
     /// All that it said of its version.
@@ -150,7 +150,11 @@ struct Found {
 }
 
 /// The first one that works; if none does, why the first one does not.
-fn find_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool) -> Result<Found, Availability> {
+fn find_one(
+    supervisor: &Supervisor,
+    suite: &Suite,
+    tool: &Tool,
+) -> Result<UsableTool, Availability> {
     let mut why = None;
     for candidate in candidates(tool) {
         match try_one(supervisor, suite, tool, &candidate) {
@@ -172,7 +176,7 @@ fn candidates(tool: &Tool) -> Vec<PathBuf> {
     let places: Vec<PathBuf> = if tool.program.starts_with('/') {
         vec![PathBuf::from(&tool.program)]
     } else {
-        let of_system = DIRECTORIES
+        let of_system = SYSTEM_DIRECTORIES
             .iter()
             .map(PathBuf::from)
             .chain(tool.directories.iter().map(PathBuf::from));
@@ -203,7 +207,7 @@ fn try_one(
     suite: &Suite,
     tool: &Tool,
     candidate: &Path,
-) -> Result<Found, Availability> {
+) -> Result<UsableTool, Availability> {
     let unreachable = |why: String| Availability::Unreachable {
         program: candidate.to_owned(),
         why,
@@ -238,8 +242,8 @@ fn try_one(
         )
     } else {
         installation(tool, candidate, &real).map_err(|why| {
-            match closed(&real, supervisor.ids()) {
-                Some(closed) => unreachable(closed),
+            match find_closed(&real, supervisor.ids()) {
+                Some(why) => unreachable(why),
                 None => broken(why),
             }
         })?
@@ -249,7 +253,7 @@ fn try_one(
         .args(tool.version.iter().cloned())
         .env("PATH", SEARCH_PATH)
         .world(&world(&surroundings(suite), &roots).map_err(&helpless)?)
-        .real_time_limit(PATIENCE);
+        .real_time_limit(TOOL_TIMEOUT);
     for (name, value) in suite
         .compile
         .iter()
@@ -265,9 +269,9 @@ fn try_one(
         // Our user may be allowed more than the sandbox's: then this is all that is wrong.
         Outcome::NotStarted(error) => {
             return Err(
-                match closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
+                match find_closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
                     Some(why) => unreachable(why),
-                    None if refused(error) => unreachable(error.to_string()),
+                    None if is_permission_denied(error) => unreachable(error.to_string()),
                     None if error.step == Step::Exec => broken(error.to_string()),
                     None => helpless(error.to_string()),
                 },
@@ -287,7 +291,7 @@ fn try_one(
         Ok(file) => format!("{} {} {}", file.size(), file.mtime(), file.mtime_nsec()),
         Err(error) => return Err(broken(error.to_string())),
     };
-    Ok(Found {
+    Ok(UsableTool {
         path,
         root,
         version: said,
@@ -295,7 +299,7 @@ fn try_one(
     })
 }
 
-fn refused(error: &RunError) -> bool {
+fn is_permission_denied(error: &RunError) -> bool {
     error.errno == Some(rustix::io::Errno::ACCESS.raw_os_error())
 }
 
@@ -381,7 +385,7 @@ fn ask(program: &Path, arguments: &[String]) -> Result<String, String> {
         .spawn()
         .map_err(|error| failed(&error))?;
     // A path fits into the pipe, so it can be read when all is over.
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TOOL_TIMEOUT;
     let status = loop {
         match child.try_wait().map_err(|error| failed(&error))? {
             Some(status) => break status,
@@ -408,7 +412,7 @@ fn ask(program: &Path, arguments: &[String]) -> Result<String, String> {
 }
 
 /// The directory (or file) on the way to `path` that is closed to a user.
-pub(super) fn closed(path: &Path, (uid, gid): (u32, u32)) -> Option<String> {
+pub(super) fn find_closed(path: &Path, (uid, gid): (u32, u32)) -> Option<String> {
     let mut way: Vec<&Path> = path.ancestors().collect();
     way.reverse();
     way.into_iter().find_map(|place| {
@@ -447,14 +451,14 @@ mod tests {
         mode(directory.path(), 0o755);
         mode(&inner, 0o700);
         let stranger = (directory.path().metadata().unwrap().uid() + 1, u32::MAX);
-        let said = closed(&inner, stranger).unwrap();
+        let said = find_closed(&inner, stranger).unwrap();
         assert!(
             said.starts_with(&inner.display().to_string()) && said.contains("mode 700"),
             "{said}"
         );
-        assert_eq!(closed(&inner, (stranger.0 - 1, u32::MAX)), None);
+        assert_eq!(find_closed(&inner, (stranger.0 - 1, u32::MAX)), None);
         mode(&inner, 0o711);
-        assert_eq!(closed(&inner, stranger), None);
+        assert_eq!(find_closed(&inner, stranger), None);
     }
 
     #[test]

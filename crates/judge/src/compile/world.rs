@@ -15,10 +15,10 @@ pub(super) const PROGRAM: &str = "/program";
 pub(super) const EXECUTABLE: &str = "program";
 
 /// Files and directories that a tmpfs of ours may have.
-const INODES: u64 = 20_000;
+const MAX_TMPFS_INODES: u64 = 20_000;
 
 /// Directories of libraries, for programs that need nothing else of the system.
-const LIBRARIES: [&str; 5] = [
+const LIBRARY_DIRECTORIES: [&str; 5] = [
     "/usr/lib",
     "/usr/lib32",
     "/usr/lib64",
@@ -39,7 +39,7 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
         let path = Path::new(OsStr::from_bytes(mount.path()));
         world = match surroundings.system {
             _ if path == Path::new("/tmp") => world,
-            System::Libraries if path == Path::new("/usr") => LIBRARIES
+            System::Libraries if path == Path::new("/usr") => LIBRARY_DIRECTORIES
                 .iter()
                 .filter(|path| Path::new(path).is_dir())
                 .fold(world, |world, path| world.read_only(path, path)),
@@ -83,7 +83,7 @@ pub(super) fn tmpfs(at: &str, size: u64) -> Mount {
     Mount::Tmpfs {
         at: at.into(),
         size: Some(size),
-        inodes: Some(INODES),
+        inodes: Some(MAX_TMPFS_INODES),
         mode: 0o1777,
         read_only: false,
         no_exec: false,

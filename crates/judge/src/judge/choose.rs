@@ -1,6 +1,6 @@
 //! Which submissions are meant: those of a package by their names, others by their paths.
 
-use crate::files::MOST_STORED;
+use crate::files::MAX_STORED_FILES;
 use crate::suite::nearest;
 use millibox_package::DEEPEST;
 use millibox_package::model::{Problem, Program, Submission};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Files of one submission that are looked for. With more than are allowed it is refused when it is
 /// compiled.
-const MOST_FILES: usize = MOST_STORED + 1;
+const MAX_FILES: usize = MAX_STORED_FILES + 1;
 
 /// Submissions that somebody names: of the package, by name or folder (`accepted/anna.cpp`,
 /// `accepted`, `anna.cpp` if there is one of that name only) or by path; or a file or directory
@@ -146,7 +146,7 @@ fn gather(directory: &Path, sources: &mut Vec<PathBuf>, depth: usize) -> Result<
         } else if kind.is_dir() || kind.is_file() {
             sources.push(entry.path());
         }
-        if sources.len() >= MOST_FILES {
+        if sources.len() >= MAX_FILES {
             break;
         }
     }

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 /// Memory where the package says nothing: what problemtools and DOMjudge give.
-const MEMORY: u64 = 2048 * MIB;
+const DEFAULT_MEMORY_BYTES: u64 = 2048 * MIB;
 /// Output where the package says nothing: what the ICPC formats say.
-const OUTPUT_ICPC: u64 = 8 * MIB;
+const MIN_OUTPUT_BYTES_ICPC: u64 = 8 * MIB;
 /// Sim's own limit is 1 GiB, which nobody's answer comes near.
-const OUTPUT_SIM: u64 = 64 * MIB;
+const MIN_OUTPUT_BYTES_SIM: u64 = 64 * MIB;
 /// Processes and threads of a submission, where threads are allowed.
-const PROCESSES_ICPC: u32 = 64;
-const PROCESSES_SIM: u32 = 1;
+const MAX_PROCESSES_ICPC: u32 = 64;
+const MAX_PROCESSES_SIM: u32 = 1;
 
 /// Limits of one test. `computed` is its time limit where neither options nor package have one.
 pub(super) fn of_test(
@@ -37,15 +37,15 @@ pub(super) fn of_test(
             .memory_limit
             .or(test.memory)
             .or(problem.limits.memory)
-            .unwrap_or(MEMORY),
+            .unwrap_or(DEFAULT_MEMORY_BYTES),
         output: problem
             .limits
             .output
             .unwrap_or_else(|| output(problem, test)),
         processes: if problem.format == Format::Sim {
-            PROCESSES_SIM
+            MAX_PROCESSES_SIM
         } else {
-            PROCESSES_ICPC
+            MAX_PROCESSES_ICPC
         },
     }
 }
@@ -58,9 +58,9 @@ pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
 /// Enough for twice the answer, whatever its length.
 fn output(problem: &Problem, test: &Test) -> u64 {
     let least = if problem.format == Format::Sim {
-        OUTPUT_SIM
+        MIN_OUTPUT_BYTES_SIM
     } else {
-        OUTPUT_ICPC
+        MIN_OUTPUT_BYTES_ICPC
     };
     let answer = test
         .answer

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Supervisors of one machine, one after the other.
-pub(super) const GENERATIONS: usize = 2;
+pub(super) const MAX_SUPERVISORS: usize = 2;
 
 /// Why a judge has no machine to run programs on.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +52,7 @@ fn list(cpus: &[usize]) -> String {
 #[derive(Debug)]
 pub struct Machine {
     builder: Builder,
-    supervisors: [OnceLock<Supervisor>; GENERATIONS],
+    supervisors: [OnceLock<Supervisor>; MAX_SUPERVISORS],
     starting: Mutex<()>,
     stopped: AtomicBool,
     workers: Vec<usize>,

@@ -1,8 +1,8 @@
 //! Time limits that a package does not state: from the times of submissions that must be accepted.
 
 use super::limits::{of_test, stated};
-use super::pool::{Entry, Pool, Told};
-use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
+use super::pool::{Entry, Pool, PoolObserver};
+use super::prepare::{PackageError, PreparedProblem, TimeLimit, fault};
 use super::{Event, Judge, Observer};
 use crate::compile::CompileError;
 use crate::program::Limits;
@@ -16,12 +16,12 @@ use millibox_package::Severity;
 use millibox_package::model::{Format, Submission};
 use std::time::Duration;
 
-struct Counter<'o> {
+struct MeasurementObserver<'o> {
     observer: Observer<'o>,
     tests: usize,
 }
 
-impl Told for Counter<'_> {
+impl PoolObserver for MeasurementObserver<'_> {
     fn begun(&mut self, about: &SubmissionInfo) {
         (self.observer)(Event::Measuring { name: &about.name });
     }
@@ -39,13 +39,13 @@ impl Told for Counter<'_> {
 }
 
 /// Why a submission gives no times.
-enum Useless {
+enum MeasurementError {
     /// Its language cannot be used here: others may do.
-    Here(String),
+    Unavailable(String),
     /// Something is wrong with it.
-    Wrong(String),
+    Submission(String),
     /// The judge, the machine or a program of the package failed.
-    Failed(String),
+    Judge(String),
 }
 
 /// What is told if there is no time limit since the judge failed: another limit mends nothing.
@@ -57,9 +57,9 @@ impl Judge<'_> {
     /// Finds the time limits that nobody states, if there are any.
     pub(super) fn measure(
         &self,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedProblem,
         observer: Observer<'_>,
-    ) -> Result<(), Unjudgeable> {
+    ) -> Result<(), PackageError> {
         let problem = &prepared.problem;
         let stated: Vec<Option<Duration>> = problem
             .tests()
@@ -68,7 +68,7 @@ impl Judge<'_> {
         if stated.iter().all(Option::is_some) {
             return Ok(());
         }
-        let mut wrong = Unjudgeable::new();
+        let mut wrong = PackageError::new();
         let (computed, how) = if problem.format == Format::Sim {
             let Some(model) = problem.model_solution() else {
                 wrong.error(
@@ -79,7 +79,9 @@ impl Judge<'_> {
                 return Err(wrong);
             };
             let times = self.times(prepared, &[model], observer).pop();
-            match times.unwrap_or_else(|| Err(Useless::Failed("it was not judged".to_owned()))) {
+            match times
+                .unwrap_or_else(|| Err(MeasurementError::Judge("it was not judged".to_owned())))
+            {
                 Ok(times) => {
                     let limits: Vec<Duration> = times
                         .into_iter()
@@ -94,11 +96,11 @@ impl Judge<'_> {
                         ),
                     )
                 }
-                Err(Useless::Failed(why)) => {
+                Err(MeasurementError::Judge(why)) => {
                     wrong.error(&problem.directory, unmeasured(&model.name, &why));
                     return Err(wrong);
                 }
-                Err(Useless::Here(why) | Useless::Wrong(why)) => {
+                Err(MeasurementError::Unavailable(why) | MeasurementError::Submission(why)) => {
                     wrong.error(
                         &model.program.path,
                         format!(
@@ -134,9 +136,9 @@ impl Judge<'_> {
     /// The slowest test of all submissions that are measured and accepted, and whose it is.
     fn slowest(
         &self,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedProblem,
         observer: Observer<'_>,
-    ) -> Result<(Duration, String), Unjudgeable> {
+    ) -> Result<(Duration, String), PackageError> {
         let mut slowest: Option<(Duration, String)> = None;
         let (mut useless, mut warnings, mut failed) = (Vec::new(), Vec::new(), None);
         let submissions: Vec<&Submission> = prepared
@@ -149,7 +151,7 @@ impl Judge<'_> {
         if self.machine.is_stopped() {
             // What was measured by then is of those that came first, and the others have done
             // nothing wrong.
-            let mut wrong = Unjudgeable::new();
+            let mut wrong = PackageError::new();
             wrong.error(
                 &prepared.problem.directory,
                 "interrupted before its time limit was measured",
@@ -164,14 +166,16 @@ impl Judge<'_> {
                         slowest = Some((time, submission.name.clone()));
                     }
                 }
-                Err(Useless::Here(why)) => useless.push(format!("{}: {why}", submission.name)),
-                Err(Useless::Failed(why)) => {
+                Err(MeasurementError::Unavailable(why)) => {
+                    useless.push(format!("{}: {why}", submission.name))
+                }
+                Err(MeasurementError::Judge(why)) => {
                     let message =
                         format!("does not count for the time limit, for the judge failed: {why}");
                     warnings.push(fault(&submission.program.path, Severity::Warning, message));
                     failed.get_or_insert_with(|| unmeasured(&submission.name, &why));
                 }
-                Err(Useless::Wrong(why)) => {
+                Err(MeasurementError::Submission(why)) => {
                     let message = format!("does not count for the time limit: {why}");
                     warnings.push(fault(&submission.program.path, Severity::Warning, message));
                     useless.push(format!("{}: {why}", submission.name));
@@ -180,7 +184,7 @@ impl Judge<'_> {
         }
         prepared.warnings.extend(warnings);
         slowest.ok_or_else(|| {
-            let mut wrong = Unjudgeable::new();
+            let mut wrong = PackageError::new();
             if let Some(failed) = failed {
                 wrong.error(&prepared.problem.directory, failed);
                 return wrong;
@@ -207,10 +211,10 @@ impl Judge<'_> {
     /// Of each submission its CPU times on all tests; it must be accepted on each.
     fn times(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedProblem,
         submissions: &[&Submission],
         observer: Observer<'_>,
-    ) -> Vec<Result<Vec<Duration>, Useless>> {
+    ) -> Vec<Result<Vec<Duration>, MeasurementError>> {
         let problem = &prepared.problem;
         let limits: Vec<Limits> = problem
             .tests()
@@ -223,7 +227,7 @@ impl Judge<'_> {
             fail_fast: true,
             submissions,
         };
-        let entries = pool.judge(&mut Counter {
+        let entries = pool.judge(&mut MeasurementObserver {
             observer,
             tests: limits.len(),
         });
@@ -234,11 +238,17 @@ impl Judge<'_> {
     }
 }
 
-fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
+fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementError> {
     match &entry.error {
-        Some(CompileError::Unavailable(why)) => return Err(Useless::Here(why.clone())),
-        Some(CompileError::Judge(why)) => return Err(Useless::Failed(line(why))),
-        Some(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
+        Some(CompileError::Unavailable(why)) => {
+            return Err(MeasurementError::Unavailable(why.clone()));
+        }
+        Some(CompileError::Judge(why)) => return Err(MeasurementError::Judge(line(why))),
+        Some(error) => {
+            return Err(MeasurementError::Submission(format!(
+                "it is not compiled: {error}"
+            )));
+        }
         None => {}
     }
     let time_of = |test: usize| {
@@ -260,19 +270,24 @@ fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
                 verdict: Verdict::JudgeError,
                 reason,
                 ..
-            }) => Err(Useless::Failed(format!("test {name}: {}", line(reason)))),
+            }) => Err(MeasurementError::Judge(format!(
+                "test {name}: {}",
+                line(reason)
+            ))),
             Some(result) => {
                 let why = if result.reason.is_empty() {
                     &result.comment
                 } else {
                     &result.reason
                 };
-                Err(Useless::Wrong(format!(
+                Err(MeasurementError::Submission(format!(
                     "test {name} is not accepted ({})",
                     line(why)
                 )))
             }
-            None => Err(Useless::Failed("it was not judged to the end".to_owned())),
+            None => Err(MeasurementError::Judge(
+                "it was not judged to the end".to_owned(),
+            )),
         }
     };
     (0..tests).map(time_of).collect()

@@ -37,7 +37,7 @@ mod submission;
 
 pub use choose::choose;
 pub use machine::{Machine, MachineError};
-pub use prepare::{Prepared, TimeLimit, Unjudgeable};
+pub use prepare::{PackageError, PreparedProblem, TimeLimit};
 
 use crate::cache::Cache;
 use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
@@ -45,7 +45,7 @@ use crate::interactive::Mode;
 use crate::report::{SubmissionInfo, SubmissionReport};
 use crate::scoring::Progress;
 use crate::suite::{ChoiceError, Suite, Suites};
-use machine::GENERATIONS;
+use machine::MAX_SUPERVISORS;
 use millibox::Supervisor;
 use millibox_package::Fault;
 use millibox_package::model::{Problem, Submission};
@@ -116,7 +116,7 @@ pub struct Judge<'m> {
     cache: Cache,
     options: Options,
     /// One for each supervisor: what is known of tools was found out with it.
-    toolboxes: [OnceLock<Toolbox<'m>>; GENERATIONS],
+    toolboxes: [OnceLock<Toolbox<'m>>; MAX_SUPERVISORS],
 }
 
 impl<'m> Judge<'m> {
@@ -150,7 +150,7 @@ impl<'m> Judge<'m> {
         &self,
         problem: Problem,
         observer: Observer<'_>,
-    ) -> Result<Prepared, Unjudgeable> {
+    ) -> Result<PreparedProblem, PackageError> {
         let unpacked = problem.unpacked.clone();
         let prepared = self.prepare(problem).and_then(|mut prepared| {
             self.measure(&mut prepared, observer)?;
@@ -166,16 +166,16 @@ impl<'m> Judge<'m> {
                 .collect()
         };
         match prepared {
-            Ok(prepared) => Ok(Prepared {
+            Ok(prepared) => Ok(PreparedProblem {
                 warnings: shown(prepared.warnings),
                 ..prepared
             }),
-            Err(Unjudgeable { faults, messages }) => {
+            Err(PackageError { faults, messages }) => {
                 let messages = messages
                     .into_iter()
                     .map(|(path, said)| (unpacked.shown(&path), said))
                     .collect();
-                Err(Unjudgeable {
+                Err(PackageError {
                     faults: shown(faults),
                     messages,
                 })

@@ -8,7 +8,7 @@
 
 use super::Judge;
 use super::machine::stay_on;
-use super::prepare::{Prepared, Referee};
+use super::prepare::{PreparedProblem, Referee};
 use super::pressure;
 use crate::batch::{self, Case, Trial, Worker};
 use crate::compile::{Compilation, CompileError, Toolbox};
@@ -27,7 +27,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 /// What is told, by any thread, one at a time: of one submission after the other.
-pub(super) trait Told: Send {
+pub(super) trait PoolObserver: Send {
     /// Its compilation is over; what follows is of this submission until it has ended.
     fn begun(&mut self, about: &SubmissionInfo);
     /// So many of its tests have been judged, in whatever order.
@@ -41,7 +41,7 @@ pub(super) trait Told: Send {
 /// What is to be judged.
 pub(super) struct Pool<'a, 'm> {
     pub judge: &'a Judge<'m>,
-    pub prepared: &'a Prepared,
+    pub prepared: &'a PreparedProblem,
     /// Of each test.
     pub limits: &'a [Limits],
     pub fail_fast: bool,
@@ -78,10 +78,10 @@ struct State<'a, 't> {
     /// All before this one have been told to the end.
     first: usize,
     /// The first was begun to be told, with tests up to this one.
-    told_to: Option<usize>,
+    reported_to: Option<usize>,
     /// A thread has failed; the others must not wait for what it had taken.
     broken: bool,
-    told: &'t mut dyn Told,
+    observer: &'t mut dyn PoolObserver,
 }
 
 struct Shared<'a, 't> {
@@ -95,7 +95,7 @@ struct Shared<'a, 't> {
 
 impl<'a> Pool<'a, '_> {
     /// Judges them all, or, if the machine is stopped, as far as that goes.
-    pub fn judge(&self, told: &mut dyn Told) -> Vec<Entry<'a>> {
+    pub fn judge(&self, observer: &mut dyn PoolObserver) -> Vec<Entry<'a>> {
         let cpus = self.judge.machine.cpus();
         let shared = Shared {
             state: Mutex::new(State {
@@ -105,9 +105,9 @@ impl<'a> Pool<'a, '_> {
                     .map(|submission| self.entry(submission))
                     .collect(),
                 first: 0,
-                told_to: None,
+                reported_to: None,
                 broken: false,
-                told,
+                observer,
             }),
             changed: Condvar::new(),
             window: cpus.len() + 1,
@@ -118,7 +118,7 @@ impl<'a> Pool<'a, '_> {
                 let shared = &shared;
                 let work = move || {
                     stay_on(cpu);
-                    let _alarm = Alarm(shared);
+                    let _guard = PanicGuard(shared);
                     self.work(cpu, shared);
                 };
                 Builder::new().spawn_scoped(scope, work).is_ok()
@@ -135,8 +135,8 @@ impl<'a> Pool<'a, '_> {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         // If it was interrupted, what was begun to be told is ended.
-        if state.told_to.take().is_some() {
-            state.told.ended(&state.entries[state.first]);
+        if state.reported_to.take().is_some() {
+            state.observer.ended(&state.entries[state.first]);
         }
         state.entries
     }
@@ -171,7 +171,7 @@ impl<'a> Pool<'a, '_> {
         while let Some(task) = shared.task(|| machine.is_stopped()) {
             match task {
                 Task::Compile(number) => {
-                    let _not_alone = beside_others(&shared.alone);
+                    let _not_alone = lock_shared(&shared.alone);
                     let compilation = self.judge.compile_submission(
                         &self.prepared.problem,
                         self.submissions[number],
@@ -197,7 +197,7 @@ impl<'a> Pool<'a, '_> {
                         )
                     };
                     let once = || pressure::during(&mut once);
-                    let mut result = fairly(
+                    let mut result = judge_fairly(
                         &shared.alone,
                         &self.limits[test],
                         || machine.is_stopped(),
@@ -218,7 +218,7 @@ impl<'a> Pool<'a, '_> {
                     shared.change(|state| state.judged(number, test, judged));
                 }
                 Task::Grade(number, grading) => {
-                    let _not_alone = beside_others(&shared.alone);
+                    let _not_alone = lock_shared(&shared.alone);
                     let graded = machine.attempt(Result::is_err, |_, supervisor| {
                         match &self.prepared.grader {
                             Some(grader) => grader
@@ -370,14 +370,14 @@ impl<'a, 't> Shared<'a, 't> {
 /// Judges a test `once`, and once more, alone, if its real-time limit ended it on a machine that
 /// had too few CPUs: it may not have slept but waited. What comes of that counts. `once` says of
 /// the machine what [`pressure::during`] does.
-fn fairly(
+fn judge_fairly(
     alone: &RwLock<()>,
     limits: &Limits,
     is_stopped: impl Fn() -> bool,
     mut once: impl FnMut() -> (TestResult, Option<f64>),
 ) -> TestResult {
     let (first, overload) = {
-        let _not_alone = beside_others(alone);
+        let _not_alone = lock_shared(alone);
         once()
     };
     if !is_ended_by_real_time(&first, limits) || overload.is_none() || is_stopped() {
@@ -399,7 +399,7 @@ fn fairly(
 }
 
 /// While this is held, nothing is run alone.
-fn beside_others(alone: &RwLock<()>) -> RwLockReadGuard<'_, ()> {
+fn lock_shared(alone: &RwLock<()>) -> RwLockReadGuard<'_, ()> {
     alone.read().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -416,9 +416,9 @@ fn is_ended_by_real_time(result: &TestResult, limits: &Limits) -> bool {
 }
 
 /// Wakes the others if its thread panics.
-struct Alarm<'s, 'a, 't>(&'s Shared<'a, 't>);
+struct PanicGuard<'s, 'a, 't>(&'s Shared<'a, 't>);
 
-impl Drop for Alarm<'_, '_, '_> {
+impl Drop for PanicGuard<'_, '_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.change(|state| state.broken = true);
@@ -501,20 +501,20 @@ impl State<'_, '_> {
             if matches!(entry.stage, Stage::Waiting | Stage::Compiling) {
                 return;
             }
-            if self.told_to.is_none() {
-                self.told.begun(&entry.about);
+            if self.reported_to.is_none() {
+                self.observer.begun(&entry.about);
             }
-            self.told.judged(entry.judged);
+            self.observer.judged(entry.judged);
             let settled = entry.progress.settled();
-            if self.told_to.unwrap_or(0) < settled {
-                self.told.settled(&entry.progress);
+            if self.reported_to.unwrap_or(0) < settled {
+                self.observer.settled(&entry.progress);
             }
             if entry.error.is_none() && !entry.progress.is_finished() {
-                self.told_to = Some(settled);
+                self.reported_to = Some(settled);
                 return;
             }
-            self.told.ended(entry);
-            self.told_to = None;
+            self.observer.ended(entry);
+            self.reported_to = None;
             self.first += 1;
         }
     }
@@ -556,7 +556,7 @@ mod tests {
     }
 
     /// What counts of what comes of it once and once more, and how often it was judged.
-    fn fairly(all: [(TestResult, Option<f64>); 2], is_stopped: bool) -> (TestResult, usize) {
+    fn judge_fairly(all: [(TestResult, Option<f64>); 2], is_stopped: bool) -> (TestResult, usize) {
         let (alone, times) = (RwLock::new(()), Cell::new(0));
         let once = || {
             // The second time nobody else may run anything, and before that anybody.
@@ -565,7 +565,7 @@ mod tests {
             all[times.get() - 1].clone()
         };
         (
-            super::fairly(&alone, &LIMITS, || is_stopped, once),
+            super::judge_fairly(&alone, &LIMITS, || is_stopped, once),
             times.get(),
         )
     }
@@ -574,12 +574,12 @@ mod tests {
     fn what_may_have_waited_is_judged_once_more() {
         let slept = || result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10);
         let fine = || result(Verdict::Accepted, Outcome::Exited(0), 10);
-        let (counts, times) = fairly([(slept(), Some(0.9)), (fine(), Some(0.9))], false);
+        let (counts, times) = judge_fairly([(slept(), Some(0.9)), (fine(), Some(0.9))], false);
         assert_eq!(
             (counts.verdict, counts.comment.as_str(), times),
             (Verdict::Accepted, "", 2)
         );
-        let (counts, times) = fairly([(slept(), Some(0.9)), (slept(), Some(0.875))], false);
+        let (counts, times) = judge_fairly([(slept(), Some(0.9)), (slept(), Some(0.875))], false);
         assert_eq!((counts.verdict, times), (Verdict::TimeLimit, 2));
         assert!(
             counts
@@ -589,7 +589,7 @@ mod tests {
             counts.comment
         );
         // It was left alone then, and slept.
-        let (counts, times) = fairly([(slept(), Some(0.9)), (slept(), None)], false);
+        let (counts, times) = judge_fairly([(slept(), Some(0.9)), (slept(), None)], false);
         assert_eq!(
             (counts.verdict, counts.comment.as_str(), times),
             (Verdict::TimeLimit, "", 2)
@@ -640,7 +640,8 @@ mod tests {
                 false,
             ),
         ] {
-            let (counts, times) = fairly([(first.clone(), overload), nothing_else()], is_stopped);
+            let (counts, times) =
+                judge_fairly([(first.clone(), overload), nothing_else()], is_stopped);
             assert_eq!(
                 (counts.verdict, counts.comment.as_str(), times),
                 (first.verdict, "", 1),

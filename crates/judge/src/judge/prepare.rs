@@ -10,7 +10,7 @@ use crate::compile::{CompileError, Options as CompileOptions};
 use crate::grader::Grader;
 use crate::program::{Executable, Limits};
 use crate::scoring::{Plan, PlanError};
-use crate::staging::Staged;
+use crate::staging::StagedDirectory;
 use crate::validator::{OutputValidator, checker_limits, data_directory};
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A problem that submissions can be judged on.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedProblem {
     pub(super) problem: Problem,
     pub(super) plan: Plan,
     pub(super) referee: Referee,
@@ -28,7 +28,7 @@ pub struct Prepared {
     pub(super) grader: Option<Grader>,
     /// Of each test, in the order in which they are judged.
     pub(super) limits: Vec<Limits>,
-    pub(super) files: Vec<Option<Staged>>,
+    pub(super) files: Vec<Option<StagedDirectory>>,
     pub(super) time_limit: TimeLimit,
     pub(super) warnings: Vec<Fault>,
 }
@@ -53,14 +53,14 @@ pub enum TimeLimit {
 
 /// Why a package cannot be judged: everything that is in the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unjudgeable {
+pub struct PackageError {
     /// What is wrong, and where.
     pub faults: Vec<Fault>,
     /// What compilers said of the package's programs.
     pub messages: Vec<(PathBuf, String)>,
 }
 
-impl fmt::Display for Unjudgeable {
+impl fmt::Display for PackageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
             write!(f, "{}{fault}", if index > 0 { "\n" } else { "" })?;
@@ -77,11 +77,11 @@ impl fmt::Display for Unjudgeable {
     }
 }
 
-impl std::error::Error for Unjudgeable {}
+impl std::error::Error for PackageError {}
 
-impl Unjudgeable {
-    pub(super) fn new() -> Unjudgeable {
-        Unjudgeable {
+impl PackageError {
+    pub(super) fn new() -> PackageError {
+        PackageError {
             faults: Vec::new(),
             messages: Vec::new(),
         }
@@ -104,7 +104,7 @@ pub(super) fn fault(path: &Path, severity: Severity, message: String) -> Fault {
     }
 }
 
-impl Prepared {
+impl PreparedProblem {
     /// The problem, with those of its tests that are judged.
     pub fn problem(&self) -> &Problem {
         &self.problem
@@ -133,8 +133,8 @@ impl Prepared {
 
 impl Judge<'_> {
     /// All but the time limits, which need measuring if nobody states them.
-    pub(super) fn prepare(&self, mut problem: Problem) -> Result<Prepared, Unjudgeable> {
-        let mut wrong = Unjudgeable::new();
+    pub(super) fn prepare(&self, mut problem: Problem) -> Result<PreparedProblem, PackageError> {
+        let mut wrong = PackageError::new();
         let place = problem.directory.clone();
         if let Some(pattern) = &self.options.tests {
             let all = problem.tests().count();
@@ -181,7 +181,7 @@ impl Judge<'_> {
                 } else {
                     TimeLimit::Package
                 };
-                Ok(Prepared {
+                Ok(PreparedProblem {
                     problem,
                     plan,
                     referee,
@@ -196,7 +196,7 @@ impl Judge<'_> {
         }
     }
 
-    fn referee(&self, problem: &Problem, wrong: &mut Unjudgeable) -> Option<Referee> {
+    fn referee(&self, problem: &Problem, wrong: &mut PackageError) -> Option<Referee> {
         let interactive = problem.kind.is_interactive();
         match &problem.checker {
             Checker::Custom {
@@ -227,7 +227,7 @@ impl Judge<'_> {
         problem: &Problem,
         program: &Program,
         convention: Convention,
-        wrong: &mut Unjudgeable,
+        wrong: &mut PackageError,
     ) -> Option<OutputValidator> {
         let what = if problem.kind.is_interactive() {
             "interactor"
@@ -258,7 +258,7 @@ impl Judge<'_> {
         problem: &Problem,
         program: &Program,
         what: &str,
-        wrong: &mut Unjudgeable,
+        wrong: &mut PackageError,
     ) -> Option<Executable> {
         let suite = match self
             .suites()
@@ -308,9 +308,14 @@ impl Judge<'_> {
         Some(executable)
     }
 
-    fn files_of(&self, problem: &Problem, test: &Test, wrong: &mut Unjudgeable) -> Option<Staged> {
+    fn files_of(
+        &self,
+        problem: &Problem,
+        test: &Test,
+        wrong: &mut PackageError,
+    ) -> Option<StagedDirectory> {
         let files = test.files.as_ref()?;
-        match Staged::within(&problem.directory, files, self.machine.supervisor().ids()) {
+        match StagedDirectory::within(&problem.directory, files, self.machine.supervisor().ids()) {
             Ok(staged) => Some(staged),
             Err(error) => {
                 wrong.error(
@@ -335,7 +340,7 @@ fn choose(group: &mut Group, wanted: &impl Fn(&Test) -> bool) {
 }
 
 /// That a test has what judging needs.
-fn check_test(problem: &Problem, test: &Test, wrong: &mut Unjudgeable) {
+fn check_test(problem: &Problem, test: &Test, wrong: &mut PackageError) {
     let made = "`millibox problem gen` makes it if the package says how";
     let missing = |path: &Path| !path.is_file();
     if missing(&test.input) {

@@ -9,12 +9,12 @@
 use std::time::{Duration, Instant};
 
 /// Where the kernel tells; not there, or not readable, if it was built or started without.
-const FILE: &str = "/proc/pressure/cpu";
+const PRESSURE_FILE: &str = "/proc/pressure/cpu";
 /// The machine is overloaded if something waited for this part of the time, or more. A run that
 /// brings this about by itself, with processes that wait for each other, uses CPU time all the
 /// while: until its real-time limit, three times its CPU-time limit and more, that is a third at
 /// most.
-const MUCH: f64 = 0.5;
+const OVERLOAD_RATIO: f64 = 0.5;
 
 /// Does some work. If the machine was overloaded meanwhile, the part of the time in which something
 /// waited for a CPU comes with the result, from 0 to 1; `None`: it was not, or the kernel does not
@@ -31,12 +31,12 @@ pub(super) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
 
 fn overload(waited: Duration, of: Duration) -> Option<f64> {
     let part = (waited.as_secs_f64() / of.as_secs_f64().max(f64::MIN_POSITIVE)).min(1.0);
-    (part >= MUCH).then_some(part)
+    (part >= OVERLOAD_RATIO).then_some(part)
 }
 
 /// Time that something waited for a CPU, since the machine was started.
 fn waited() -> Option<Duration> {
-    parse(&std::fs::read_to_string(FILE).ok()?)
+    parse(&std::fs::read_to_string(PRESSURE_FILE).ok()?)
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS`

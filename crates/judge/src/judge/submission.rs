@@ -1,7 +1,7 @@
 //! Submissions: compiled, judged, reported.
 
-use super::pool::{Entry, Pool, Told};
-use super::{Event, Judge, Observer, Prepared};
+use super::pool::{Entry, Pool, PoolObserver};
+use super::{Event, Judge, Observer, PreparedProblem};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
 use crate::program::Limits;
 use crate::report::{
@@ -15,13 +15,13 @@ use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-struct Teller<'o, 'a> {
+struct SubmissionObserver<'o, 'a> {
     observer: Observer<'o>,
-    prepared: &'a Prepared,
+    prepared: &'a PreparedProblem,
     named: &'a [String],
 }
 
-impl Told for Teller<'_, '_> {
+impl PoolObserver for SubmissionObserver<'_, '_> {
     fn begun(&mut self, about: &SubmissionInfo) {
         (self.observer)(Event::Begun { about });
     }
@@ -77,7 +77,7 @@ impl Judge<'_> {
     /// submission.
     pub fn submission(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedProblem,
         submission: &Submission,
         observer: Observer<'_>,
     ) -> SubmissionReport {
@@ -89,7 +89,7 @@ impl Judge<'_> {
     /// judging one after the other would find, in their order.
     pub fn submissions(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedProblem,
         submissions: &[Submission],
         observer: Observer<'_>,
     ) -> Vec<SubmissionReport> {
@@ -102,7 +102,7 @@ impl Judge<'_> {
             submissions: &submissions,
         };
         let named = &self.options.named;
-        let entries = pool.judge(&mut Teller {
+        let entries = pool.judge(&mut SubmissionObserver {
             observer,
             prepared,
             named,
@@ -113,7 +113,7 @@ impl Judge<'_> {
     /// The whole report: `submissions` are those that were judged on this problem since `began`.
     pub fn report(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedProblem,
         submissions: Vec<SubmissionReport>,
         began: Instant,
     ) -> JudgeReport {

@@ -5,7 +5,7 @@
 
 use crate::compile::CompileError;
 use crate::failure::JudgeFailure;
-use crate::judge::Unjudgeable;
+use crate::judge::PackageError;
 use crate::suite::ChoiceError;
 use crate::tool::ToolFailure;
 use millibox_package::Faults;
@@ -158,7 +158,7 @@ pub enum ProgramFault {
     MeasuringExcluded,
     /// The package cannot be judged.
     #[error("{0}")]
-    Unjudgeable(Unjudgeable),
+    Package(PackageError),
     /// A submission that must be accepted is not.
     #[error("{submission} must be accepted but is not{}: {verdict}{}", OnTest(.test), Reason(.reason))]
     NotAccepted {

@@ -4,7 +4,7 @@
 use super::SetterError;
 use super::error::ProgramFault;
 use crate::cache::Cache;
-use crate::judge::{Judge, Machine, Observer, Options, Prepared, TimeLimit};
+use crate::judge::{Judge, Machine, Observer, Options, PreparedProblem, TimeLimit};
 use crate::report::{SubmissionReport, nanoseconds};
 use crate::suite::Suites;
 use crate::time_limit::DEFAULT_FACTOR;
@@ -55,7 +55,7 @@ pub fn examine(
     suites: Suites,
     cache: Cache,
     problem: &Problem,
-    prepared: &Prepared,
+    prepared: &PreparedProblem,
     reports: &[SubmissionReport],
     observer: Observer<'_>,
 ) -> Result<Findings, SetterError> {
@@ -86,7 +86,7 @@ pub fn examine(
         let judge = Judge::new(machine, suites, cache, options);
         let patiently = judge
             .problem(problem.clone(), observer)
-            .map_err(|unjudgeable| SetterError::from(ProgramFault::Unjudgeable(unjudgeable)))?;
+            .map_err(|error| SetterError::from(ProgramFault::Package(error)))?;
         let again = judge.submissions(&patiently, &slow, observer);
         findings.slow = again
             .iter()
@@ -103,7 +103,11 @@ pub fn examine(
 
 /// Remarks on submissions that must be accepted and come closer to the stated limit than version
 /// 2023-07 of the ICPC format allows. In other versions the factor applies to computed limits only.
-fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport]) -> Vec<String> {
+fn too_close(
+    problem: &Problem,
+    prepared: &PreparedProblem,
+    reports: &[SubmissionReport],
+) -> Vec<String> {
     let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
     if problem.format != Format::Icpc2023 || *prepared.time_limit() != TimeLimit::Package {
         return Vec::new();
@@ -142,7 +146,7 @@ fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport
 
 /// The test on which a submission exceeds its limit by the largest factor.
 fn slowness(
-    prepared: &Prepared,
+    prepared: &PreparedProblem,
     again: &SubmissionReport,
     patience: Duration,
 ) -> Option<SlowSubmission> {

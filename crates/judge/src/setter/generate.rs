@@ -14,7 +14,7 @@ use super::{RequestError, Setter, SetterError, below, read_directory};
 use crate::batch::Worker;
 use crate::program::{Executable, Limits};
 use crate::report::counted;
-use crate::staging::Staged;
+use crate::staging::StagedDirectory;
 use crate::suite::nearest;
 use crate::tool::{ToolRun, memory_file};
 use millibox::World;
@@ -124,7 +124,7 @@ enum Source<'p> {
         arguments: Vec<OsString>,
         environment: Vec<(&'static str, String)>,
         /// Keeps the staged files that its world shows.
-        _shown: Option<Arc<Staged>>,
+        _shown: Option<Arc<StagedDirectory>>,
     },
     Answer {
         executable: Executable,
@@ -631,9 +631,10 @@ impl Setter<'_> {
     }
 
     /// The program `sh -c` in the package's directory, without its line, and the staged package.
-    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), SetterError> {
+    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<StagedDirectory>), SetterError> {
         let machine = |error: std::io::Error| SetterError::from(MachineError::Shell(error));
-        let staged = Staged::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
+        let staged =
+            StagedDirectory::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
         let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {
             world: World::minimal().read_only(staged.path(), PACKAGE),

@@ -98,7 +98,7 @@ pub fn limits(
     }
     let prepared = judge
         .problem(problem.clone(), observer)
-        .map_err(|unjudgeable| SetterError::from(ProgramFault::Unjudgeable(unjudgeable)))?;
+        .map_err(|error| SetterError::from(ProgramFault::Package(error)))?;
     let mut tests: Vec<TestTime> = problem
         .tests()
         .map(|test| TestTime {

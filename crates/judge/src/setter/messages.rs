@@ -6,7 +6,7 @@ use super::error::{
 };
 use crate::compile::CompileError;
 use crate::failure::JudgeFailure;
-use crate::judge::Unjudgeable;
+use crate::judge::PackageError;
 use crate::messages::assert_golden;
 use crate::suite::Suites;
 use crate::tool::ToolFailure;
@@ -54,7 +54,7 @@ fn messages_of_the_setter_match_the_golden_file() {
         message: "it cannot be compiled".to_owned(),
         bound: None,
     };
-    let unjudgeable = Unjudgeable {
+    let package_error = PackageError {
         faults: vec![fault],
         messages: Vec::new(),
     };
@@ -155,8 +155,8 @@ fn messages_of_the_setter_match_the_golden_file() {
                 &ProgramFault::MeasuringExcluded,
             ),
             (
-                "ProgramFault::Unjudgeable",
-                &ProgramFault::Unjudgeable(unjudgeable),
+                "ProgramFault::Package",
+                &ProgramFault::Package(package_error),
             ),
             (
                 "ProgramFault::NotAccepted",

@@ -7,7 +7,7 @@ use crate::checker::custom::{OutputValidator, checker_limits};
 use crate::checker::{CheckResult, CheckerInstance};
 use crate::failure::{JudgeFailure, Step};
 use crate::program::{Executable, Limits};
-use crate::staging::Staged;
+use crate::staging::StagedDirectory;
 use crate::tool::{ToolResult, ToolRun, memory_file};
 use crate::verdict::Verdict;
 use millibox_package::model::{Checker, Format, Kind, Probe, ProbeKind, Program, Scoring, Test};
@@ -319,12 +319,12 @@ impl Setter<'_> {
         let ids = self.supervisor.ids();
         let files = test.files.as_deref().map(|files| {
             let failed = |error: std::io::Error| file(FileAction::Stage, files, error);
-            Staged::within(&problem.directory, files, ids).map_err(failed)
+            StagedDirectory::within(&problem.directory, files, ids).map_err(failed)
         });
         let files = files.transpose()?;
         let mut refusals = Vec::new();
         for (program, executable) in &tools.validators {
-            let beside = |files: &Staged| {
+            let beside = |files: &StagedDirectory| {
                 let placed = executable.beside(files.path(), ids);
                 placed.map_err(|source| JudgeFailure::Step {
                     step: Step::PlaceTestFiles,

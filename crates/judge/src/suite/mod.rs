@@ -46,9 +46,9 @@ pub struct Suite {
     /// Programs of the system that its commands name. The first one's version is the suite's.
     pub tools: Vec<Tool>,
     /// Done once for a version of the tools; its product is shown to each compilation.
-    pub prepare: Option<Compile>,
+    pub prepare: Option<CompileStep>,
     /// How sources are compiled; none: they are the program.
-    pub compile: Option<Compile>,
+    pub compile: Option<CompileStep>,
     /// How programs are linked; none: the suite says nothing of it.
     pub linking: Option<Linking>,
     /// How the program is run.
@@ -112,7 +112,7 @@ pub enum Root {
 
 /// How sources are compiled: a command and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compile {
+pub struct CompileStep {
     pub(crate) command: Vec<String>,
     pub(crate) surroundings: Surroundings,
     /// What is the program afterwards.
@@ -146,12 +146,12 @@ pub struct Run {
     /// Processes and threads of the language's own.
     pub processes: u32,
     /// What is started.
-    pub entry: Entry,
+    pub entry: EntryPoint,
 }
 
 /// What of the product is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum EntryPoint {
     /// The file that the command names.
     File,
     /// The Java class with a main method.

@@ -3,8 +3,8 @@
 pub use super::section::{Fault, Faults};
 use super::section::{Reader, Section};
 use super::{
-    Compile, Entry, Example, Link, Linking, Product, Root, Run, Sources, Suite, Surroundings,
-    System, Tool, choose, template,
+    CompileStep, EntryPoint, Example, Link, Linking, Product, Root, Run, Sources, Suite,
+    Surroundings, System, Tool, choose, template,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const TOP: &[&str] = &[
+const TOP_KEYS: &[&str] = &[
     "name",
     "title",
     "names",
@@ -32,8 +32,8 @@ const TOP: &[&str] = &[
     "variant",
     "example",
 ];
-const TOOL: &[&str] = &["directories", "package", "version", "root", "hint"];
-const SURROUNDINGS: &[&str] = &[
+const TOOL_KEYS: &[&str] = &["directories", "package", "version", "root", "hint"];
+const COMMAND_KEYS: &[&str] = &[
     "system",
     "mounts",
     "proc",
@@ -45,14 +45,14 @@ const SURROUNDINGS: &[&str] = &[
     "processes",
     "command",
 ];
-const COMPILE: &[&str] = &["product", "cpu_seconds", "output_mib"];
-const LINKING: &[&str] = &["always", "default", "dynamic", "package", "static"];
-const LINKS: &[(&str, Link)] = &[("static", Link::Static), ("dynamic", Link::Dynamic)];
-const VARIANT: &[&str] = &["title", "names", "default"];
-const EXAMPLE: &[&str] = &["file", "source"];
+const COMPILE_KEYS: &[&str] = &["product", "cpu_seconds", "output_mib"];
+const LINKING_KEYS: &[&str] = &["always", "default", "dynamic", "package", "static"];
+const LINK_WORDS: &[(&str, Link)] = &[("static", Link::Static), ("dynamic", Link::Dynamic)];
+const VARIANT_KEYS: &[&str] = &["title", "names", "default"];
+const EXAMPLE_KEYS: &[&str] = &["file", "source"];
 
 /// Placeholders that each command may have, beside tools and the variant's.
-const WHEN_COMPILING: &[&str] = &[
+const COMPILE_PLACEHOLDERS: &[&str] = &[
     "executable",
     "main",
     "memory_mib",
@@ -61,11 +61,11 @@ const WHEN_COMPILING: &[&str] = &[
     "source",
     template::SOURCES,
 ];
-const WHEN_PREPARING: &[&str] = &["memory_mib", "output", "prepared"];
-const WHEN_RUNNING: &[&str] = &["class", "directory", "executable", "main", "memory_mib"];
+const PREPARE_PLACEHOLDERS: &[&str] = &["memory_mib", "output", "prepared"];
+const RUN_PLACEHOLDERS: &[&str] = &["class", "directory", "executable", "main", "memory_mib"];
 
 /// 1 TiB: more is a slip of the pen.
-const MEBIBYTES: Range<i64> = 0..(1 << 20) + 1;
+const MEBIBYTE_RANGE: Range<i64> = 0..(1 << 20) + 1;
 
 /// The suites of one file.
 pub(super) struct Language {
@@ -88,8 +88,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Language, Faults> {
         return Err(reader.faults);
     }
     let top = Section::top(document.get_ref());
-    reader.only(top, TOP);
-    let language = Reading {
+    reader.reject_unknown_keys(top, TOP_KEYS);
+    let language = LanguageReader {
         reader: &mut reader,
         top,
     }
@@ -140,13 +140,13 @@ fn other_names(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<String> {
     all.into_iter().map(Spanned::into_inner).collect()
 }
 
-struct Reading<'r, 't, 'd> {
+struct LanguageReader<'r, 't, 'd> {
     reader: &'r mut Reader<'t>,
     top: Section<'d>,
 }
 
 /// What a command has of which the file says nothing.
-struct Usual {
+struct CommandDefaults {
     /// MiB of /tmp.
     scratch: i64,
     /// A procfs: programs open /dev/stdin, which leads there.
@@ -162,7 +162,7 @@ struct Variant<'d> {
     section: Section<'d>,
 }
 
-impl<'d> Reading<'_, '_, 'd> {
+impl<'d> LanguageReader<'_, '_, 'd> {
     fn language(&mut self, file: &str, text: &str) -> Language {
         let (top, reader) = (self.top, &mut *self.reader);
         let name = reader.required(top, "name");
@@ -205,7 +205,7 @@ impl<'d> Reading<'_, '_, 'd> {
                 .iter()
                 .flat_map(|variant| variant.values.keys().cloned()),
         );
-        let prepare = self.compile("prepare", &filled, WHEN_PREPARING);
+        let prepare = self.compile("prepare", &filled, PREPARE_PLACEHOLDERS);
         let linking = self.linking();
         let linked = linking
             .as_ref()
@@ -214,7 +214,7 @@ impl<'d> Reading<'_, '_, 'd> {
         let compile = self.compile(
             "compile",
             &filled,
-            &WHEN_COMPILING
+            &COMPILE_PLACEHOLDERS
                 .iter()
                 .copied()
                 .chain(linked)
@@ -288,9 +288,9 @@ impl<'d> Reading<'_, '_, 'd> {
     fn linking(&mut self) -> Option<Linking> {
         let reader = &mut *self.reader;
         let section = reader.table(self.top, "linking")?;
-        reader.only(section, LINKING);
+        reader.reject_unknown_keys(section, LINKING_KEYS);
         if let Some(always) = section.get("always") {
-            let link = reader.word(section, "always", LINKS);
+            let link = reader.word(section, "always", LINK_WORDS);
             if section.keys().count() > 1 {
                 reader.fault(
                     &always.span(),
@@ -303,7 +303,7 @@ impl<'d> Reading<'_, '_, 'd> {
             reader.missing(section, "static");
         }
         let (wanted, package) = (
-            reader.word(section, "default", LINKS),
+            reader.word(section, "default", LINK_WORDS),
             reader.required(section, "package"),
         );
         let (of_static, of_dynamic) = (
@@ -317,7 +317,7 @@ impl<'d> Reading<'_, '_, 'd> {
         let (top, reader) = (self.top, &mut *self.reader);
         let mut tools = Vec::new();
         for (program, section) in reader.tables(top, "tool") {
-            reader.only(section, TOOL);
+            reader.reject_unknown_keys(section, TOOL_KEYS);
             let root = match section.get("root") {
                 None => Root::Alone,
                 Some(value) => match value.get_ref() {
@@ -359,7 +359,7 @@ impl<'d> Reading<'_, '_, 'd> {
         let mut variants = Vec::new();
         for (variant, section) in reader.tables(top, "variant") {
             let mut values = BTreeMap::new();
-            for key in section.keys().filter(|key| !VARIANT.contains(key)) {
+            for key in section.keys().filter(|key| !VARIANT_KEYS.contains(key)) {
                 if let Some(value) = reader.string(section, key) {
                     values.insert(key.to_owned(), value);
                 }
@@ -413,20 +413,21 @@ impl<'d> Reading<'_, '_, 'd> {
         }
     }
 
-    fn compile(&mut self, key: &'d str, filled: &[String], own: &[&str]) -> Option<Compile> {
+    fn compile(&mut self, key: &'d str, filled: &[String], own: &[&str]) -> Option<CompileStep> {
         let section = self.reader.table(self.top, key)?;
-        self.reader.only(section, &[SURROUNDINGS, COMPILE].concat());
+        self.reader
+            .reject_unknown_keys(section, &[COMMAND_KEYS, COMPILE_KEYS].concat());
         let (command, surroundings) = self.command(
             section,
             filled,
             own,
-            Usual {
+            CommandDefaults {
                 scratch: 640,
                 proc: false,
             },
         );
         let reader = &mut *self.reader;
-        Some(Compile {
+        Some(CompileStep {
             command,
             surroundings,
             product: reader.word(
@@ -435,14 +436,17 @@ impl<'d> Reading<'_, '_, 'd> {
                 &[("output", Product::Output), ("sources", Product::Sources)],
             ),
             cpu_time: Duration::from_secs(reader.number(section, "cpu_seconds", 30, 1..3601) as u64),
-            memory: mebibytes(reader.number(section, "memory_mib", 2048, MEBIBYTES)),
+            memory: mebibytes(reader.number(section, "memory_mib", 2048, MEBIBYTE_RANGE)),
             processes: reader.number(section, "processes", 32, 1..100_001) as u32,
-            output: mebibytes(reader.number(section, "output_mib", 576, MEBIBYTES)),
+            output: mebibytes(reader.number(section, "output_mib", 576, MEBIBYTE_RANGE)),
         })
     }
 
     fn run(&mut self, filled: &[String]) -> Run {
-        let entries = [("file", Entry::File), ("java-class", Entry::JavaClass)];
+        let entries = [
+            ("file", EntryPoint::File),
+            ("java-class", EntryPoint::JavaClass),
+        ];
         let entry = self.reader.word(self.top, "entry", &entries);
         let Some(section) = self.reader.table(self.top, "run") else {
             self.reader.missing(self.top, "run");
@@ -454,12 +458,12 @@ impl<'d> Reading<'_, '_, 'd> {
                 entry,
             };
         };
-        self.reader.only(section, SURROUNDINGS);
+        self.reader.reject_unknown_keys(section, COMMAND_KEYS);
         let (command, surroundings) = self.command(
             section,
             filled,
-            WHEN_RUNNING,
-            Usual {
+            RUN_PLACEHOLDERS,
+            CommandDefaults {
                 scratch: 0,
                 proc: true,
             },
@@ -467,7 +471,7 @@ impl<'d> Reading<'_, '_, 'd> {
         Run {
             command,
             surroundings,
-            memory: mebibytes(self.reader.number(section, "memory_mib", 0, MEBIBYTES)),
+            memory: mebibytes(self.reader.number(section, "memory_mib", 0, MEBIBYTE_RANGE)),
             processes: self.reader.number(section, "processes", 0, 0..100_001) as u32,
             entry,
         }
@@ -479,7 +483,7 @@ impl<'d> Reading<'_, '_, 'd> {
         section: Section<'_>,
         filled: &[String],
         own: &[&str],
-        usual: Usual,
+        defaults: CommandDefaults,
     ) -> (Vec<String>, Surroundings) {
         let reader = &mut *self.reader;
         let command = match reader.strings(section, "command") {
@@ -549,8 +553,13 @@ impl<'d> Reading<'_, '_, 'd> {
                 &[("all", System::All), ("libraries", System::Libraries)],
             ),
             mounts: reader.plain_strings(section, "mounts"),
-            proc: reader.boolean(section, "proc", usual.proc),
-            scratch: mebibytes(reader.number(section, "scratch_mib", usual.scratch, MEBIBYTES)),
+            proc: reader.boolean(section, "proc", defaults.proc),
+            scratch: mebibytes(reader.number(
+                section,
+                "scratch_mib",
+                defaults.scratch,
+                MEBIBYTE_RANGE,
+            )),
             env: env
                 .into_iter()
                 .map(|(name, value)| (name, value.into_inner()))
@@ -574,7 +583,7 @@ impl<'d> Reading<'_, '_, 'd> {
                 }
             }
             Some(section) => {
-                self.reader.only(section, EXAMPLE);
+                self.reader.reject_unknown_keys(section, EXAMPLE_KEYS);
                 let file = self.reader.required(section, "file");
                 Example {
                     file,

@@ -116,7 +116,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Keys that nobody knows.
-    pub(super) fn only(&mut self, section: Section<'_>, known: &[&str]) {
+    pub(super) fn reject_unknown_keys(&mut self, section: Section<'_>, known: &[&str]) {
         for key in section
             .table
             .keys()
