@@ -4,8 +4,8 @@ use crate::setting::{Data, MIB, compiled, judge_subject, limits, script, subject
 use millibox::{Backend, Figures, Outcome, RunError, RunResult};
 use millibox_judge::batch::{Case, Run, Trial, Worker, judge, judge_run, run};
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::program::Limits;
 use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_languages::program::Limits;
 use millibox_tests::{eventually, needs_cgroups, processes_that_say, token};
 use std::fs::File;
 use std::io::Seek;

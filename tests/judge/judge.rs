@@ -6,11 +6,11 @@
 use crate::package::{Judged, Package, has_cgroups};
 use crate::setting::supervisor;
 use millibox::{BackendChoice, Supervisor};
-use millibox_judge::cache::Cache;
-use millibox_judge::compile::{Linkage, Toolbox};
 use millibox_judge::judge::{Judge, Machine, Options};
-use millibox_judge::suite::{Link, Suites};
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::{Linkage, Toolbox};
+use millibox_languages::suite::{Link, Suites};
 use millibox_tests::{
     descendants, ends_within, eventually, executable, is_root, needs_cgroups, processes_that_say,
     skip, token,

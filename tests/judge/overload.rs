@@ -2,12 +2,12 @@
 
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
-use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options};
-use millibox_judge::program::Limits;
 use millibox_judge::report::TestReport;
-use millibox_judge::suite::Suites;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::program::Limits;
+use millibox_languages::suite::Suites;
 use millibox_tests::{eventually, executable, processes_that_say, skip};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -3,11 +3,11 @@
 
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
-use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options, PreparedProblem, choose};
 use millibox_judge::report::SubmissionReport;
-use millibox_judge::suite::Suites;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

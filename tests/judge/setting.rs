@@ -3,8 +3,8 @@
 use millibox::{Backend, BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::program::{Executable, Limits};
 use millibox_judge::verdict::TestResult;
+use millibox_languages::program::{Executable, Limits};
 use millibox_tests::{builder, share, start};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

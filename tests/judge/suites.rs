@@ -5,14 +5,14 @@
 use crate::setting::Data;
 use millibox::{Backend, BackendChoice, Outcome, Supervisor};
 use millibox_judge::batch::Worker;
-use millibox_judge::cache::Cache;
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::compile::{
+use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::{
     Availability, Compilation, CompileError, Limit, MAX_MESSAGE_BYTES, Options, Toolbox,
 };
-use millibox_judge::program::{Executable, Limits};
-use millibox_judge::suite::{Link, Suites};
-use millibox_judge::verdict::Verdict;
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::suite::{Link, Suites};
 use millibox_tests::{Output, pipe, run, skip};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

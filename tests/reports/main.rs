@@ -1,12 +1,12 @@
 //! Scoring and reports of real runs, judged in parallel.
 
 use millibox::{BackendChoice, Outcome, Supervisor};
-use millibox_judge::program::Limits;
 use millibox_judge::report::{
     JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, json,
 };
 use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_languages::program::Limits;
 use millibox_package::model::{Expected, Format, Rules, Scoring};
 use millibox_tests::{builder, needs_cgroups, request, result, start};
 use std::sync::Mutex;

@@ -6,9 +6,9 @@ use crate::machine;
 use crate::signals::Signals;
 use crate::values;
 use millibox::Builder;
-use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Machine, MachineError};
-use millibox_judge::suite::{Link, Suites};
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::{Link, Suites};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use millibox::Request;
 use millibox_cli_support::values::is_number;
 pub use millibox_cli_support::values::{id, number, time};
 use millibox_judge::report::counted;
-use millibox_judge::suite::Link;
+use millibox_languages::suite::Link;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, PathBuf};

@@ -12,9 +12,9 @@
 //! judge.
 
 use millibox::{Backend, BackendChoice, Supervisor};
-use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options};
-use millibox_judge::suite::Suites;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use std::error::Error;
 use std::path::Path;
 

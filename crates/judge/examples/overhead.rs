@@ -14,14 +14,14 @@
 
 use millibox::{BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
-use millibox_judge::cache::Cache;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::OutputValidator;
-use millibox_judge::compile::{Options, Toolbox};
-use millibox_judge::program::{Executable, Limits};
-use millibox_judge::staging::private_directory;
-use millibox_judge::suite::{Link, Suites};
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::{Options, Toolbox};
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::staging::private_directory;
+use millibox_languages::suite::{Link, Suites};
 use millibox_package::model::{self, Convention};
 use std::error::Error;
 use std::os::unix::fs::PermissionsExt;

@@ -1,9 +1,9 @@
 //! The answers of checkers and interactors, and their meaning in each convention.
 
 use crate::feedback::{Excess, Feedback, FeedbackError};
-use crate::program::Limits;
 use crate::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox::{Outcome, RunResult};
+use millibox_languages::program::Limits;
 use millibox_package::model::Convention;
 use std::fmt;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 //! out of it, and reads regular files only. The judge can remove it at any depth and with any
 //! modes.
 
-use crate::staging::{Ids, private_directory, same_user};
 use millibox::Handle;
+use millibox_languages::staging::{Ids, private_directory, same_user};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};

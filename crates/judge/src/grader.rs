@@ -5,10 +5,10 @@
 
 use crate::convention::stderr_excerpt;
 use crate::failure::{JudgeFailure, Step};
-use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, memory_file, pump, sealed};
 use crate::scoring::{Grade, GraderFailure, GraderFault, Grading};
 use millibox::{Outcome, Supervisor};
+use millibox_languages::program::{Executable, Limits};
 use std::ffi::OsString;
 use std::io::Write;
 

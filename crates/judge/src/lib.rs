@@ -3,12 +3,6 @@
 //! | module | content |
 //! | --- | --- |
 //! | `judge` | a package and its submissions, from sources to reports |
-//! | `suite` | languages as data: how to compile and run each |
-//! | `compile` | compiling sources in the sandbox |
-//! | `cache` | programs that were compiled before |
-//! | `files` | files on their way between the host and the sandbox |
-//! | `staging` | files that the sandbox's user can read |
-//! | `program` | a program that is ready to run, and the limits of a run |
 //! | `tool` | a run of a package's program that is not a submission |
 //! | `time_limit` | time limits computed from measured times |
 //! | `verdict` | the result of one test |
@@ -26,30 +20,22 @@
 //! | `passes` | a test of several passes |
 //! | `scoring` | results of groups and submissions; which tests are not needed |
 //! | `report` | the results of a problem's submissions, as JSON, JUnit XML, HTML and text |
-//! | `setter` | tools for problem setters |
 #![forbid(unsafe_code)]
 
 pub mod batch;
-pub mod cache;
 pub mod checker;
-pub mod compile;
 pub mod convention;
 pub mod failure;
 pub mod feedback;
-mod files;
 pub mod grader;
 pub mod interactive;
 pub mod judge;
 #[cfg(test)]
 mod messages;
 pub mod passes;
-pub mod program;
 mod pump;
 pub mod report;
 pub mod scoring;
-pub mod setter;
-pub mod staging;
-pub mod suite;
 pub mod time_limit;
 pub mod tool;
 mod trial;

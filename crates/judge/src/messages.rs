@@ -5,37 +5,9 @@ use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Excess, FeedbackError};
 use crate::scoring::{GraderFailure, GraderFault, PlanError, PointsError};
 use crate::tool::ToolFailure;
+use millibox_golden::assert_messages;
 use rustix::io::Errno;
-use std::fmt::Display;
-use std::path::Path;
 use std::time::Duration;
-
-/// Compares messages with `tests/golden/NAME`, one line per message. Line breaks in a message are
-/// shown as `\n`.
-pub(crate) fn assert_golden(name: &str, messages: &[(&str, &dyn Display)]) {
-    let lines = messages
-        .iter()
-        .map(|(variant, message)| format!("{variant}: {message}").replace('\n', "\\n") + "\n");
-    let found: String = lines.collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
-    if std::env::var_os("MILLIBOX_GOLDEN").is_some_and(|value| value == "write") {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    for (found, expected) in found.lines().zip(expected.lines()) {
-        assert_eq!(
-            found, expected,
-            "{name} differs; MILLIBOX_GOLDEN=write rewrites it"
-        );
-    }
-    assert_eq!(
-        found.lines().count(),
-        expected.lines().count(),
-        "{name} differs; MILLIBOX_GOLDEN=write rewrites it"
-    );
-}
 
 fn io(errno: Errno) -> std::io::Error {
     errno.into()
@@ -52,7 +24,8 @@ fn messages_of_the_judge_match_the_golden_file() {
         limit,
         key,
     };
-    assert_golden(
+    assert_messages(
+        env!("CARGO_MANIFEST_DIR"),
         "judge.txt",
         &[
             (

@@ -6,10 +6,10 @@
 use crate::batch::judge_run;
 use crate::convention::printable;
 use crate::failure::JudgeFailure;
-use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::verdict::Verdict;
 use millibox::{Supervisor, World};
+use millibox_languages::program::{Executable, Limits};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! A submission on a test: what a judge runs.
 
 use crate::failure::{JudgeFailure, Step};
-use crate::program::{Executable, Limits};
 use millibox::World;
+use millibox_languages::program::{Executable, Limits};
 use millibox_package::model::Test;
 use std::ffi::OsString;
 use std::path::Path;

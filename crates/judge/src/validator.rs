@@ -2,9 +2,9 @@
 //!
 //! The ICPC format calls both output validators.
 
-use crate::program::{Executable, Limits};
-use crate::staging::StagedDirectory;
 use millibox::Supervisor;
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{self, Convention, Format, Problem};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Feedback, FeedbackPlace};
-use crate::staging::{Ids, private_directory, stage_file};
 use crate::validator::OutputValidator;
 use millibox::{Supervisor, World};
+use millibox_languages::staging::{Ids, private_directory, stage_file};
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -1,7 +1,7 @@
 //! Suite files.
 
 use crate::Target;
-use millibox_judge::suite::Suites;
+use millibox_languages::suite::Suites;
 
 pub const SUITE: Target = Target {
     name: "suite",

@@ -1,6 +1,6 @@
 //! `millibox problem`: what a problem setter does before anybody is judged.
 //!
-//! The work is the library's (`millibox_judge::setter`); here are its command line and what is told
+//! The work is the library's (`millibox_setter`); here are its command line and what is told
 //! of it.
 //!
 //! | file | what |
@@ -21,11 +21,11 @@ use crate::judge;
 use crate::judge::show::{self, Detail, On, Show};
 use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
-use millibox_judge::cache::Cache;
-use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
-use millibox_judge::setter::{
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::Toolbox;
+use millibox_setter::{
     ProgramFault, Setter, SetterError, archive, clean, findings, generate, init, limits,
 };
 use options::Command;

@@ -2,7 +2,7 @@
 
 use crate::shop::Work;
 use clap::{Subcommand, ValueEnum};
-use millibox_judge::setter::init;
+use millibox_setter::init;
 use std::path::{Path, PathBuf};
 
 /// Options of `millibox problem`.

@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, answer, say};
 use millibox_judge::report::counted;
-use millibox_judge::setter::{generate, limits, validate};
 use millibox_package::{Fault, Severity};
+use millibox_setter::{generate, limits, validate};
 use serde::Serialize;
 use std::borrow::Cow;
 

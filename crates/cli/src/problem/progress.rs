@@ -3,7 +3,6 @@
 use crate::failure::{Failure, say};
 use crate::signals::Signals;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use millibox_judge::setter;
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -52,7 +51,7 @@ impl<'s> Progress<'s> {
     }
 }
 
-impl setter::Progress for Progress<'_> {
+impl millibox_setter::Progress for Progress<'_> {
     fn begin(&self, what: &str, steps: usize) {
         let mut bar = self.bar();
         bar.finish_and_clear();

@@ -3,9 +3,9 @@
 use super::mode::Mode;
 use crate::batch::judge_run;
 use crate::convention::Answer;
-use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
 use millibox::{Outcome, RunResult};
+use millibox_languages::program::Limits;
 use std::time::Duration;
 
 /// The interactor learns of a failed solution's end only after this time.

@@ -1,7 +1,7 @@
 //! Which submissions are meant: those of a package by their names, others by their paths.
 
-use crate::files::MAX_STORED_FILES;
-use crate::suite::nearest;
+use millibox_languages::files::MAX_STORED_FILES;
+use millibox_languages::suite::nearest;
 use millibox_package::DEEPEST;
 use millibox_package::model::{Problem, Program, Submission};
 use std::path::{Path, PathBuf};

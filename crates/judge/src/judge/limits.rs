@@ -3,7 +3,7 @@
 //! docs/guide/judge.md has the defaults and their reasons.
 
 use super::Options;
-use crate::program::Limits;
+use millibox_languages::program::Limits;
 use millibox_package::model::{Format, Problem, Test};
 use std::time::Duration;
 

@@ -4,14 +4,14 @@ use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, PoolObserver};
 use super::prepare::{PackageError, PreparedProblem, TimeLimit, fault};
 use super::{Event, Judge, Observer};
-use crate::compile::CompileError;
-use crate::program::Limits;
 use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
 use crate::time_limit::{
     self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
 };
 use crate::verdict::{TestResult, Verdict};
+use millibox_languages::compile::CompileError;
+use millibox_languages::program::Limits;
 use millibox_package::Severity;
 use millibox_package::model::{Format, Submission};
 use std::time::Duration;

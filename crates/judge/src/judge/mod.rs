@@ -39,14 +39,14 @@ pub use choose::choose;
 pub use machine::{Machine, MachineError};
 pub use prepare::{PackageError, PreparedProblem, TimeLimit};
 
-use crate::cache::Cache;
-use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
 use crate::interactive::Mode;
 use crate::report::{SubmissionInfo, SubmissionReport};
 use crate::scoring::Progress;
-use crate::suite::{ChoiceError, Suite, Suites};
 use machine::MAX_SUPERVISORS;
 use millibox::Supervisor;
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
+use millibox_languages::suite::{ChoiceError, Suite, Suites};
 use millibox_package::Fault;
 use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;

@@ -6,12 +6,12 @@
 
 use super::{Judge, limits};
 use crate::checker::{CheckerInstance, tokens};
-use crate::compile::{CompileError, Options as CompileOptions};
 use crate::grader::Grader;
-use crate::program::{Executable, Limits};
 use crate::scoring::{Plan, PlanError};
-use crate::staging::StagedDirectory;
 use crate::validator::{OutputValidator, checker_limits, data_directory};
+use millibox_languages::compile::{CompileError, Options as CompileOptions};
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
 use std::fmt;

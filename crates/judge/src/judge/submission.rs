@@ -2,15 +2,15 @@
 
 use super::pool::{Entry, Pool, PoolObserver};
 use super::{Event, Judge, Observer, PreparedProblem};
-use crate::compile::{Compilation, CompileError, Options as CompileOptions};
-use crate::program::Limits;
 use crate::report::{
     JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, VERSION,
     WarningReport, nanoseconds,
 };
 use crate::scoring::Progress;
-use crate::suite::Suite;
 use crate::verdict::Verdict;
+use millibox_languages::compile::{Compilation, CompileError, Options as CompileOptions};
+use millibox_languages::program::Limits;
+use millibox_languages::suite::Suite;
 use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};

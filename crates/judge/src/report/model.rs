@@ -1,10 +1,10 @@
 //! The model of a report, which all renderers read.
 
 use super::names::expected_name;
-use crate::program;
 use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox::{Backend, Figures};
+use millibox_languages::program;
 use millibox_package::Fault;
 use millibox_package::model::{self, Expected, Objective, Problem, Scoring};
 use serde::{Serialize, Serializer};

@@ -2,8 +2,8 @@
 
 use super::grading::Grade;
 use super::plan::{Part, Plan};
-use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
+use millibox_languages::program::Limits;
 use serde::Serialize;
 
 /// All results of a submission so far, with the plan they belong to.

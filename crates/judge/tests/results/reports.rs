@@ -4,7 +4,6 @@
 
 use crate::tree::*;
 use millibox::{Backend, Figures};
-use millibox_judge::program::Limits;
 use millibox_judge::report::text::{Protocol, Style};
 use millibox_judge::report::{
     CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo,
@@ -12,6 +11,7 @@ use millibox_judge::report::{
 };
 use millibox_judge::scoring::{Plan, Progress};
 use millibox_judge::verdict::Verdict;
+use millibox_languages::program::Limits;
 use millibox_package::model::{Expected, Format, Objective, Problem, Rules, Scoring};
 use quick_xml::events::Event;
 use scraper::{Html, Selector};

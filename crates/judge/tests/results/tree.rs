@@ -1,9 +1,9 @@
 //! Short notations for problems and results.
 
 use millibox::{Backend, Figures, Outcome, RunResult};
-use millibox_judge::program::Limits;
 use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 use millibox_judge::verdict::{Points, TestResult, Verdict};
+use millibox_languages::program::Limits;
 use millibox_package::model::{
     Checker, Format, Group, Kind, Objective, Problem, Program, Rules, ScoreMode, Scoring, Test,
 };

@@ -73,8 +73,9 @@ pub fn reachable(path: &Path, ids: Ids) -> bool {
     })
 }
 
-/// Whether the sandbox's programs run as our own user: what we can reach, they can.
-pub(crate) fn same_user(ids: Ids) -> bool {
+/// Returns whether sandboxed programs run as the calling process's own user, so that they reach the
+/// same files.
+pub fn same_user(ids: Ids) -> bool {
     rustix::process::geteuid() == Uid::from_raw(ids.0)
 }
 
@@ -238,9 +239,13 @@ impl Staging<'_> {
     }
 }
 
-/// Puts one file at `target`, where there must be none, readable by the sandbox's user: a hard link
-/// if that serves.
-pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
+/// Makes the file `source` available at `target`, readable by the sandbox's user. A hard link is
+/// used where its mode allows, otherwise a copy.
+///
+/// # Errors
+///
+/// `target` exists, or the file cannot be linked or copied.
+pub fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
     let linked = match std::fs::hard_link(source, target) {
         Ok(()) => true,
         // It may be a link to a file that is not ours to write.

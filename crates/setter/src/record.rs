@@ -6,8 +6,8 @@
 
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use super::{RequestError, SetterError};
-use crate::compile::headers_in;
-use crate::suite::Suites;
+use millibox_languages::compile::headers_in;
+use millibox_languages::suite::Suites;
 use millibox_package::model::Program;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, open, openat, statat};
 use rustix::io::Errno;

@@ -231,9 +231,9 @@ impl<'s> Toolbox<'s> {
         ))
     }
 
-    /// Whether the suite's example can be started with these limits: then the machine is fit for
-    /// its programs, and one that cannot be executed is broken itself.
-    pub(crate) fn starts_example(
+    /// Returns whether the suite's example starts with these limits. If it does, the machine can
+    /// run programs of this language, and a program that cannot be executed is broken itself.
+    pub fn starts_example(
         &self,
         suite: &Suite,
         limits: &program::Limits,
@@ -687,8 +687,8 @@ impl Input {
 }
 
 impl Compilation {
-    /// Nothing was compiled.
-    pub(crate) fn none(why: CompileError) -> Compilation {
+    /// A compilation that failed before the compiler ran.
+    pub fn none(why: CompileError) -> Compilation {
         Compilation {
             messages: String::new(),
             from_cache: false,

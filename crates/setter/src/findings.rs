@@ -3,12 +3,12 @@
 
 use super::SetterError;
 use super::error::ProgramFault;
-use crate::cache::Cache;
-use crate::judge::{Judge, Machine, Observer, Options, PreparedProblem, TimeLimit};
-use crate::report::{SubmissionReport, nanoseconds};
-use crate::suite::Suites;
-use crate::time_limit::DEFAULT_FACTOR;
-use crate::verdict::Verdict;
+use millibox_judge::judge::{Judge, Machine, Observer, Options, PreparedProblem, TimeLimit};
+use millibox_judge::report::{SubmissionReport, nanoseconds};
+use millibox_judge::time_limit::DEFAULT_FACTOR;
+use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Format, Submission};
 use serde::Serialize;

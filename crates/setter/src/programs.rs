@@ -2,11 +2,11 @@
 
 use super::error::{BuildFault, MachineError, ProgramFault};
 use super::{Setter, SetterError};
-use crate::batch::Worker;
-use crate::compile::{CompileError, Options};
-use crate::failure::JudgeFailure;
-use crate::program::{Executable, Limits};
-use crate::tool::{self, ToolResult, ToolRun};
+use millibox_judge::batch::Worker;
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::tool::{self, ToolResult, ToolRun};
+use millibox_languages::compile::{CompileError, Options};
+use millibox_languages::program::{Executable, Limits};
 use millibox_package::model::Program;
 use millibox_package::{Constants, Problem};
 use std::ffi::OsString;

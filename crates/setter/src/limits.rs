@@ -6,13 +6,13 @@ use super::error::{FileAction, FileFault, LimitMismatch, MachineError, ProgramFa
 use super::record::Record;
 use super::replace::Replacement;
 use super::{SetterError, below, read_directory};
-use crate::cache::Cache;
-use crate::judge::{Judge, Machine, Observer, Options};
-use crate::suite::Suites;
-use crate::time_limit::{
+use millibox_judge::judge::{Judge, Machine, Observer, Options};
+use millibox_judge::time_limit::{
     self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
 };
-use crate::verdict::Verdict;
+use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use millibox_package::model::{Format, Submission};
 use millibox_package::{Problem, edit};
 use serde::Serialize;

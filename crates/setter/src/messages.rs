@@ -4,12 +4,12 @@ use super::error::{
     BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault,
     ProgramFault, Remedy, RequestError, SetterError, SkippedSubmission, file,
 };
-use crate::compile::CompileError;
-use crate::failure::JudgeFailure;
-use crate::judge::PackageError;
-use crate::messages::assert_golden;
-use crate::suite::Suites;
-use crate::tool::ToolFailure;
+use millibox_golden::assert_messages;
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::judge::PackageError;
+use millibox_judge::tool::ToolFailure;
+use millibox_languages::compile::CompileError;
+use millibox_languages::suite::Suites;
 use millibox_package::{Fault, Severity};
 use rustix::io::Errno;
 use std::path::Path;
@@ -72,7 +72,8 @@ fn messages_of_the_setter_match_the_golden_file() {
     // The language's error is another layer's text, which the golden file does not repeat.
     let unknown = format!("gen.cpp: its language is not known: {language}");
     assert_eq!(build(BuildFault::Language(language)).to_string(), unknown);
-    assert_golden(
+    assert_messages(
+        env!("CARGO_MANIFEST_DIR"),
         "setter.txt",
         &[
             (

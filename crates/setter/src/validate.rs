@@ -2,14 +2,14 @@
 
 use super::error::{FileAction, MachineError, ProgramFault, file};
 use super::{Setter, SetterError, below};
-use crate::batch::{Case, Worker};
-use crate::checker::custom::{OutputValidator, checker_limits};
-use crate::checker::{CheckResult, CheckerInstance};
-use crate::failure::{JudgeFailure, Step};
-use crate::program::{Executable, Limits};
-use crate::staging::StagedDirectory;
-use crate::tool::{ToolResult, ToolRun, memory_file};
-use crate::verdict::Verdict;
+use millibox_judge::batch::{Case, Worker};
+use millibox_judge::checker::custom::{OutputValidator, checker_limits};
+use millibox_judge::checker::{CheckResult, CheckerInstance};
+use millibox_judge::failure::{JudgeFailure, Step};
+use millibox_judge::tool::{ToolResult, ToolRun, memory_file};
+use millibox_judge::verdict::Verdict;
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Format, Kind, Probe, ProbeKind, Program, Scoring, Test};
 use millibox_package::{Fault, Problem, Severity};
 use sha2::{Digest, Sha256};

@@ -17,6 +17,7 @@
 //! | `record` | the record of made files and their sources |
 //! | `replace` | replacing several files, all or none |
 //! | `programs` | compiling and running programs of the package in parallel |
+#![forbid(unsafe_code)]
 
 pub mod archive;
 pub mod clean;
@@ -35,8 +36,8 @@ pub mod validate;
 
 pub use error::{MachineError, ProgramFault, RequestError, SetterError};
 
-use crate::compile::Toolbox;
 use millibox::Supervisor;
+use millibox_languages::compile::Toolbox;
 use millibox_package::Problem;
 use std::path::Path;
 

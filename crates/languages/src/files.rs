@@ -32,7 +32,7 @@ const MAX_NAME_BYTES: usize = 1024;
 /// put beside it.
 const MAX_NAME_PARTS: usize = millibox_package::DEEPEST;
 /// Files and directories that may be stored in one directory.
-pub(crate) const MAX_STORED_FILES: usize = 20_000;
+pub const MAX_STORED_FILES: usize = 20_000;
 const COPY_CHUNK_BYTES: usize = 128 << 10;
 
 /// Why a file could not be stored.

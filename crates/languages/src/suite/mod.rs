@@ -196,14 +196,14 @@ pub struct Example {
 /// All suites.
 ///
 /// ```
-/// use millibox_judge::suite::Suites;
+/// use millibox_languages::suite::Suites;
 /// use std::path::PathBuf;
 ///
 /// let suites = Suites::builtin();
 /// assert_eq!(suites.named("C++20").unwrap().name, "cpp20");
 /// let sources = [PathBuf::from("tree.cc"), PathBuf::from("tree.h")];
 /// assert_eq!(suites.for_sources(&sources, None)?.language, "cpp");
-/// # Ok::<(), millibox_judge::suite::ChoiceError>(())
+/// # Ok::<(), millibox_languages::suite::ChoiceError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Suites {

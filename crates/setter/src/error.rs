@@ -3,11 +3,11 @@
 //! The variant of a [`SetterError`] shows the party at fault: the package, the caller or the
 //! machine.
 
-use crate::compile::CompileError;
-use crate::failure::JudgeFailure;
-use crate::judge::PackageError;
-use crate::suite::ChoiceError;
-use crate::tool::ToolFailure;
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::judge::PackageError;
+use millibox_judge::tool::ToolFailure;
+use millibox_languages::compile::CompileError;
+use millibox_languages::suite::ChoiceError;
 use millibox_package::Faults;
 use rustix::io::Errno;
 use serde::Serialize;

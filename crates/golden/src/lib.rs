@@ -1,0 +1,31 @@
+//! Golden files: the expected messages of a crate, one line per variant.
+//!
+//! `MILLIBOX_GOLDEN=write` rewrites the files that a test compares. Review the changes.
+#![forbid(unsafe_code)]
+
+use std::fmt::Display;
+use std::path::Path;
+
+/// Compares messages with the file `tests/golden/NAME` of the crate in `directory`, which is
+/// `env!("CARGO_MANIFEST_DIR")`. Each message is one line, `VARIANT: MESSAGE`, with line breaks
+/// shown as `\n`.
+///
+/// # Panics
+///
+/// The messages and the file differ.
+pub fn assert_messages(directory: &str, name: &str, messages: &[(&str, &dyn Display)]) {
+    let lines = messages
+        .iter()
+        .map(|(variant, message)| format!("{variant}: {message}").replace('\n', "\\n") + "\n");
+    let found: String = lines.collect();
+    let path = Path::new(directory).join("tests/golden").join(name);
+    if std::env::var_os("MILLIBOX_GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::write(&path, &found).expect("the golden file is writable");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let hint = format!("{name} differs; MILLIBOX_GOLDEN=write rewrites it");
+    for (found, expected) in found.lines().zip(expected.lines()) {
+        assert_eq!(found, expected, "{hint}");
+    }
+    assert_eq!(found.lines().count(), expected.lines().count(), "{hint}");
+}
