@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `suite` | languages as data: how to compile and run each |
 //! | `compile` | compiling sources in the sandbox |
+//! | `command` | the command line of a program |
 //! | `cache` | programs that were compiled before |
 //! | `files` | files on their way between the host and the sandbox |
 //! | `staging` | files that the sandbox's user can read |
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod command;
 pub mod compile;
 pub mod files;
 pub mod program;

@@ -19,6 +19,7 @@
 mod build;
 mod captured;
 mod class;
+mod lent;
 mod linked;
 mod memo;
 mod messages;
@@ -38,6 +39,7 @@ use crate::program::{self, Executable};
 use crate::suite::template::Values;
 use crate::suite::{CompileStep, EntryPoint, Link, Product, Suite, Suites};
 use build::{BuildResult, Job};
+use lent::Lent;
 use memo::Memo;
 use millibox::{Backend, Figures, Outcome, Supervisor};
 use millibox_package::Constants;
@@ -53,7 +55,7 @@ use world::{EXECUTABLE, OUTPUT, PREPARED, PROGRAM, SOURCE};
 /// reference: several compilations go on at once.
 #[derive(Debug)]
 pub struct Toolbox<'s> {
-    supervisor: &'s Supervisor,
+    supervisor: Lent<'s>,
     suites: Suites,
     cache: Cache,
     /// By language, as its variants use the same tools.
@@ -180,6 +182,15 @@ struct Input {
 impl<'s> Toolbox<'s> {
     /// One that keeps what it compiles in `cache`.
     pub fn new(supervisor: &'s Supervisor, suites: Suites, cache: Cache) -> Toolbox<'s> {
+        Toolbox::lent(Lent::Borrowed(supervisor), suites, cache)
+    }
+
+    /// The same with a supervisor that the toolbox shares.
+    pub fn shared(supervisor: Arc<Supervisor>, suites: Suites, cache: Cache) -> Toolbox<'static> {
+        Toolbox::lent(Lent::Shared(supervisor), suites, cache)
+    }
+
+    fn lent(supervisor: Lent<'s>, suites: Suites, cache: Cache) -> Toolbox<'s> {
         Toolbox {
             supervisor,
             suites,
@@ -218,7 +229,7 @@ impl<'s> Toolbox<'s> {
             .result
             .map_err(|error| with_first_line(&error, &compilation.messages))?;
         let request = executable.request(&EXAMPLE_LIMITS, &[]);
-        let captured = captured::run(self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output)?;
+        let captured = captured::run(&self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output)?;
         let said = String::from_utf8_lossy(&captured.stdout).trim().to_owned();
         if captured.result.outcome == Outcome::Exited(0) && said == EXAMPLE.1 {
             return Ok(());
@@ -250,7 +261,7 @@ impl<'s> Toolbox<'s> {
             [] => request,
             cpus => request.cpus(cpus.iter().copied()),
         };
-        let captured = captured::run(self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output);
+        let captured = captured::run(&self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output);
         captured.is_ok_and(|captured| match captured.result.outcome {
             Outcome::NotStarted(_)
             | Outcome::SandboxError(_)
@@ -376,7 +387,7 @@ impl<'s> Toolbox<'s> {
 
     fn tools(&self, suite: &Suite) -> Result<Arc<Tools>, Availability> {
         self.tools.get(&suite.language, || {
-            tools::find(self.supervisor, suite).map(Arc::new)
+            tools::find(&self.supervisor, suite).map(Arc::new)
         })
     }
 
@@ -525,7 +536,7 @@ impl<'s> Toolbox<'s> {
 
     fn run(&self, job: &Job) -> BuildResult {
         match self.store() {
-            Ok(store) => build::build(self.supervisor, job, store),
+            Ok(store) => build::build(&self.supervisor, job, store),
             Err(why) => BuildResult::failed(why),
         }
     }

@@ -1,0 +1,415 @@
+//! The runtimes: languages that are installed, and programs compiled for them.
+
+use super::engine::{Engine, Lane};
+use millibox::{Figures, Supervisor};
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
+use millibox_languages::program::Executable;
+use millibox_languages::suite::{Suite, Suites};
+use sha2::{Digest, Sha256};
+use std::collections::{HashMap, VecDeque};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Compiled programs that are kept ready to run.
+const MAX_PROGRAMS: usize = 256;
+
+/// A language in one variant, such as C++17.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    /// The unique name, such as `cpp17`.
+    pub name: String,
+    /// The language, which its variants share, such as `cpp`.
+    pub language: String,
+    /// The name for people, such as `C++17`.
+    pub title: String,
+    /// Other names, in lower case.
+    pub aliases: Vec<String>,
+    /// The variant that the name of the language stands for.
+    pub is_default: bool,
+    /// The file name of a single source.
+    pub file_name: String,
+    /// Extensions of sources, without the dot.
+    pub extensions: Vec<String>,
+    /// Whether a program file is compiled from the sources.
+    pub is_compiled: bool,
+    /// The program that sums numbers, which the suite brings.
+    pub example: String,
+    /// The version line of the compiler or interpreter, or the reason why it cannot be used.
+    pub version: Result<String, String>,
+}
+
+impl Runtime {
+    /// Whether programs can be run.
+    pub fn is_available(&self) -> bool {
+        self.version.is_ok()
+    }
+
+    /// The version number alone, such as `3.11.2`; empty without one.
+    pub fn version_number(&self) -> &str {
+        let line = self.version.as_deref().unwrap_or_default();
+        line.split(|character: char| !(character.is_ascii_digit() || character == '.'))
+            .map(|part| part.trim_matches('.'))
+            .find(|part| part.contains('.') && part.starts_with(|c: char| c.is_ascii_digit()))
+            .unwrap_or_default()
+    }
+}
+
+/// A source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Relative, without `..`.
+    pub path: PathBuf,
+    /// The content.
+    pub bytes: bytes::Bytes,
+}
+
+/// A program that is ready to run.
+#[derive(Debug)]
+pub struct Program {
+    /// How it is started.
+    pub executable: Executable,
+    /// Its runtime.
+    pub runtime: Arc<Runtime>,
+}
+
+/// What came of compiling.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// The messages of the compiler.
+    pub messages: String,
+    /// What the compiler used; `None` if none was run.
+    pub figures: Option<Figures>,
+    /// The program was compiled before.
+    pub from_cache: bool,
+    /// The program, or why there is none.
+    pub result: Result<Arc<Program>, CompileError>,
+}
+
+/// Limits of a compiler; `None` is the limit of the runtime.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// CPU time.
+    pub cpu_time: Option<Duration>,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Why there is nothing to compile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// No runtime has this name.
+    #[error("the runtime {name:?} is unknown; the installed ones are {}", installed.join(", "))]
+    UnknownRuntime {
+        /// The name that was asked for.
+        name: String,
+        /// Names of the installed runtimes.
+        installed: Vec<String>,
+    },
+    /// The runtime cannot be used on this machine.
+    #[error("the runtime {name:?} cannot be used here: {reason}")]
+    Unavailable {
+        /// The runtime.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is no source.
+    #[error("a program needs at least one source file")]
+    NoSource,
+    /// A path cannot be used.
+    #[error("the path {0:?} cannot be used: paths are relative and contain no `..`")]
+    Path(PathBuf),
+}
+
+/// The runtimes and the programs that were compiled. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    engine: Engine,
+    suites: Suites,
+    cache: Cache,
+    runtimes: Vec<Arc<Runtime>>,
+    toolbox: Mutex<Option<(Arc<Supervisor>, Arc<Toolbox<'static>>)>>,
+    programs: Mutex<Programs>,
+}
+
+/// Programs by a digest of what they were compiled from, the latest last.
+#[derive(Debug, Default)]
+struct Programs {
+    compiled: HashMap<[u8; 32], Compiled>,
+    order: VecDeque<[u8; 32]>,
+}
+
+impl Catalog {
+    /// Finds out which languages are installed. Blocks for as long as their compilers need to tell
+    /// their versions.
+    pub fn load(engine: &Engine, suites: Suites, cache: Cache) -> Catalog {
+        let mut shared = Shared {
+            engine: engine.clone(),
+            suites,
+            cache,
+            runtimes: Vec::new(),
+            toolbox: Mutex::default(),
+            programs: Mutex::default(),
+        };
+        let toolbox = shared.toolbox();
+        shared.runtimes = shared
+            .suites
+            .iter()
+            .map(|suite| Arc::new(runtime(suite, toolbox.as_deref())))
+            .collect();
+        Catalog {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// All runtimes, installed or not.
+    pub fn runtimes(&self) -> &[Arc<Runtime>] {
+        &self.shared.runtimes
+    }
+
+    /// The installed runtime with this name or alias, in any case.
+    ///
+    /// # Errors
+    /// There is none, or it is not installed.
+    pub fn runtime(&self, name: &str) -> Result<Arc<Runtime>, CatalogError> {
+        let lower = name.to_lowercase();
+        let exact =
+            |runtime: &&Arc<Runtime>| runtime.name == lower || runtime.aliases.contains(&lower);
+        let found = self.runtimes().iter().find(exact).or_else(|| {
+            self.runtimes()
+                .iter()
+                .find(|runtime| runtime.is_default && runtime.language == lower)
+        });
+        match found {
+            None => Err(CatalogError::UnknownRuntime {
+                name: name.to_owned(),
+                installed: self
+                    .runtimes()
+                    .iter()
+                    .filter(|runtime| runtime.is_available())
+                    .map(|runtime| runtime.name.clone())
+                    .collect(),
+            }),
+            Some(runtime) => match &runtime.version {
+                Ok(_) => Ok(runtime.clone()),
+                Err(reason) => Err(CatalogError::Unavailable {
+                    name: runtime.name.clone(),
+                    reason: reason.clone(),
+                }),
+            },
+        }
+    }
+
+    /// Compiles sources, or finds the program that was compiled from them before.
+    ///
+    /// # Errors
+    /// The request cannot be compiled. A compiler that rejects the sources is no error.
+    pub async fn compile(
+        &self,
+        runtime: &Arc<Runtime>,
+        sources: Vec<SourceFile>,
+        entry: Option<String>,
+        limits: CompileLimits,
+    ) -> Result<Compiled, CatalogError> {
+        if sources.is_empty() {
+            return Err(CatalogError::NoSource);
+        }
+        for source in &sources {
+            check_path(&source.path)?;
+        }
+        let digest = digest(runtime, &sources, entry.as_deref(), limits);
+        if let Some(compiled) = self.shared.programs().get(&digest) {
+            return Ok(compiled);
+        }
+        let (catalog, runtime) = (self.clone(), runtime.clone());
+        let compiled = tokio::task::spawn_blocking(move || {
+            catalog.compile_blocking(&runtime, &sources, entry, limits)
+        })
+        .await
+        .unwrap_or_else(|error| failed(error.to_string()));
+        if is_lasting(&compiled) {
+            self.shared.programs().put(digest, compiled.clone());
+        }
+        Ok(compiled)
+    }
+
+    fn compile_blocking(
+        &self,
+        runtime: &Arc<Runtime>,
+        sources: &[SourceFile],
+        entry: Option<String>,
+        limits: CompileLimits,
+    ) -> Compiled {
+        let Some(toolbox) = self.shared.toolbox() else {
+            return failed("the supervisor cannot be started".to_owned());
+        };
+        let Ok(suite) = self.shared.suites.named(&runtime.name) else {
+            return failed(format!("the suite {} has gone", runtime.name));
+        };
+        let directory = match write_sources(sources) {
+            Ok(directory) => directory,
+            Err(error) => return failed(format!("cannot store the sources: {error}")),
+        };
+        let paths: Vec<PathBuf> = sources
+            .iter()
+            .map(|source| directory.path().join(&source.path))
+            .collect();
+        let options = Options {
+            cpu_time: limits.cpu_time,
+            memory: limits.memory_bytes,
+            main: entry,
+            ..Options::default()
+        };
+        let Compilation {
+            messages,
+            from_cache,
+            figures,
+            result,
+            ..
+        } = toolbox.compile(suite, &paths, &options);
+        Compiled {
+            messages,
+            from_cache,
+            figures,
+            result: result.map(|executable| {
+                Arc::new(Program {
+                    executable,
+                    runtime: runtime.clone(),
+                })
+            }),
+        }
+    }
+}
+
+/// Whether the same request would have the same result later.
+fn is_lasting(compiled: &Compiled) -> bool {
+    matches!(
+        compiled.result,
+        Ok(_) | Err(CompileError::Refused(_) | CompileError::Limit(_))
+    )
+}
+
+fn failed(reason: String) -> Compiled {
+    Compiled {
+        messages: String::new(),
+        figures: None,
+        from_cache: false,
+        result: Err(CompileError::Judge(reason)),
+    }
+}
+
+impl Shared {
+    /// The toolbox of the present supervisor.
+    fn toolbox(&self) -> Option<Arc<Toolbox<'static>>> {
+        let supervisor = self.engine.supervisor(Lane::CpuTime).ok()?;
+        let mut current = self.toolbox.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((owner, toolbox)) = current.as_ref()
+            && Arc::ptr_eq(owner, &supervisor)
+        {
+            return Some(toolbox.clone());
+        }
+        let toolbox = Toolbox::shared(supervisor.clone(), self.suites.clone(), self.cache.clone());
+        let toolbox = Arc::new(toolbox);
+        *current = Some((supervisor, toolbox.clone()));
+        Some(toolbox)
+    }
+
+    fn programs(&self) -> std::sync::MutexGuard<'_, Programs> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Programs {
+    fn get(&self, digest: &[u8; 32]) -> Option<Compiled> {
+        let compiled = self.compiled.get(digest)?;
+        Some(Compiled {
+            from_cache: true,
+            ..compiled.clone()
+        })
+    }
+
+    fn put(&mut self, digest: [u8; 32], compiled: Compiled) {
+        if self.compiled.insert(digest, compiled).is_none() {
+            self.order.push_back(digest);
+        }
+        while self.order.len() > MAX_PROGRAMS {
+            if let Some(oldest) = self.order.pop_front() {
+                self.compiled.remove(&oldest);
+            }
+        }
+    }
+}
+
+fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
+    let version = match toolbox.map(|toolbox| toolbox.availability(suite)) {
+        Some(Availability::Available { version }) => Ok(version),
+        Some(other) => Err(other.to_string()),
+        None => Err("the supervisor cannot be started".to_owned()),
+    };
+    let aliases = suite.names.iter().map(|name| name.to_lowercase());
+    Runtime {
+        name: suite.name.clone(),
+        language: suite.language.clone(),
+        title: suite.title.clone(),
+        aliases: aliases.collect(),
+        is_default: suite.default,
+        file_name: suite.example.file.clone(),
+        extensions: suite.sources.extensions.clone(),
+        is_compiled: suite.compile.is_some(),
+        example: suite.example.source.trim_start().to_owned(),
+        version,
+    }
+}
+
+fn check_path(path: &Path) -> Result<(), CatalogError> {
+    let is_usable = path
+        .components()
+        .all(|component| matches!(component, Component::Normal(_)))
+        && path.file_name().is_some();
+    if is_usable {
+        Ok(())
+    } else {
+        Err(CatalogError::Path(path.to_owned()))
+    }
+}
+
+fn write_sources(sources: &[SourceFile]) -> std::io::Result<tempfile::TempDir> {
+    let directory = tempfile::tempdir()?;
+    for source in sources {
+        let path = directory.path().join(&source.path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, &source.bytes)?;
+    }
+    Ok(directory)
+}
+
+fn digest(
+    runtime: &Runtime,
+    sources: &[SourceFile],
+    entry: Option<&str>,
+    limits: CompileLimits,
+) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(runtime.name.as_bytes());
+    part(entry.unwrap_or_default().as_bytes());
+    part(format!("{limits:?}").as_bytes());
+    for source in sources {
+        part(source.path.as_os_str().as_encoded_bytes());
+        part(&source.bytes);
+    }
+    hash.finalize().into()
+}

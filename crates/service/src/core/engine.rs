@@ -1,0 +1,485 @@
+//! Executes programs in the sandbox, without blocking the threads of the service.
+//!
+//! Two supervisors serve the runs. The supervisor for CPU time has one slot for each CPU, so that
+//! CPU times are fair. The supervisor for real time has several slots for each CPU, for runs whose
+//! limit is real time and whose callers would rather share a CPU than wait. A supervisor that ends
+//! is replaced, and its runs are begun once more.
+
+use super::execution::{
+    Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
+    Output, Stream,
+};
+use super::workspace::{self, Workspace};
+use bytes::BytesMut;
+use millibox::{Builder, Error, Outcome, Request, RunResult, Supervisor};
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+
+/// Bytes that are read from a stream with one system call.
+const CHUNK_BYTES: usize = 64 << 10;
+/// How often a run is begun if supervisors end during it.
+const MAX_ATTEMPTS: u32 = 2;
+
+/// The supervisor on which a run is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// One run for each CPU at a time.
+    CpuTime,
+    /// Several runs for each CPU at a time.
+    RealTime,
+}
+
+/// Executes programs. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    cpu_time: Keeper,
+    real_time: Keeper,
+    stage: Option<Arc<OwnedFd>>,
+}
+
+/// Keeps one supervisor, and starts another one when it ends.
+#[derive(Debug)]
+struct Keeper {
+    builder: Builder,
+    current: Mutex<Option<Arc<Supervisor>>>,
+}
+
+impl Engine {
+    /// Starts the supervisor for CPU time. The other one starts when it is first needed.
+    ///
+    /// # Errors
+    /// The supervisor cannot be started.
+    pub fn start(builder: &Builder, cpu_slots: usize, real_slots: usize) -> Result<Engine, Error> {
+        let keeper = |slots| Keeper {
+            builder: builder.clone().slots(slots),
+            current: Mutex::new(None),
+        };
+        let shared = Shared {
+            cpu_time: keeper(cpu_slots),
+            real_time: keeper(real_slots),
+            stage: workspace::open_stage().map(Arc::new),
+        };
+        shared.cpu_time.supervisor()?;
+        Ok(Engine {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The supervisor of a lane, started anew if the last one has ended. May block.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn supervisor(&self, lane: Lane) -> Result<Arc<Supervisor>, Error> {
+        self.keeper(lane).supervisor()
+    }
+
+    fn keeper(&self, lane: Lane) -> &Keeper {
+        match lane {
+            Lane::CpuTime => &self.shared.cpu_time,
+            Lane::RealTime => &self.shared.real_time,
+        }
+    }
+
+    async fn supervisor_async(&self, lane: Lane) -> Result<Arc<Supervisor>, ExecutionError> {
+        if let Some(supervisor) = self.keeper(lane).living() {
+            return Ok(supervisor);
+        }
+        let engine = self.clone();
+        tokio::task::spawn_blocking(move || engine.supervisor(lane))
+            .await
+            .map_err(|error| ExecutionError::System {
+                action: "start a supervisor",
+                error: error.into(),
+            })?
+            .map_err(ExecutionError::Sandbox)
+    }
+
+    /// Executes a program and returns what came of it. If the future is dropped, the run is
+    /// cancelled.
+    ///
+    /// # Errors
+    /// There is no result: the request is not valid, or the service failed.
+    pub async fn execute(
+        &self,
+        lane: Lane,
+        execution: Execution,
+    ) -> Result<ExecutionReport, ExecutionError> {
+        let mut execution = execution;
+        for attempt in 1.. {
+            let supervisor = self.supervisor_async(lane).await?;
+            let next = (attempt < MAX_ATTEMPTS)
+                .then(|| execution.repeat())
+                .flatten();
+            match self.execute_on(&supervisor, execution).await {
+                Ok(mut report) => {
+                    report.attempts = attempt;
+                    match (&report.outcome, next) {
+                        (Outcome::SandboxError(error), Some(next)) => {
+                            tracing::warn!(%error, "the sandbox failed; the run is begun again");
+                            execution = next;
+                        }
+                        _ => return Ok(report),
+                    }
+                }
+                Err(ExecutionError::Sandbox(error)) => match next {
+                    Some(next) => {
+                        tracing::warn!(%error, "the supervisor ended; the run is begun again");
+                        execution = next;
+                    }
+                    None => return Err(ExecutionError::Sandbox(error)),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    async fn execute_on(
+        &self,
+        supervisor: &Supervisor,
+        execution: Execution,
+    ) -> Result<ExecutionReport, ExecutionError> {
+        let Execution {
+            program,
+            argv,
+            env,
+            world,
+            current_dir,
+            files,
+            streams,
+            outputs,
+            limits,
+        } = execution;
+        let terminal = streams.terminal;
+        let mut ends = Ends::default();
+        let stdin = ends.input(streams.stdin)?;
+        let stdout = ends.output(1, streams.stdout)?;
+        let stderr = ends.output(2, streams.stderr)?;
+        let mut extra = Vec::with_capacity(streams.extra.len());
+        for (index, stream) in streams.extra.into_iter().enumerate() {
+            extra.push(match stream {
+                Stream::Input(input) => ends.input(input)?,
+                Stream::Output(output) => ends.output(index + 3, output)?,
+            });
+        }
+        let needs_stage = !files.is_empty() || !outputs.is_empty() || !extra.is_empty() || terminal;
+        let mut workspace = None;
+        let is_path = program.as_encoded_bytes().contains(&b'/');
+        let mut request = if needs_stage {
+            let stage = self.shared.stage.clone().ok_or(ExecutionError::NoStage)?;
+            let (ours, socket) = workspace::pair()?;
+            let archive = workspace::archive(files).await?;
+            let sent = Workspace::begin(ours, archive, stdin, extra, terminal)?;
+            workspace = Some(sent);
+            Request::from_descriptor(stage)
+                .argv([OsStr::new("millibox-stage"), &program])
+                .args(&argv)
+                .stdin(socket)
+        } else {
+            let program = if is_path {
+                millibox::Program::Path(program.clone())
+            } else {
+                millibox::Program::Search(program.clone(), search_path(&env))
+            };
+            let request = Request::of(program).argv(argv);
+            match stdin {
+                Some(stdin) => request.stdin(stdin),
+                None => request,
+            }
+        };
+        request = request.world(&world).current_dir(current_dir);
+        if let Some(stdout) = stdout {
+            request = request.stdout(stdout);
+        }
+        if let Some(stderr) = stderr {
+            request = request.stderr(stderr);
+        }
+        for (name, value) in env {
+            request = request.env(name, value);
+        }
+        request = limits.set(request);
+        let handle = supervisor.run(&request).map_err(sandbox_or_request)?;
+        // The request holds ends of the pipes; with them open the pipes would never end.
+        drop(request);
+        let kill = || handle.kill_for_output();
+        let wait = async { handle.wait_async().await.map_err(sandbox_or_request) };
+        let exchange = async {
+            match &mut workspace {
+                Some(workspace) => workspace.exchange().await,
+                None => Ok(()),
+            }
+        };
+        let (result, captured, exchanged) = tokio::join!(wait, ends.read_all(&kill), exchange);
+        let (result, captured) = (result?, captured?);
+        let mut result: RunResult = result;
+        let mut returned = Vec::new();
+        if let Some(workspace) = workspace {
+            match exchanged {
+                Ok(()) => returned = workspace.read_outputs(outputs).await?,
+                // The run's own end tells more, unless it ended because of this.
+                Err(failure) if matches!(result.outcome, Outcome::Exited(127)) => {
+                    workspace::fail(&mut result, &failure, &program)?;
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(ExecutionReport {
+            outcome: result.outcome,
+            exit_code: result.exit_code,
+            signal: result.signal,
+            figures: result.figures,
+            captured,
+            outputs: returned,
+            attempts: 1,
+        })
+    }
+}
+
+impl Keeper {
+    fn living(&self) -> Option<Arc<Supervisor>> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.clone().filter(|supervisor| !supervisor.is_dead())
+    }
+
+    fn supervisor(&self) -> Result<Arc<Supervisor>, Error> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(supervisor) = current.as_ref().filter(|supervisor| !supervisor.is_dead()) {
+            return Ok(supervisor.clone());
+        }
+        let supervisor = Arc::new(self.builder.clone().start()?);
+        *current = Some(supervisor.clone());
+        Ok(supervisor)
+    }
+}
+
+fn sandbox_or_request(error: Error) -> ExecutionError {
+    match error {
+        Error::Request(error) => ExecutionError::Request(error),
+        error => ExecutionError::Sandbox(error),
+    }
+}
+
+/// The directories of `PATH`; none without the variable.
+fn search_path(env: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<std::ffi::OsString> {
+    env.iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| {
+            std::env::split_paths(value)
+                .map(std::path::PathBuf::into_os_string)
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+impl ExecutionLimits {
+    fn set(&self, mut request: Request) -> Request {
+        if let Some(limit) = self.cpu_time {
+            request = request.cpu_time_limit(limit);
+        }
+        if let Some(limit) = self.real_time {
+            request = request.real_time_limit(limit);
+        }
+        if let Some(limit) = self.memory_bytes {
+            request = request.memory_limit(limit);
+        }
+        if let Some(limit) = self.file_bytes {
+            request = request.output_limit(limit);
+        }
+        for (name, limit) in [
+            ("NOFILE", self.open_files),
+            ("STACK", self.stack_bytes),
+            ("AS", self.address_space_bytes),
+        ] {
+            if let Some(limit) = limit {
+                request = request.rlimit(name, limit);
+            }
+        }
+        request.process_limit(self.processes)
+    }
+}
+
+impl Execution {
+    /// The same execution once more, if all streams can be made again.
+    fn repeat(&self) -> Option<Execution> {
+        let mut extra = Vec::with_capacity(self.streams.extra.len());
+        for stream in &self.streams.extra {
+            extra.push(match stream {
+                Stream::Input(input) => Stream::Input(input.repeat()?),
+                Stream::Output(output) => Stream::Output(output.repeat()?),
+            });
+        }
+        Some(Execution {
+            program: self.program.clone(),
+            argv: self.argv.clone(),
+            env: self.env.clone(),
+            world: self.world.clone(),
+            current_dir: self.current_dir.clone(),
+            files: self.files.clone(),
+            streams: super::execution::Streams {
+                stdin: self.streams.stdin.repeat()?,
+                stdout: self.streams.stdout.repeat()?,
+                stderr: self.streams.stderr.repeat()?,
+                extra,
+                terminal: self.streams.terminal,
+            },
+            outputs: self.outputs.clone(),
+            limits: self.limits.clone(),
+        })
+    }
+}
+
+impl Input {
+    fn repeat(&self) -> Option<Input> {
+        match self {
+            Input::Empty => Some(Input::Empty),
+            Input::Content(content) => Some(Input::Content(content.clone())),
+            Input::Descriptor(_) => None,
+        }
+    }
+}
+
+impl Output {
+    fn repeat(&self) -> Option<Output> {
+        match self {
+            Output::Discard => Some(Output::Discard),
+            // What was sent live cannot be taken back.
+            Output::Capture(capture) if capture.live.is_none() => {
+                Some(Output::Capture(capture.clone()))
+            }
+            Output::SameAs(number) => Some(Output::SameAs(*number)),
+            Output::Capture(_) | Output::Descriptor(_) => None,
+        }
+    }
+}
+
+/// The service's ends of a run's streams.
+#[derive(Default)]
+struct Ends {
+    readers: Vec<Reader>,
+    /// The program's ends of captured streams, by descriptor number.
+    writers: Vec<(usize, Arc<OwnedFd>)>,
+    /// The highest descriptor number.
+    last: usize,
+}
+
+struct Reader {
+    number: usize,
+    pipe: pipe::Receiver,
+    capture: Capture,
+}
+
+impl Ends {
+    fn input(&mut self, input: Input) -> Result<Option<Arc<OwnedFd>>, ExecutionError> {
+        Ok(match input {
+            Input::Empty => None,
+            Input::Content(content) => Some(Arc::new(content.open()?)),
+            Input::Descriptor(descriptor) => Some(Arc::new(descriptor)),
+        })
+    }
+
+    fn output(
+        &mut self,
+        number: usize,
+        output: Output,
+    ) -> Result<Option<Arc<OwnedFd>>, ExecutionError> {
+        self.last = self.last.max(number);
+        Ok(match output {
+            Output::Discard => None,
+            Output::Descriptor(descriptor) => Some(Arc::new(descriptor)),
+            Output::SameAs(other) => self
+                .writers
+                .iter()
+                .find(|(known, _)| *known == other)
+                .map(|(_, writer)| writer.clone()),
+            Output::Capture(capture) => {
+                let failed = ExecutionError::system("create a pipe");
+                let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+                    .map_err(|errno| failed(errno.into()))?;
+                let pipe = pipe::Receiver::from_owned_fd(reader).map_err(failed)?;
+                let writer = Arc::new(writer);
+                self.writers.push((number, writer.clone()));
+                self.readers.push(Reader {
+                    number,
+                    pipe,
+                    capture,
+                });
+                Some(writer)
+            }
+        })
+    }
+
+    /// Reads all captured streams to their ends.
+    async fn read_all(mut self, kill: &impl Fn()) -> Result<Vec<Captured>, ExecutionError> {
+        self.writers.clear();
+        let mut captured = vec![Captured::default(); self.last + 1];
+        let streams = self.readers.into_iter().map(|reader| {
+            let number = reader.number;
+            async move { (number, reader.read(kill).await) }
+        });
+        for (number, stream) in futures_util::future::join_all(streams).await {
+            captured[number] = stream?;
+        }
+        Ok(captured)
+    }
+}
+
+impl Reader {
+    async fn read(mut self, kill: &impl Fn()) -> Result<Captured, ExecutionError> {
+        let max_bytes = self.capture.max_bytes;
+        let mut kept = BytesMut::new();
+        let mut chunk = BytesMut::new();
+        let mut total = 0_u64;
+        loop {
+            chunk.reserve(CHUNK_BYTES);
+            let read = self.pipe.read_buf(&mut chunk).await;
+            if read.map_err(ExecutionError::system("read the output of a program"))? == 0 {
+                break;
+            }
+            let new = chunk.split().freeze();
+            let room = max_bytes.saturating_sub(kept.len() as u64);
+            let room = usize::try_from(room).unwrap_or(usize::MAX).min(new.len());
+            total += new.len() as u64;
+            if room > 0 {
+                let new = new.slice(..room);
+                kept.extend_from_slice(&new);
+                if let Some(live) = &self.capture.live {
+                    // If nobody listens, the output is still kept.
+                    let _ = live.send(new).await;
+                }
+            }
+            if total > max_bytes && self.capture.excess == Excess::End {
+                kill();
+                break;
+            }
+        }
+        Ok(Captured {
+            bytes: kept.freeze(),
+            total,
+        })
+    }
+}
+
+impl super::execution::Content {
+    /// An open file with these bytes, at its beginning.
+    fn open(self) -> Result<OwnedFd, ExecutionError> {
+        match self {
+            super::execution::Content::Bytes(bytes) => workspace::memory_file(&bytes),
+            super::execution::Content::File(file) => {
+                // A new description, so that each run has a position of its own.
+                let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
+                std::fs::File::open(path)
+                    .map(Into::into)
+                    .map_err(ExecutionError::system("open a stored file"))
+            }
+        }
+    }
+}

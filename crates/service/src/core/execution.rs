@@ -1,0 +1,348 @@
+//! One sandboxed process: what is to be executed, and what came of it.
+
+use bytes::Bytes;
+use millibox::{Figures, Outcome, RunError, World};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// One program to execute.
+#[derive(Debug)]
+pub struct Execution {
+    /// The program: a path, or a name that is looked up in the `PATH` of the environment.
+    pub program: OsString,
+    /// The arguments, `argv[0]` included.
+    pub argv: Vec<OsString>,
+    /// The whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// What the program sees. The working directory must exist in it.
+    pub world: World,
+    /// The working directory.
+    pub current_dir: OsString,
+    /// Files that are put into the working directory, which must then be a tmpfs of the world.
+    pub files: Vec<InputFile>,
+    /// Standard input, output and error, and further descriptors from 3 on.
+    pub streams: Streams,
+    /// Files of the working directory that are returned.
+    pub outputs: Vec<OutputFile>,
+    /// The limits.
+    pub limits: ExecutionLimits,
+}
+
+/// The limits of one execution. `None` means no limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutionLimits {
+    /// CPU time of all processes.
+    pub cpu_time: Option<Duration>,
+    /// Time from start to end.
+    pub real_time: Option<Duration>,
+    /// Memory of all processes, with the files that they keep in tmpfs, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Bytes of any one file that the program writes.
+    pub file_bytes: Option<u64>,
+    /// Open files of one process.
+    pub open_files: Option<u64>,
+    /// Stack of one process, in bytes.
+    pub stack_bytes: Option<u64>,
+    /// Address space of one process, in bytes.
+    pub address_space_bytes: Option<u64>,
+}
+
+/// A file for the working directory.
+#[derive(Debug, Clone)]
+pub struct InputFile {
+    /// Relative to the working directory, or absolute.
+    pub path: PathBuf,
+    /// What is created.
+    pub content: InputContent,
+}
+
+/// What is created at a path.
+#[derive(Debug, Clone)]
+pub enum InputContent {
+    /// A regular file with this mode.
+    File {
+        /// The content.
+        content: Content,
+        /// The permission bits.
+        mode: u32,
+    },
+    /// A symbolic link to this target.
+    Symlink(PathBuf),
+}
+
+/// Bytes, in memory or in a file.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// In memory.
+    Bytes(Bytes),
+    /// In an open file, which is read from its beginning.
+    File(Arc<std::fs::File>),
+}
+
+/// The descriptors of a program.
+#[derive(Debug, Default)]
+pub struct Streams {
+    /// Standard input.
+    pub stdin: Input,
+    /// Standard output.
+    pub stdout: Output,
+    /// Standard error.
+    pub stderr: Output,
+    /// Descriptors from 3 on.
+    pub extra: Vec<Stream>,
+    /// A terminal for all streams that ask for it, with the program in its foreground.
+    pub terminal: bool,
+}
+
+/// A descriptor of a program.
+#[derive(Debug)]
+pub enum Stream {
+    /// To be read by the program.
+    Input(Input),
+    /// To be written by the program.
+    Output(Output),
+}
+
+/// A stream that the program reads.
+#[derive(Debug, Default)]
+pub enum Input {
+    /// /dev/null.
+    #[default]
+    Empty,
+    /// Bytes.
+    Content(Content),
+    /// A descriptor, such as the end of a pipe or a terminal.
+    Descriptor(OwnedFd),
+}
+
+/// A stream that the program writes.
+#[derive(Debug, Default)]
+pub enum Output {
+    /// /dev/null.
+    #[default]
+    Discard,
+    /// The bytes are kept up to a limit.
+    Capture(Capture),
+    /// The bytes go to the captured stream with this number, in the order in which they are
+    /// written.
+    SameAs(usize),
+    /// A descriptor, such as the end of a pipe or a terminal.
+    Descriptor(OwnedFd),
+}
+
+/// How the bytes of a stream are kept.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    /// Bytes that are kept.
+    pub max_bytes: u64,
+    /// What happens to a program that writes more.
+    pub excess: Excess,
+    /// Also sent here as they arrive, up to the limit.
+    pub live: Option<mpsc::Sender<Bytes>>,
+}
+
+/// What happens to a program that writes more than is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    /// The run ends with the outcome output limit.
+    End,
+    /// The rest is read and counted, and the program continues.
+    Discard,
+}
+
+/// What was kept of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The first bytes.
+    pub bytes: Bytes,
+    /// Bytes that the program wrote, as far as they were read.
+    pub total: u64,
+}
+
+impl Captured {
+    /// Whether the program wrote more than was kept.
+    pub fn is_truncated(&self) -> bool {
+        self.total > self.bytes.len() as u64
+    }
+}
+
+/// A file of the working directory that is returned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputFile {
+    /// Relative to the working directory.
+    pub path: PathBuf,
+    /// Bytes that are returned.
+    pub max_bytes: u64,
+    /// A larger file is returned in part, not refused.
+    pub truncate: bool,
+}
+
+/// Why a file is not returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputFileError {
+    /// The file does not exist.
+    #[error("the file does not exist")]
+    Missing,
+    /// A directory, link, device or the like.
+    #[error("not a regular file")]
+    NotRegular,
+    /// The file is larger than the limit.
+    #[error("the file has {bytes} bytes, and at most {max_bytes} are returned")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        max_bytes: u64,
+    },
+    /// The kernel refused to open or read the file.
+    #[error("the file cannot be read: {}", std::io::Error::from_raw_os_error(*.errno))]
+    Unreadable {
+        /// The error number.
+        errno: i32,
+    },
+}
+
+/// A returned file.
+#[derive(Debug, Clone)]
+pub struct ReturnedFile {
+    /// The file that was asked for.
+    pub path: PathBuf,
+    /// The bytes that were read; present also with the error [`OutputFileError::TooLarge`] if the
+    /// file is returned in part.
+    pub bytes: Bytes,
+    /// Why it is not returned, or not in whole.
+    pub error: Option<OutputFileError>,
+}
+
+/// What came of an execution.
+#[derive(Debug, Clone)]
+pub struct ExecutionReport {
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Exit code of the first process, if it exited.
+    pub exit_code: Option<i32>,
+    /// Signal that ended the first process, if one did.
+    pub signal: Option<i32>,
+    /// What the run used.
+    pub figures: Figures,
+    /// The captured streams by descriptor number; those that were not captured are empty.
+    pub captured: Vec<Captured>,
+    /// The files that were asked for.
+    pub outputs: Vec<ReturnedFile>,
+    /// How often the run was begun: 2 if the sandbox failed the first time.
+    pub attempts: u32,
+}
+
+impl ExecutionReport {
+    /// What the program wrote to standard output.
+    pub fn stdout(&self) -> &Captured {
+        &self.captured[1]
+    }
+
+    /// What the program wrote to standard error.
+    pub fn stderr(&self) -> &Captured {
+        &self.captured[2]
+    }
+
+    /// Whose fault it is that the run did not succeed.
+    pub fn blame(&self) -> Blame {
+        Blame::of(&self.outcome)
+    }
+}
+
+/// Whose fault it is that a run did not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The program: only this may count against a submission.
+    Program,
+    /// The request asks for what cannot be executed, or the caller ended the run.
+    Request,
+    /// The service or the sandbox; a retry may succeed.
+    Service,
+}
+
+impl Blame {
+    /// Whose fault an outcome is. A run that exited with 0 is the program's.
+    pub fn of(outcome: &Outcome) -> Blame {
+        match outcome {
+            Outcome::NotStarted(_) | Outcome::Cancelled | Outcome::Killed => Blame::Request,
+            Outcome::SandboxError(_) => Blame::Service,
+            _ => Blame::Program,
+        }
+    }
+}
+
+/// Why an execution has no report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecutionError {
+    /// The request is not valid.
+    #[error(transparent)]
+    Request(#[from] millibox::RequestError),
+    /// The supervisor cannot be started or ended twice during the run.
+    #[error(transparent)]
+    Sandbox(millibox::Error),
+    /// A file of the request cannot be put into the working directory.
+    #[error("cannot put the files into the working directory: {0}")]
+    Files(FilesError),
+    /// A system call of the service failed.
+    #[error("cannot {action}: {error}")]
+    System {
+        /// What the service was doing.
+        action: &'static str,
+        /// The kernel's error.
+        error: std::io::Error,
+    },
+    /// The service executes no files, because `millibox-stage` was not found.
+    #[error(
+        "runs with files need the program millibox-stage beside millibox; install it with \
+         `make install`"
+    )]
+    NoStage,
+}
+
+/// Why the files of a run were not put in place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilesError {
+    /// A step in the sandbox failed.
+    #[error("{step}: {}", errno.map_or_else(|| "unknown error".to_owned(), |errno| std::io::Error::from_raw_os_error(errno).to_string()))]
+    Step {
+        /// What was being done.
+        step: &'static str,
+        /// The error number.
+        errno: Option<i32>,
+    },
+    /// The path of a file cannot be stored in an archive.
+    #[error("the path {0:?} cannot be used")]
+    Path(PathBuf),
+}
+
+impl ExecutionError {
+    pub(crate) fn system(action: &'static str) -> impl Fn(std::io::Error) -> ExecutionError {
+        move |error| ExecutionError::System { action, error }
+    }
+
+    /// Whose fault the error is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            ExecutionError::Request(_) | ExecutionError::Files(_) => Blame::Request,
+            _ => Blame::Service,
+        }
+    }
+}
+
+/// The error of a run as the sandbox reports it.
+pub fn run_error(outcome: &Outcome) -> Option<&RunError> {
+    match outcome {
+        Outcome::NotStarted(error) | Outcome::SandboxError(error) => Some(error),
+        _ => None,
+    }
+}

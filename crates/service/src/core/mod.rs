@@ -1,0 +1,19 @@
+//! The core of the service: admission, execution and results. It does not know HTTP.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `execution` | one sandboxed process: what is to be executed, and what came of it |
+//! | `engine` | executes programs on two supervisors |
+//! | `workspace` | files that go into a run and come out of it |
+//! | `catalog` | runtimes, and programs compiled for them |
+//! | `compare` | comparison of output with the expected output |
+//! | `program` | a program on several inputs |
+//! | `queue` | which waiting request runs next, and which is refused |
+
+pub mod catalog;
+pub mod compare;
+pub mod engine;
+pub mod execution;
+pub mod program;
+pub mod queue;
+mod workspace;

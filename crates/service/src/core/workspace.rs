@@ -1,0 +1,380 @@
+//! The working directory of a run: files that go in before the program starts, and files that come
+//! out after it has ended.
+//!
+//! The directory is a tmpfs of the run, so its size is limited and it counts towards the memory
+//! limit of the run. `millibox-stage` unpacks the files in the sandbox and returns a descriptor of
+//! the directory, which outlives the mount. Files are read through it when no process of the run
+//! is left.
+
+use super::execution::{
+    Content, ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError,
+    ReturnedFile,
+};
+use bytes::Bytes;
+use millibox::{Outcome, RunError, RunResult};
+use millibox_stage::{Answer, Failure, Instructions, Step};
+use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, ResolveFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::ffi::OsStr;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::io::Interest;
+use tokio::net::UnixDatagram;
+
+const STAGE: &str = "millibox-stage";
+/// Contents up to this size are put into an archive without a thread for blocking work.
+const SMALL_ARCHIVE_BYTES: usize = 64 << 10;
+
+/// The executable `millibox-stage`: the value of `MILLIBOX_STAGE`, or beside the running program,
+/// in libexec/millibox of the same prefix, or on `PATH`.
+pub(super) fn open_stage() -> Option<OwnedFd> {
+    let named = std::env::var_os("MILLIBOX_STAGE").map(PathBuf::from);
+    let beside = std::env::current_exe().ok();
+    let directory = beside.as_deref().and_then(Path::parent);
+    let path = std::env::var_os("PATH");
+    let candidates = named
+        .into_iter()
+        .chain(directory.map(|directory| directory.join(STAGE)))
+        .chain(directory.map(|directory| directory.join("../libexec/millibox").join(STAGE)))
+        // Tests and examples are one directory below.
+        .chain(
+            directory
+                .and_then(Path::parent)
+                .map(|parent| parent.join(STAGE)),
+        )
+        .chain(
+            path.iter()
+                .flat_map(std::env::split_paths)
+                .map(|directory| directory.join(STAGE)),
+        );
+    candidates
+        .filter_map(|path| std::fs::File::open(path).ok())
+        .find(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))
+        .map(Into::into)
+}
+
+/// The connection to `millibox-stage`: our end, and the program's.
+pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), ExecutionError> {
+    socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(|errno| ExecutionError::system("create a socket")(errno.into()))
+}
+
+/// A file in memory with these bytes, positioned at its beginning, that nothing can change.
+pub(super) fn memory_file(bytes: &[u8]) -> Result<OwnedFd, ExecutionError> {
+    let mut file = new_memory_file()?;
+    file.write_all(bytes)
+        .and_then(|()| seal(&mut file))
+        .map_err(ExecutionError::system("keep the input of a program"))?;
+    Ok(file.into())
+}
+
+fn new_memory_file() -> Result<std::fs::File, ExecutionError> {
+    rustix::fs::memfd_create(
+        "millibox-input",
+        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+    )
+    .map(Into::into)
+    .map_err(|errno| ExecutionError::system("create a file in memory")(errno.into()))
+}
+
+fn seal(file: &mut std::fs::File) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    Ok(rustix::fs::fcntl_add_seals(&file, seals)?)
+}
+
+/// The files as a tar archive in memory; `None` if there are none.
+pub(super) async fn archive(files: Vec<InputFile>) -> Result<Option<OwnedFd>, ExecutionError> {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let bytes: usize = files
+        .iter()
+        .map(|file| match &file.content {
+            InputContent::File {
+                content: Content::Bytes(bytes),
+                ..
+            } => bytes.len(),
+            InputContent::File { .. } => usize::MAX / 2,
+            InputContent::Symlink(_) => 0,
+        })
+        .fold(0, usize::saturating_add);
+    if bytes <= SMALL_ARCHIVE_BYTES {
+        return write_archive(&files).map(Some);
+    }
+    tokio::task::spawn_blocking(move || write_archive(&files))
+        .await
+        .map_err(|error| ExecutionError::system("write an archive")(error.into()))?
+        .map(Some)
+}
+
+fn write_archive(files: &[InputFile]) -> Result<OwnedFd, ExecutionError> {
+    let mut builder = tar::Builder::new(std::io::BufWriter::new(new_memory_file()?));
+    for file in files {
+        let path = archive_path(&file.path)?;
+        let failed = ExecutionError::system("write an archive");
+        let mut header = tar::Header::new_gnu();
+        header.set_mtime(0);
+        match &file.content {
+            InputContent::File { content, mode } => {
+                header.set_entry_type(tar::EntryType::Regular);
+                header.set_mode(*mode);
+                match content {
+                    Content::Bytes(bytes) => {
+                        header.set_size(bytes.len() as u64);
+                        builder.append_data(&mut header, path, &bytes[..])
+                    }
+                    Content::File(file) => {
+                        let length = file.metadata().map_err(&failed)?.len();
+                        header.set_size(length);
+                        builder.append_data(&mut header, path, ReadAt { file, offset: 0 })
+                    }
+                }
+            }
+            InputContent::Symlink(target) => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                header.set_mode(0o777);
+                header.set_size(0);
+                builder.append_link(&mut header, path, target)
+            }
+        }
+        .map_err(failed)?;
+    }
+    let failed = ExecutionError::system("write an archive");
+    let mut file = builder
+        .into_inner()
+        .and_then(|file| {
+            file.into_inner()
+                .map_err(std::io::IntoInnerError::into_error)
+        })
+        .map_err(&failed)?;
+    seal(&mut file).map_err(failed)?;
+    Ok(file.into())
+}
+
+/// A path for the archive. Paths that lead out of the working directory are left to the sandbox,
+/// where they lead to what the run may write, but they must not be empty or contain `..`.
+fn archive_path(path: &Path) -> Result<&Path, ExecutionError> {
+    use std::path::Component;
+    let usable = path
+        .components()
+        .all(|component| matches!(component, Component::Normal(_) | Component::CurDir));
+    if usable && path.file_name().is_some() {
+        Ok(path)
+    } else {
+        Err(ExecutionError::Files(FilesError::Path(path.to_owned())))
+    }
+}
+
+/// Reads a shared file from its beginning, without its position.
+struct ReadAt<'f> {
+    file: &'f std::fs::File,
+    offset: u64,
+}
+
+impl Read for ReadAt<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+/// The exchange with `millibox-stage`, and the working directory after it.
+pub(super) struct Workspace {
+    /// A socket of type SEQPACKET, which keeps messages apart as datagrams do.
+    socket: UnixDatagram,
+    directory: Option<OwnedFd>,
+}
+
+impl Workspace {
+    /// Sends the instructions, which wait in the socket until the program starts.
+    pub(super) fn begin(
+        socket: OwnedFd,
+        archive: Option<OwnedFd>,
+        stdin: Option<Arc<OwnedFd>>,
+        extra: Vec<Option<Arc<OwnedFd>>>,
+        terminal: bool,
+    ) -> Result<Workspace, ExecutionError> {
+        let failed = ExecutionError::system("send the files of a run");
+        let null = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/null")
+            .map_err(&failed)?;
+        let instructions = Instructions {
+            extra_descriptors: u8::try_from(extra.len()).map_err(|_| {
+                failed(std::io::Error::from(
+                    std::io::ErrorKind::ArgumentListTooLong,
+                ))
+            })?,
+            has_archive: archive.is_some(),
+            terminal,
+        };
+        let or_null = |descriptor: &'_ Option<Arc<OwnedFd>>| descriptor.clone();
+        let descriptors: Vec<Option<Arc<OwnedFd>>> =
+            extra.iter().map(or_null).chain([stdin]).collect();
+        let mut borrowed: Vec<_> = descriptors
+            .iter()
+            .map(|descriptor| match descriptor {
+                Some(descriptor) => descriptor.as_fd(),
+                None => null.as_fd(),
+            })
+            .collect();
+        if let Some(archive) = &archive {
+            borrowed.push(archive.as_fd());
+        }
+        millibox_stage::send(&socket, &instructions, &borrowed)
+            .map_err(|errno| failed(errno.into()))?;
+        rustix::io::ioctl_fionbio(&socket, true).map_err(|errno| failed(errno.into()))?;
+        Ok(Workspace {
+            socket: UnixDatagram::from_std(socket.into()).map_err(failed)?,
+            directory: None,
+        })
+    }
+
+    /// Waits for the answers, until the program is executed or the run has ended.
+    pub(super) async fn exchange(&mut self) -> Result<(), Failure> {
+        let lost = |errno: Option<Errno>| Failure {
+            step: Step::Receive,
+            errno: errno.map(Errno::raw_os_error),
+        };
+        loop {
+            let ready = self.socket.readable().await;
+            ready.map_err(|error| lost(Errno::from_io_error(&error)))?;
+            let received = self.socket.try_io(Interest::READABLE, || {
+                millibox_stage::receive::<Answer>(&self.socket, true).map_err(std::io::Error::from)
+            });
+            match received {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Ok(Some((Answer::Ready, mut descriptors))) => {
+                    self.directory = descriptors.pop();
+                }
+                Ok(Some((Answer::Failed(failure), _))) => return Err(failure),
+                // The exec closes the socket.
+                Ok(None) if self.directory.is_some() => return Ok(()),
+                Ok(None) => return Err(lost(None)),
+                Err(error) => return Err(lost(Errno::from_io_error(&error))),
+            }
+        }
+    }
+
+    /// Reads files after the run has ended.
+    pub(super) async fn read_outputs(
+        self,
+        outputs: Vec<OutputFile>,
+    ) -> Result<Vec<ReturnedFile>, ExecutionError> {
+        let Some(directory) = self.directory.filter(|_| !outputs.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let read = move || {
+            outputs
+                .into_iter()
+                .map(|output| read_output(&directory, output))
+                .collect()
+        };
+        tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|error| ExecutionError::system("read the files of a run")(error.into()))
+    }
+}
+
+/// Reads one file of a directory whose content is not trusted.
+fn read_output(directory: &OwnedFd, output: OutputFile) -> ReturnedFile {
+    let OutputFile {
+        path,
+        max_bytes,
+        truncate,
+    } = output;
+    match read_regular_file(directory, &path, max_bytes, truncate) {
+        Ok((bytes, error)) => ReturnedFile { path, bytes, error },
+        Err(error) => ReturnedFile {
+            path,
+            bytes: Bytes::new(),
+            error: Some(error),
+        },
+    }
+}
+
+fn read_regular_file(
+    directory: &OwnedFd,
+    path: &Path,
+    max_bytes: u64,
+    truncate: bool,
+) -> Result<(Bytes, Option<OutputFileError>), OutputFileError> {
+    let unreadable = |errno: Errno| OutputFileError::Unreadable {
+        errno: errno.raw_os_error(),
+    };
+    // Without RESOLVE_NO_XDEV a path could lead into another mount of the same namespace, but
+    // without symbolic links and `..` every path stays below the directory.
+    let file = rustix::fs::openat2(
+        directory,
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::BENEATH
+            | ResolveFlags::NO_SYMLINKS
+            | ResolveFlags::NO_MAGICLINKS
+            | ResolveFlags::NO_XDEV,
+    )
+    .map_err(|errno| match errno {
+        Errno::NOENT | Errno::NOTDIR => OutputFileError::Missing,
+        // A link, or a socket.
+        Errno::LOOP | Errno::NXIO => OutputFileError::NotRegular,
+        errno => unreadable(errno),
+    })?;
+    let stat = rustix::fs::fstat(&file).map_err(unreadable)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(OutputFileError::NotRegular);
+    }
+    let length = u64::try_from(stat.st_size).unwrap_or(0);
+    let error = (length > max_bytes).then_some(OutputFileError::TooLarge {
+        bytes: length,
+        max_bytes,
+    });
+    if let (Some(error), false) = (error, truncate) {
+        return Err(error);
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::from(file)
+        .take(max_bytes)
+        .read_to_end(&mut bytes)
+        .map_err(|error| OutputFileError::Unreadable {
+            errno: error.raw_os_error().unwrap_or_default(),
+        })?;
+    Ok((bytes.into(), error))
+}
+
+/// Turns a failure of `millibox-stage` into the outcome of the run or an error.
+pub(super) fn fail(
+    result: &mut RunResult,
+    failure: &Failure,
+    program: &OsStr,
+) -> Result<(), ExecutionError> {
+    let step = match failure.step {
+        Step::Execute => {
+            let error = RunError::new(millibox::Step::Exec)
+                .with_errno(failure.errno.unwrap_or_default())
+                .with_subject(program.to_string_lossy());
+            result.outcome = Outcome::NotStarted(error);
+            result.exit_code = None;
+            return Ok(());
+        }
+        Step::Receive => "receive the files",
+        Step::Unpack => "unpack the files",
+        Step::Descriptors => "arrange the descriptors",
+        Step::Terminal => "take the terminal",
+    };
+    Err(ExecutionError::Files(FilesError::Step {
+        step,
+        errno: failure.errno,
+    }))
+}

@@ -1,0 +1,145 @@
+//! Files for a run and from a run, without a directory of the host.
+//!
+//! The program `millibox-stage` is executed in the sandbox in place of the requested program. Its
+//! standard input is a socket. It
+//!
+//! 1. receives descriptors: further descriptors of the program, its standard input and a tar
+//!    archive,
+//! 2. unpacks the archive into the working directory, which is a tmpfs of the run,
+//! 3. sends a descriptor of the working directory back, through which the caller reads files after
+//!    the run has ended, when no process of the run is left to change them,
+//! 4. puts the standard input in its place and executes the program.
+//!
+//! Everything that it does is done with the rights of the run and counts towards its limits, so
+//! neither the archive nor this program needs to be trusted.
+#![forbid(unsafe_code)]
+
+use rustix::io::Errno;
+use rustix::net::{
+    AncillaryDrain, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::{Deserialize, Serialize};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The largest number of descriptors in one message (`SCM_MAX_FD` in unix(7)).
+pub const MAX_DESCRIPTORS: usize = 253;
+/// The largest message in bytes.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
+
+/// What `millibox-stage` is to do. The descriptors travel with it: the program's further
+/// descriptors in their order from 3 on, its standard input, and the archive if there is one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// How many further descriptors the program gets, from number 3 on.
+    pub extra_descriptors: u8,
+    /// A tar archive follows as the last descriptor.
+    pub has_archive: bool,
+    /// Standard input is a terminal that becomes the controlling terminal.
+    pub terminal: bool,
+}
+
+/// What `millibox-stage` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// The files are in place, and the program is executed next. A descriptor of the working
+    /// directory comes with this answer.
+    Ready,
+    /// A step failed, and the program was not executed.
+    Failed(Failure),
+}
+
+/// The step that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The step.
+    pub step: Step,
+    /// The error number of the kernel, if it gave one.
+    pub errno: Option<i32>,
+}
+
+/// A step of `millibox-stage`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// Receive the instructions.
+    Receive,
+    /// Unpack the files into the working directory.
+    Unpack,
+    /// Put the descriptors in their places.
+    Descriptors,
+    /// Make the terminal the controlling one.
+    Terminal,
+    /// Execute the program.
+    Execute,
+}
+
+/// Sends a message with descriptors.
+///
+/// # Errors
+/// The kernel's error, or `E2BIG` if the message is too large.
+pub fn send(
+    socket: impl AsFd,
+    message: &impl Serialize,
+    descriptors: &[BorrowedFd<'_>],
+) -> Result<(), Errno> {
+    let body = postcard::to_stdvec(message).map_err(|_| Errno::INVAL)?;
+    if body.len() > MAX_MESSAGE_BYTES || descriptors.len() > MAX_DESCRIPTORS {
+        return Err(Errno::TOOBIG);
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() {
+        ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+    }
+    let slices = [IoSlice::new(&body)];
+    loop {
+        match sendmsg(&socket, &slices, &mut ancillary, SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            sent => return sent.map(drop),
+        }
+    }
+}
+
+/// Receives a message with descriptors, which are closed on exec if `close_on_exec` is set. `None`:
+/// the other side has closed the socket.
+///
+/// # Errors
+/// The kernel's error, or `EBADMSG` if the message cannot be read.
+pub fn receive<T: for<'de> Deserialize<'de>>(
+    socket: impl AsFd,
+    close_on_exec: bool,
+) -> Result<Option<(T, Vec<OwnedFd>)>, Errno> {
+    let mut body = vec![0; MAX_MESSAGE_BYTES];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = if close_on_exec {
+        RecvFlags::CMSG_CLOEXEC
+    } else {
+        RecvFlags::empty()
+    };
+    let received = loop {
+        let mut slices = [IoSliceMut::new(&mut body)];
+        match recvmsg(&socket, &mut slices, &mut ancillary, flags) {
+            Err(Errno::INTR) => {}
+            received => break received?,
+        }
+    };
+    let descriptors = all_descriptors(ancillary.drain());
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    let message = postcard::from_bytes(&body[..received.bytes]).map_err(|_| Errno::BADMSG)?;
+    Ok(Some((message, descriptors)))
+}
+
+fn all_descriptors(messages: AncillaryDrain<'_>) -> Vec<OwnedFd> {
+    messages
+        .filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+}
