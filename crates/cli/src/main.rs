@@ -17,6 +17,7 @@
 //! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
+//! | `serve` | `millibox serve` |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::print_stdout,
@@ -30,6 +31,7 @@ mod languages;
 mod problem;
 mod report_file;
 mod run;
+mod serve;
 mod shop;
 mod usage;
 mod values;
@@ -90,6 +92,8 @@ enum Command {
     Doctor(doctor::Args),
     /// List the languages of the judge: which can be used here, and what mends those that cannot
     Languages(languages::Args),
+    /// Run programs for others over HTTP
+    Serve(Box<serve::Args>),
     /// Print a completion script for a shell
     ///
     /// For bash: millibox completions bash > ~/.local/share/bash-completion/completions/millibox
@@ -117,6 +121,7 @@ fn main() -> ExitCode {
         Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
+        Command::Serve(args) => serve::main(&args),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|failure| {

@@ -16,7 +16,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::start(&millibox::Supervisor::builder(), 2, 16)?;
     let catalog = Catalog::load(&engine, Suites::builtin(), Cache::none());
     for runtime in catalog.runtimes() {
-        println!("{}: {:?} {}", runtime.name, runtime.version, runtime.version_number());
+        println!(
+            "{}: {:?} {}",
+            runtime.name,
+            runtime.version,
+            runtime.version_number()
+        );
     }
     let queue = Queue::new(Bounds {
         running: 8,
@@ -68,12 +73,28 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     println!("{:?}", runner.run(run.clone()).await?);
     let with_files = ProgramRun {
-        source: ProgramSource::Command(vec!["sh".into(), "-c".into(), "cat a; ls -la; pwd; mkdir d; echo x > d/b".into()]),
+        source: ProgramSource::Command(vec![
+            "sh".into(),
+            "-c".into(),
+            "cat a; ls -la; pwd; mkdir d; echo x > d/b".into(),
+        ]),
         files: vec![plain_file("a", "hello\n"), plain_file("sub/b", "hello\n")],
         outputs: vec![
-            OutputFile { path: "d/b".into(), max_bytes: 10, truncate: false },
-            OutputFile { path: "../etc/passwd".into(), max_bytes: 10, truncate: false },
-            OutputFile { path: "none".into(), max_bytes: 10, truncate: false },
+            OutputFile {
+                path: "d/b".into(),
+                max_bytes: 10,
+                truncate: false,
+            },
+            OutputFile {
+                path: "../etc/passwd".into(),
+                max_bytes: 10,
+                truncate: false,
+            },
+            OutputFile {
+                path: "none".into(),
+                max_bytes: 10,
+                truncate: false,
+            },
         ],
         ..run.clone()
     };
@@ -84,7 +105,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..run.clone()
     };
     println!("{:?}", runner.run(no_program.clone()).await?);
-    println!("{:?}", runner.run(ProgramRun { files: vec![], ..no_program }).await?);
+    println!(
+        "{:?}",
+        runner
+            .run(ProgramRun {
+                files: vec![],
+                ..no_program
+            })
+            .await?
+    );
     let python = ProgramRun {
         source: ProgramSource::Sources {
             runtime: catalog.runtime("python3")?,
@@ -106,7 +135,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:#?}", runner.run(python).await?);
     for (name, run) in [
         ("true", run.clone()),
-        ("true with a file", ProgramRun { files: vec![plain_file("a", "hello\n")], ..run.clone() }),
+        (
+            "true with a file",
+            ProgramRun {
+                files: vec![plain_file("a", "hello\n")],
+                ..run.clone()
+            },
+        ),
     ] {
         let begin = Instant::now();
         for _ in 0..200 {

@@ -1,4 +1,24 @@
 //! The execution service of millibox: runs programs over HTTP.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `config` | the configuration: a TOML file and options |
+//! | `core` | admission, execution and results, without HTTP |
+//! | `service` | everything that the interfaces share |
+//! | `tokens` | who sends a request |
+//! | `metrics` | figures for Prometheus |
+//! | `http` | listening, routing and the service's own interface, `/v1` |
+//! | `dialects` | interfaces of other services |
+//! | `console` | pages for people |
 #![forbid(unsafe_code)]
 
+pub mod config;
+pub mod console;
 pub mod core;
+pub mod dialects;
+pub mod http;
+pub mod metrics;
+pub mod service;
+pub mod tokens;
+
+pub use service::{Service, StartError};

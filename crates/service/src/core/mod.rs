@@ -7,6 +7,7 @@
 //! | `workspace` | files that go into a run and come out of it |
 //! | `catalog` | runtimes, and programs compiled for them |
 //! | `compare` | comparison of output with the expected output |
+//! | `files` | stored files, named by their content |
 //! | `program` | a program on several inputs |
 //! | `queue` | which waiting request runs next, and which is refused |
 
@@ -14,6 +15,7 @@ pub mod catalog;
 pub mod compare;
 pub mod engine;
 pub mod execution;
+pub mod files;
 pub mod program;
 pub mod queue;
 mod workspace;

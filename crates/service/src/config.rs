@@ -1,0 +1,440 @@
+//! The configuration of the service: a TOML file and options of the command, with defaults for
+//! everything.
+
+use crate::core::program::RunLimits;
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The address on which the service listens if none is named.
+pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
+
+/// The configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Addresses, each with the dialect that it serves alone or without one for all.
+    pub listen: Vec<Listen>,
+    /// The path of a Unix socket that serves everything.
+    pub unix_socket: Option<PathBuf>,
+    /// Who may use the service. Without tokens everybody who can connect may.
+    pub token: Vec<TokenConfig>,
+    /// Dialects that are served beside the service's own interface.
+    pub dialects: Vec<Dialect>,
+    /// Limits of runs.
+    pub limits: LimitsConfig,
+    /// Requests that wait.
+    pub queue: QueueConfig,
+    /// Requests that run.
+    pub running: RunningConfig,
+    /// Stored files.
+    pub files: FilesConfig,
+    /// The directory of further language suites.
+    pub suites: Option<PathBuf>,
+    /// Directories of Piston packages that serve as runtimes of the Piston dialect.
+    pub piston_packages: Vec<PathBuf>,
+    /// The largest body of a request, in bytes.
+    pub max_body_bytes: usize,
+    /// How long running requests may continue after SIGTERM, in milliseconds.
+    pub drain_ms: u64,
+    /// Host paths that requests of the go-judge dialect may read, beside /dev/null.
+    pub go_judge_source_prefixes: Vec<PathBuf>,
+    /// URL prefixes to which the Judge0 dialect may send results.
+    pub judge0_callbacks: Vec<String>,
+}
+
+/// An address to listen on, as `HOST:PORT` or `DIALECT=HOST:PORT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Listen {
+    /// The dialect that this address serves alone, at its root.
+    pub dialect: Option<Dialect>,
+    /// The address.
+    pub address: SocketAddr,
+}
+
+/// An interface of another service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// go-judge.
+    GoJudge,
+    /// Piston.
+    Piston,
+    /// SandboxFusion.
+    SandboxFusion,
+    /// Judge0 CE.
+    Judge0,
+}
+
+impl Dialect {
+    /// All dialects.
+    pub const ALL: [Dialect; 4] = [
+        Dialect::GoJudge,
+        Dialect::Piston,
+        Dialect::SandboxFusion,
+        Dialect::Judge0,
+    ];
+
+    /// The name in options, configuration and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::GoJudge => "go-judge",
+            Dialect::Piston => "piston",
+            Dialect::SandboxFusion => "sandbox-fusion",
+            Dialect::Judge0 => "judge0",
+        }
+    }
+}
+
+/// Why an address is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The part before `=` is no dialect.
+    #[error("{0:?} is no dialect; the dialects are go-judge, piston, sandbox-fusion and judge0")]
+    Dialect(String),
+    /// The address is not `HOST:PORT`.
+    #[error("{0:?} is no address; write it as 127.0.0.1:8080 or [::1]:8080")]
+    Address(String),
+}
+
+impl FromStr for Listen {
+    type Err = ListenError;
+
+    fn from_str(text: &str) -> Result<Listen, ListenError> {
+        let (dialect, address) = match text.split_once('=') {
+            None => (None, text),
+            Some((name, address)) => {
+                let dialect = Dialect::ALL.into_iter().find(|known| known.name() == name);
+                let dialect = dialect.ok_or_else(|| ListenError::Dialect(name.to_owned()))?;
+                (Some(dialect), address)
+            }
+        };
+        let address = address.replace("localhost:", "127.0.0.1:");
+        let address = address
+            .parse()
+            .map_err(|_| ListenError::Address(address.clone()))?;
+        Ok(Listen { dialect, address })
+    }
+}
+
+impl TryFrom<String> for Listen {
+    type Error = ListenError;
+
+    fn try_from(text: String) -> Result<Listen, ListenError> {
+        text.parse()
+    }
+}
+
+/// A client that may use the service.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenConfig {
+    /// The name in logs and metrics.
+    pub name: String,
+    /// The SHA-256 of the token in hexadecimal: `printf %s TOKEN | sha256sum`.
+    pub sha256: String,
+    /// Requests that may run at one time; 0: no bound of its own.
+    #[serde(default)]
+    pub max_running: usize,
+    /// Requests that may wait; 0: no bound of its own.
+    #[serde(default)]
+    pub max_queued: usize,
+    /// What the client may use; everything by default.
+    pub interfaces: Option<Vec<String>>,
+    /// Whether the client may see other clients' runs and the metrics.
+    #[serde(default)]
+    pub admin: bool,
+}
+
+/// Default and largest limits of runs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Limits of a request that names none.
+    pub default: LimitValues,
+    /// The largest limits that a request may name.
+    pub max: LimitValues,
+}
+
+/// Limits of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitValues {
+    /// CPU time in milliseconds.
+    pub cpu_ms: u64,
+    /// Real time in milliseconds.
+    pub wall_ms: u64,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Bytes that are kept of standard output, and as many of standard error.
+    pub output_bytes: u64,
+    /// Bytes of all files that the program writes.
+    pub files_bytes: u64,
+    /// Open files of one process.
+    pub open_files: u64,
+}
+
+impl LimitValues {
+    const DEFAULT: LimitValues = LimitValues {
+        cpu_ms: 10_000,
+        wall_ms: 20_000,
+        memory_bytes: 256 << 20,
+        processes: 64,
+        output_bytes: 1 << 20,
+        files_bytes: 64 << 20,
+        open_files: 256,
+    };
+    const MAX: LimitValues = LimitValues {
+        cpu_ms: 120_000,
+        wall_ms: 600_000,
+        memory_bytes: 4 << 30,
+        processes: 1024,
+        output_bytes: 64 << 20,
+        files_bytes: 1 << 30,
+        open_files: 4096,
+    };
+
+    /// The limits of each test of a run.
+    pub fn run_limits(&self) -> RunLimits {
+        RunLimits {
+            cpu_time: Duration::from_millis(self.cpu_ms),
+            real_time: Duration::from_millis(self.wall_ms),
+            memory_bytes: self.memory_bytes,
+            processes: self.processes,
+            file_bytes: self.files_bytes,
+            work_bytes: self.files_bytes,
+            open_files: self.open_files,
+            stack_bytes: None,
+        }
+    }
+}
+
+impl Default for LimitValues {
+    fn default() -> LimitValues {
+        LimitValues::DEFAULT
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> LimitsConfig {
+        LimitsConfig {
+            default: LimitValues::DEFAULT,
+            max: LimitValues::MAX,
+        }
+    }
+}
+
+/// Bounds of the queue.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QueueConfig {
+    /// Requests that wait.
+    pub max_requests: usize,
+    /// The sum of their sizes, in bytes.
+    pub max_bytes: u64,
+    /// How long a request waits if it does not say, in milliseconds.
+    pub wait_ms: u64,
+}
+
+impl Default for QueueConfig {
+    fn default() -> QueueConfig {
+        QueueConfig {
+            max_requests: 10_000,
+            max_bytes: 512 << 20,
+            wait_ms: 60_000,
+        }
+    }
+}
+
+/// Bounds of running requests. 0 stands for a value that fits the machine.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunningConfig {
+    /// Runs at one time whose CPU time counts; by default one for each CPU.
+    pub cpu_slots: usize,
+    /// Runs at one time whose real time counts; by default eight for each CPU.
+    pub real_slots: usize,
+    /// The sum of the memory limits of all running requests, in bytes; by default three quarters
+    /// of the machine's memory.
+    pub memory_bytes: u64,
+}
+
+/// Stored files.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FilesConfig {
+    /// Where they are kept; by default a temporary directory that ends with the service.
+    pub directory: Option<PathBuf>,
+    /// The sum of their sizes, in bytes.
+    pub max_bytes: u64,
+    /// How long a file is kept after its last use, in seconds.
+    pub keep_s: u64,
+}
+
+impl Default for FilesConfig {
+    fn default() -> FilesConfig {
+        FilesConfig {
+            directory: None,
+            max_bytes: 4 << 30,
+            keep_s: 3600,
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            listen: Vec::new(),
+            unix_socket: None,
+            token: Vec::new(),
+            dialects: Dialect::ALL.to_vec(),
+            limits: LimitsConfig::default(),
+            queue: QueueConfig::default(),
+            running: RunningConfig::default(),
+            files: FilesConfig::default(),
+            suites: None,
+            piston_packages: Vec::new(),
+            max_body_bytes: 64 << 20,
+            drain_ms: 30_000,
+            go_judge_source_prefixes: Vec::new(),
+            judge0_callbacks: Vec::new(),
+        }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's error.
+        error: std::io::Error,
+    },
+    /// The file is not a configuration.
+    #[error("{}: {error}", .path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and where.
+        error: Box<toml::de::Error>,
+    },
+    /// An address that others can reach has no token.
+    #[error(
+        "{0} can be reached from other machines, so the service needs a token; add a [[token]] to \
+         the configuration file, or listen on 127.0.0.1"
+    )]
+    OpenAddress(SocketAddr),
+    /// The digest of a token is malformed.
+    #[error(
+        "the sha256 of the token {0:?} is not 64 hexadecimal digits; make it with \
+         `printf %s TOKEN | sha256sum`"
+    )]
+    Digest(String),
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file cannot be read or has mistakes.
+    pub fn read(path: &Path) -> Result<Config, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read {
+            path: path.to_owned(),
+            error,
+        })?;
+        toml::from_str(&text).map_err(|error| ConfigError::Parse {
+            path: path.to_owned(),
+            error: Box::new(error),
+        })
+    }
+
+    /// The addresses, with the default one if none is named.
+    pub fn addresses(&self) -> Vec<Listen> {
+        if self.listen.is_empty() && self.unix_socket.is_none() {
+            return DEFAULT_ADDRESS.parse().into_iter().collect();
+        }
+        self.listen.clone()
+    }
+
+    /// Checks what must hold before the service starts.
+    ///
+    /// # Errors
+    /// An address is open without a token, or a token is malformed.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        for token in &self.token {
+            let is_digest = token.sha256.len() == 64
+                && token.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if !is_digest {
+                return Err(ConfigError::Digest(token.name.clone()));
+            }
+        }
+        let open = self
+            .addresses()
+            .into_iter()
+            .find(|listen| !listen.address.ip().is_loopback());
+        match open {
+            Some(listen) if self.token.is_empty() => Err(ConfigError::OpenAddress(listen.address)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listen_parses_dialects_and_names_mistakes() {
+        let listen: Listen = "go-judge=localhost:5050".parse().unwrap();
+        assert_eq!(listen.dialect, Some(Dialect::GoJudge));
+        assert_eq!(listen.address.port(), 5050);
+        assert_eq!(
+            "gojudge=127.0.0.1:1".parse::<Listen>(),
+            Err(ListenError::Dialect("gojudge".to_owned()))
+        );
+        assert_eq!(
+            "8080".parse::<Listen>(),
+            Err(ListenError::Address("8080".to_owned()))
+        );
+    }
+
+    #[test]
+    fn open_address_without_token_is_rejected() {
+        let mut config = Config {
+            listen: vec!["0.0.0.0:80".parse().unwrap()],
+            ..Config::default()
+        };
+        assert!(matches!(config.check(), Err(ConfigError::OpenAddress(_))));
+        config.token.push(TokenConfig {
+            name: "a".to_owned(),
+            sha256: "0".repeat(64),
+            max_running: 0,
+            max_queued: 0,
+            interfaces: None,
+            admin: false,
+        });
+        config.check().unwrap();
+        config.token[0].sha256.pop();
+        assert!(matches!(config.check(), Err(ConfigError::Digest(_))));
+    }
+
+    #[test]
+    fn defaults_and_a_full_file_parse() {
+        let config: Config = toml::from_str("").unwrap();
+        assert_eq!(config.addresses()[0].address.to_string(), DEFAULT_ADDRESS);
+        let text = "listen = ['judge0=127.0.0.1:2358']\n[limits.max]\ncpu_ms = 1\n[queue]\nmax_requests = 3\n";
+        let config: Config = toml::from_str(text).unwrap();
+        assert_eq!(config.limits.max.cpu_ms, 1);
+        assert!(toml::from_str::<Config>("lissten = []").is_err());
+    }
+}

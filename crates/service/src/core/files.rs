@@ -1,0 +1,296 @@
+//! Stored files, named by the SHA-256 of their content.
+
+use crate::tokens::hex;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+
+/// A file store in one directory. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    directory: PathBuf,
+    /// Removes the directory in the end, if it is the store's own.
+    _temporary: Option<tempfile::TempDir>,
+    max_bytes: u64,
+    keep: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    files: HashMap<String, Stored>,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Stored {
+    bytes: u64,
+    used: Instant,
+}
+
+/// Why a file is not stored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The content has another digest.
+    #[error("the content has the SHA-256 {found}, not {expected}")]
+    Digest {
+        /// The digest of the content.
+        found: String,
+        /// The digest that was named.
+        expected: String,
+    },
+    /// The store is full, and no file in it may be removed yet.
+    #[error("the file store is full: {bytes} of {max_bytes} bytes are in use")]
+    Full {
+        /// Bytes of stored files.
+        bytes: u64,
+        /// Bytes that fit.
+        max_bytes: u64,
+    },
+    /// The upload ended early.
+    #[error("the upload was interrupted")]
+    Interrupted,
+    /// The file system failed.
+    #[error("cannot store the file: {0}")]
+    Disk(#[from] std::io::Error),
+}
+
+impl FileStore {
+    /// A store in a directory; `None` is a temporary one.
+    ///
+    /// # Errors
+    /// The directory cannot be made.
+    pub fn new(
+        directory: Option<PathBuf>,
+        max_bytes: u64,
+        keep: Duration,
+    ) -> std::io::Result<FileStore> {
+        let (directory, temporary) = match directory {
+            Some(directory) => (directory, None),
+            None => {
+                let temporary = tempfile::Builder::new()
+                    .prefix("millibox-files-")
+                    .tempdir()?;
+                (temporary.path().to_owned(), Some(temporary))
+            }
+        };
+        std::fs::create_dir_all(&directory)?;
+        let mut state = State::default();
+        for entry in std::fs::read_dir(&directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_digest(&name) {
+                let bytes = entry.metadata()?.len();
+                state.bytes += bytes;
+                let used = Instant::now();
+                state.files.insert(name, Stored { bytes, used });
+            }
+        }
+        Ok(FileStore {
+            shared: Arc::new(Shared {
+                directory,
+                _temporary: temporary,
+                max_bytes,
+                keep,
+                state: Mutex::new(state),
+            }),
+        })
+    }
+
+    /// How long a file is kept after its last use.
+    pub fn keep(&self) -> Duration {
+        self.shared.keep
+    }
+
+    /// Stores a content that arrives in pieces. Returns its SHA-256 and whether it is new.
+    ///
+    /// # Errors
+    /// The content has another digest than the expected one, does not fit, or cannot be stored.
+    pub async fn put<E>(
+        &self,
+        expected: Option<&str>,
+        content: impl Stream<Item = Result<Bytes, E>>,
+    ) -> Result<(String, bool), StoreError> {
+        let part = tempfile::Builder::new()
+            .prefix(".part-")
+            .tempfile_in(&self.shared.directory)?;
+        let (file, path) = part.into_parts();
+        let mut file = tokio::fs::File::from_std(file);
+        let mut hash = Sha256::new();
+        let mut bytes = 0_u64;
+        let mut content = std::pin::pin!(content);
+        while let Some(piece) = content.next().await {
+            let piece = piece.map_err(|_| StoreError::Interrupted)?;
+            bytes += piece.len() as u64;
+            self.make_room(bytes)?;
+            hash.update(&piece);
+            file.write_all(&piece).await?;
+        }
+        file.flush().await?;
+        let found = hex(&hash.finalize());
+        if let Some(expected) = expected.filter(|expected| **expected != found) {
+            return Err(StoreError::Digest {
+                found,
+                expected: expected.to_owned(),
+            });
+        }
+        let mut state = self.shared.state();
+        let is_new = !state.files.contains_key(&found);
+        if is_new {
+            path.persist(self.shared.directory.join(&found))
+                .map_err(|error| error.error)?;
+            state.bytes += bytes;
+        }
+        let used = Instant::now();
+        state.files.insert(found.clone(), Stored { bytes, used });
+        Ok((found, is_new))
+    }
+
+    /// Stores bytes. Returns their SHA-256.
+    ///
+    /// # Errors
+    /// They do not fit or cannot be stored.
+    pub async fn put_bytes(&self, bytes: Bytes) -> Result<String, StoreError> {
+        let once = futures_util::stream::once(async { Ok::<_, std::convert::Infallible>(bytes) });
+        Ok(self.put(None, once).await?.0)
+    }
+
+    /// Opens a file; `None` if it is not stored.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn open(&self, digest: &str) -> std::io::Result<Option<std::fs::File>> {
+        let mut state = self.shared.state();
+        let Some(stored) = state.files.get_mut(digest) else {
+            return Ok(None);
+        };
+        stored.used = Instant::now();
+        std::fs::File::open(self.shared.directory.join(digest)).map(Some)
+    }
+
+    /// The size of a file; `None` if it is not stored.
+    pub fn size(&self, digest: &str) -> Option<u64> {
+        self.shared
+            .state()
+            .files
+            .get(digest)
+            .map(|stored| stored.bytes)
+    }
+
+    /// Removes a file. Runs that have it open keep it.
+    pub fn remove(&self, digest: &str) -> bool {
+        self.shared.remove(&mut self.shared.state(), digest)
+    }
+
+    /// Removes files that were not used for the time that they are kept.
+    pub fn remove_expired(&self) {
+        let mut state = self.shared.state();
+        self.shared.remove_expired(&mut state);
+    }
+
+    fn make_room(&self, bytes: u64) -> Result<(), StoreError> {
+        let mut state = self.shared.state();
+        let max_bytes = self.shared.max_bytes;
+        if state.bytes.saturating_add(bytes) > max_bytes {
+            self.shared.remove_expired(&mut state);
+        }
+        if state.bytes.saturating_add(bytes) > max_bytes {
+            return Err(StoreError::Full {
+                bytes: state.bytes,
+                max_bytes,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remove(&self, state: &mut State, digest: &str) -> bool {
+        let Some(stored) = state.files.remove(digest) else {
+            return false;
+        };
+        state.bytes -= stored.bytes;
+        // A file that is left behind is found again at the next start.
+        let _ = std::fs::remove_file(self.directory.join(digest));
+        true
+    }
+
+    fn remove_expired(&self, state: &mut State) {
+        let expired: Vec<String> = state
+            .files
+            .iter()
+            .filter(|(_, stored)| stored.used.elapsed() > self.keep)
+            .map(|(digest, _)| digest.clone())
+            .collect();
+        for digest in expired {
+            self.remove(state, &digest);
+        }
+    }
+}
+
+/// Whether the text is a SHA-256 in lower-case hexadecimal.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn store(max_bytes: u64, keep: Duration) -> FileStore {
+        FileStore::new(None, max_bytes, keep).unwrap()
+    }
+
+    #[tokio::test]
+    async fn stored_content_is_returned_and_equal_content_is_stored_once() {
+        let store = store(100, Duration::from_secs(60));
+        let digest = store.put_bytes("hello".into()).await.unwrap();
+        assert!(is_digest(&digest));
+        assert_eq!(store.put_bytes("hello".into()).await.unwrap(), digest);
+        let mut text = String::new();
+        let mut file = store.open(&digest).unwrap().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!((&text[..], store.size(&digest)), ("hello", Some(5)));
+        assert!(store.remove(&digest) && !store.remove(&digest));
+        assert!(store.open(&digest).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn wrong_digest_and_full_store_are_rejected() {
+        let store = store(6, Duration::from_secs(60));
+        let pieces = futures_util::stream::iter([Ok::<_, ()>(Bytes::from("hello"))]);
+        let error = store.put(Some("00"), pieces).await.unwrap_err();
+        assert!(matches!(error, StoreError::Digest { .. }));
+        store.put_bytes("hello".into()).await.unwrap();
+        let error = store.put_bytes("more".into()).await.unwrap_err();
+        assert!(matches!(error, StoreError::Full { bytes: 5, .. }));
+    }
+
+    #[tokio::test]
+    async fn unused_files_make_room() {
+        let store = store(6, Duration::ZERO);
+        store.put_bytes("hello".into()).await.unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+        store.put_bytes("world".into()).await.unwrap();
+        store.remove_expired();
+    }
+}

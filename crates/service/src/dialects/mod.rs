@@ -1,0 +1,24 @@
+//! Interfaces of other services, so that their clients work unchanged.
+//!
+//! Each dialect translates requests into those of the core, and reports into the answers that its
+//! clients expect, including the ways in which they retry.
+
+pub mod go_judge;
+pub mod judge0;
+pub mod piston;
+pub mod sandbox_fusion;
+
+use crate::config::Dialect;
+use crate::service::Service;
+use axum::Router;
+use std::sync::Arc;
+
+/// The routes of one dialect, at their original paths.
+pub fn router(dialect: Dialect, service: &Arc<Service>) -> Router<Arc<Service>> {
+    match dialect {
+        Dialect::GoJudge => go_judge::router(service),
+        Dialect::Piston => piston::router(service),
+        Dialect::SandboxFusion => sandbox_fusion::router(service),
+        Dialect::Judge0 => judge0::router(service),
+    }
+}

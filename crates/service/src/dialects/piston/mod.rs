@@ -1,0 +1,10 @@
+//! The interface of Piston.
+
+use crate::service::Service;
+use axum::Router;
+use std::sync::Arc;
+
+/// The routes.
+pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
+    Router::new()
+}

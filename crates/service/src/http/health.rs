@@ -1,0 +1,42 @@
+//! Whether the service lives and accepts requests, and its figures.
+
+use crate::service::Service;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+use std::sync::Arc;
+
+/// The routes.
+pub fn router() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+}
+
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+async fn readyz(State(service): State<Arc<Service>>) -> Response {
+    let queue = &service.runner.queue;
+    let status = if queue.is_draining() {
+        "draining"
+    } else if queue.load().queued >= queue.bounds().queued {
+        "saturated"
+    } else {
+        return Json(json!({ "status": "ready" })).into_response();
+    };
+    let body = Json(json!({ "status": status }));
+    (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+}
+
+async fn metrics(State(service): State<Arc<Service>>) -> Response {
+    let text = service.metrics.encode(service.runner.queue.load());
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], text).into_response()
+}

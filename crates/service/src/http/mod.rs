@@ -1,0 +1,43 @@
+//! HTTP: listening, routing, and what all interfaces share.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `server` | listens, and ends in an orderly way |
+//! | `problem` | errors as RFC 9457 problem details |
+//! | `health` | `/healthz`, `/readyz` and `/metrics` |
+//! | `v1` | the service's own interface |
+
+pub mod health;
+pub mod problem;
+pub mod server;
+pub mod v1;
+
+use crate::config::Dialect;
+use crate::service::Service;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use std::sync::Arc;
+use tower_http::catch_panic::CatchPanicLayer;
+
+/// All routes of an address: everything, or one dialect alone.
+pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
+    let routes = match dialect {
+        Some(dialect) => crate::dialects::router(dialect, service),
+        None => everything(service),
+    };
+    routes
+        .layer(DefaultBodyLimit::max(service.config.max_body_bytes))
+        .layer(CatchPanicLayer::new())
+        .with_state(service.clone())
+}
+
+fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
+    let mut routes = Router::new()
+        .merge(health::router())
+        .merge(crate::console::router())
+        .nest("/v1", v1::router(service));
+    for dialect in &service.config.dialects {
+        routes = routes.merge(crate::dialects::router(*dialect, service));
+    }
+    routes
+}

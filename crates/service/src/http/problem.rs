@@ -1,0 +1,195 @@
+//! Errors as problem details (RFC 9457).
+
+use crate::core::catalog::CatalogError;
+use crate::core::execution::Blame;
+use crate::core::program::ProgramError;
+use crate::core::queue::Refusal;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::time::Duration;
+
+/// A problem with a request, or of the service.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct Problem {
+    /// A URI that names the kind of problem: `/docs/problems#CODE`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What the kind of problem is, in a few words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong with this request, and what to do.
+    pub detail: String,
+    /// The kind of problem for programs, such as `queue_full`.
+    pub code: String,
+    /// The field of the request that is wrong, such as `limits.cpu_ms`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The largest value that the field may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// When a retry is likely to succeed, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Problem {
+    /// A problem of this kind.
+    pub fn new(status: StatusCode, code: &str, title: &str, detail: impl ToString) -> Problem {
+        Problem {
+            kind: format!("/docs/problems#{code}"),
+            title: title.to_owned(),
+            status: status.as_u16(),
+            detail: detail.to_string(),
+            code: code.to_owned(),
+            field: None,
+            limit: None,
+            retry_after_ms: None,
+        }
+    }
+
+    /// A request that cannot be read.
+    pub fn malformed(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "malformed",
+            "The request is malformed",
+            detail,
+        )
+    }
+
+    /// A request that can be read but not done.
+    pub fn impossible(field: &str, detail: impl ToString) -> Problem {
+        Problem {
+            field: Some(field.to_owned()),
+            ..Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "impossible",
+                "The request cannot be carried out",
+                detail,
+            )
+        }
+    }
+
+    /// A limit above the largest one.
+    pub fn above_limit(field: &str, value: u64, limit: u64) -> Problem {
+        Problem {
+            limit: Some(limit),
+            code: "above_limit".to_owned(),
+            kind: "/docs/problems#above_limit".to_owned(),
+            title: "A limit is too large".to_owned(),
+            ..Problem::impossible(
+                field,
+                format!("{field} is {value}, and at most {limit} is allowed"),
+            )
+        }
+    }
+
+    /// A token is missing or unknown.
+    pub fn unauthorized() -> Problem {
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "The request needs a valid token",
+            "send the header `Authorization: Bearer TOKEN`",
+        )
+    }
+
+    /// The client may not do this.
+    pub fn forbidden(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "The client may not do this",
+            detail,
+        )
+    }
+
+    /// What was asked for does not exist.
+    pub fn not_found(detail: impl ToString) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
+    }
+
+    fn retry(mut self, after: Option<Duration>) -> Problem {
+        self.retry_after_ms =
+            after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let (status, code, title) = match refusal {
+            Refusal::QueueFull { .. } => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "queue_full",
+                "The queue is full",
+            ),
+            Refusal::ShareUsed { .. } => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "share_used",
+                "The share of this client is used up",
+            ),
+            Refusal::TimedOut { .. } => (
+                StatusCode::GATEWAY_TIMEOUT,
+                "queue_timeout",
+                "No place became free in time",
+            ),
+            Refusal::TooMuchMemory { .. } => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "above_limit",
+                "A limit is too large",
+            ),
+            Refusal::Draining => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "draining",
+                "The service is shutting down",
+            ),
+        };
+        Problem::new(status, code, title, &refusal).retry(refusal.retry_after())
+    }
+}
+
+impl From<ProgramError> for Problem {
+    fn from(error: ProgramError) -> Problem {
+        match error {
+            ProgramError::Refused(refusal) => refusal.into(),
+            ProgramError::Catalog(
+                error @ (CatalogError::UnknownRuntime { .. } | CatalogError::Unavailable { .. }),
+            ) => Problem {
+                code: "unknown_runtime".to_owned(),
+                kind: "/docs/problems#unknown_runtime".to_owned(),
+                ..Problem::impossible("runtime", error)
+            },
+            error => match error.blame() {
+                Blame::Service => Problem::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "sandbox_error",
+                    "The service failed",
+                    error,
+                ),
+                _ => Problem::impossible("files", error),
+            },
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        let kind = HeaderValue::from_static("application/problem+json");
+        headers.insert(CONTENT_TYPE, kind);
+        if let Some(milliseconds) = self.retry_after_ms {
+            headers.insert(RETRY_AFTER, milliseconds.div_ceil(1000).into());
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,43 @@
+//! The service and its runtimes.
+
+use super::auth::Authenticated;
+use super::model::{Info, LimitSet, Runtime};
+use crate::service::Service;
+use axum::Json;
+use axum::extract::State;
+use std::sync::Arc;
+
+/// Describes the service: version, backend, bounds and load.
+pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Info> {
+    let queue = &service.runner.queue;
+    let (bounds, load) = (queue.bounds(), queue.load());
+    let config = &service.config;
+    Json(Info {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        backend: service.backend.to_string(),
+        uptime_s: service.started.elapsed().as_secs(),
+        running: load.running,
+        max_running: bounds.running,
+        running_memory_bytes: load.memory_bytes,
+        max_running_memory_bytes: bounds.memory_bytes,
+        queued: load.queued,
+        max_queued: bounds.queued,
+        queued_bytes: load.queued_bytes,
+        max_queued_bytes: bounds.queued_bytes,
+        default_limits: LimitSet::from(&config.limits.default),
+        max_limits: LimitSet::from(&config.limits.max),
+        max_body_bytes: config.max_body_bytes,
+        dialects: config
+            .dialects
+            .iter()
+            .map(|dialect| dialect.name().to_owned())
+            .collect(),
+    })
+}
+
+/// Lists the installed runtimes.
+pub async fn runtimes(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Vec<Runtime>> {
+    let runtimes = service.runner.catalog.runtimes().iter();
+    let available = runtimes.filter(|runtime| runtime.is_available());
+    Json(available.map(|runtime| Runtime::from(&**runtime)).collect())
+}

@@ -1,0 +1,157 @@
+//! The service: everything that the interfaces share.
+
+use crate::config::Config;
+use crate::core::catalog::Catalog;
+use crate::core::engine::Engine;
+use crate::core::files::FileStore;
+use crate::core::program::{ProgramError, ProgramReport, ProgramRun, Runner};
+use crate::core::queue::{Bounds, Queue};
+use crate::metrics::Metrics;
+use crate::tokens::Tokens;
+use millibox::{Backend, Builder};
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Runs at one time for each CPU whose limit is real time.
+const REAL_SLOTS_PER_CPU: usize = 8;
+
+/// The service. It is shared by all interfaces.
+#[derive(Debug)]
+pub struct Service {
+    /// The configuration.
+    pub config: Config,
+    /// Admits, compiles and executes programs.
+    pub runner: Runner,
+    /// Stored files.
+    pub files: FileStore,
+    /// Figures for Prometheus.
+    pub metrics: Metrics,
+    /// Who may use the service.
+    pub tokens: Tokens,
+    /// How runs are limited.
+    pub backend: Backend,
+    /// When the service started.
+    pub started: Instant,
+}
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The sandbox cannot be started.
+    #[error(transparent)]
+    Sandbox(#[from] millibox::Error),
+    /// A suite file has mistakes.
+    #[error(transparent)]
+    Suites(#[from] millibox_languages::suite::Faults),
+    /// The file store cannot be made.
+    #[error("cannot make the file store: {0}")]
+    Files(std::io::Error),
+    /// The machine's CPUs or memory are not known.
+    #[error("cannot find out {what}: {error}")]
+    Machine {
+        /// What is not known.
+        what: &'static str,
+        /// The kernel's error.
+        error: std::io::Error,
+    },
+}
+
+impl Service {
+    /// Starts the sandbox and finds the installed languages. Blocks.
+    ///
+    /// # Errors
+    /// The sandbox does not start, or a part of the configuration cannot be used.
+    pub fn start(
+        config: Config,
+        builder: &Builder,
+        cache: Cache,
+    ) -> Result<Arc<Service>, StartError> {
+        let suites = match &config.suites {
+            Some(directory) => Suites::with_directory(directory)?,
+            None => Suites::builtin(),
+        };
+        let cpus = std::thread::available_parallelism()
+            .map_err(|error| StartError::Machine {
+                what: "the number of CPUs",
+                error,
+            })?
+            .get();
+        let or_default = |value: usize, default: usize| if value == 0 { default } else { value };
+        let cpu_slots = or_default(config.running.cpu_slots, cpus);
+        let real_slots = or_default(
+            config.running.real_slots,
+            (cpus * REAL_SLOTS_PER_CPU).min(Builder::MOST_SLOTS),
+        );
+        let memory_bytes = match config.running.memory_bytes {
+            0 => machine_memory()? / 4 * 3,
+            bytes => bytes,
+        };
+        let files = FileStore::new(
+            config.files.directory.clone(),
+            config.files.max_bytes,
+            Duration::from_secs(config.files.keep_s),
+        )
+        .map_err(StartError::Files)?;
+        let engine = Engine::start(builder, cpu_slots, real_slots)?;
+        let backend = engine
+            .supervisor(crate::core::engine::Lane::CpuTime)?
+            .backend();
+        let catalog = Catalog::load(&engine, suites, cache);
+        let queue = Queue::new(Bounds {
+            running: cpu_slots + real_slots,
+            memory_bytes,
+            queued: config.queue.max_requests,
+            queued_bytes: config.queue.max_bytes,
+        });
+        Ok(Arc::new(Service {
+            tokens: Tokens::new(&config.token),
+            runner: Runner {
+                engine,
+                catalog,
+                queue,
+            },
+            files,
+            metrics: Metrics::new(),
+            backend,
+            started: Instant::now(),
+            config,
+        }))
+    }
+
+    /// Runs a program for an interface, and counts what came of it.
+    ///
+    /// # Errors
+    /// The errors of [`Runner::run`].
+    pub async fn run(
+        &self,
+        interface: &str,
+        run: ProgramRun,
+    ) -> Result<ProgramReport, ProgramError> {
+        let result = self.runner.run(run).await;
+        match &result {
+            Ok(report) => {
+                self.metrics.observe_admission(report.queued, report.setup);
+                for test in report.tests.iter().filter_map(|test| test.report.as_ref()) {
+                    self.metrics.count_execution(interface, test);
+                }
+            }
+            Err(ProgramError::Refused(_)) => self.metrics.count_refusal(interface),
+            Err(error) => {
+                if error.blame() == crate::core::execution::Blame::Service {
+                    tracing::error!(%error, interface, "the service failed");
+                    self.metrics.count_service_error();
+                }
+            }
+        }
+        result
+    }
+}
+
+fn machine_memory() -> Result<u64, StartError> {
+    let info = rustix::system::sysinfo();
+    let bytes = u64::try_from(info.totalram).unwrap_or(u64::MAX);
+    Ok(bytes.saturating_mul(u64::from(info.mem_unit.max(1))))
+}

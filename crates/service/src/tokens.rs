@@ -1,0 +1,138 @@
+//! Who sends a request, and what that client may do.
+
+use crate::config::TokenConfig;
+use crate::core::queue::{ClientId, Ticket};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// A client of the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The number in the queue; 0 is everybody without a token.
+    pub id: ClientId,
+    /// The name in logs and metrics.
+    pub name: String,
+    /// Requests that may run at one time; 0: no bound of its own.
+    pub max_running: usize,
+    /// Requests that may wait; 0: no bound of its own.
+    pub max_queued: usize,
+    /// What the client may use; `None` is everything.
+    pub interfaces: Option<Vec<String>>,
+    /// Whether the client may see everything.
+    pub admin: bool,
+}
+
+impl Client {
+    /// A request of this client for the queue. The memory is set from the limits of the run.
+    pub fn ticket(&self, size_bytes: usize, patience: Duration) -> Ticket {
+        Ticket {
+            client: self.id,
+            client_running: self.max_running,
+            client_queued: self.max_queued,
+            flow: 0,
+            memory_bytes: 0,
+            size_bytes: size_bytes as u64,
+            patience,
+        }
+    }
+
+    /// Whether the client may use an interface: `v1` or the name of a dialect.
+    pub fn may_use(&self, interface: &str) -> bool {
+        self.interfaces
+            .as_ref()
+            .is_none_or(|allowed| allowed.iter().any(|name| name == interface))
+    }
+}
+
+/// The request has no token, or an unknown one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the request needs a valid token")]
+pub struct Unauthorized;
+
+/// All clients.
+#[derive(Debug)]
+pub struct Tokens {
+    clients: Vec<(String, Client)>,
+}
+
+impl Tokens {
+    /// The clients of the configuration.
+    pub fn new(tokens: &[TokenConfig]) -> Tokens {
+        let clients = (1..).zip(tokens).map(|(id, token)| {
+            let client = Client {
+                id,
+                name: token.name.clone(),
+                max_running: token.max_running,
+                max_queued: token.max_queued,
+                interfaces: token.interfaces.clone(),
+                admin: token.admin,
+            };
+            (token.sha256.to_lowercase(), client)
+        });
+        Tokens {
+            clients: clients.collect(),
+        }
+    }
+
+    /// Whether requests need a token.
+    pub fn are_required(&self) -> bool {
+        !self.clients.is_empty()
+    }
+
+    /// The client of a token. Without configured tokens every request has the same client.
+    ///
+    /// # Errors
+    /// The token is missing or unknown.
+    pub fn client(&self, token: Option<&str>) -> Result<Client, Unauthorized> {
+        if self.clients.is_empty() {
+            return Ok(Client {
+                id: 0,
+                name: "anonymous".to_owned(),
+                max_running: 0,
+                max_queued: 0,
+                interfaces: None,
+                admin: true,
+            });
+        }
+        // Digests of unknown tokens tell nothing, so they may be compared in any time.
+        let digest = hex(&Sha256::digest(token.ok_or(Unauthorized)?));
+        self.clients
+            .iter()
+            .find(|(known, _)| *known == digest)
+            .map(|(_, client)| client.clone())
+            .ok_or(Unauthorized)
+    }
+}
+
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_is_found_by_the_digest_of_its_token() {
+        assert!(!Tokens::new(&[]).are_required());
+        assert_eq!(Tokens::new(&[]).client(None).unwrap().id, 0);
+        let tokens = Tokens::new(&[TokenConfig {
+            name: "ci".to_owned(),
+            sha256: hex(&Sha256::digest("secret")),
+            max_running: 3,
+            max_queued: 0,
+            interfaces: Some(vec!["judge0".to_owned()]),
+            admin: false,
+        }]);
+        assert_eq!(tokens.client(None), Err(Unauthorized));
+        assert_eq!(tokens.client(Some("wrong")), Err(Unauthorized));
+        let client = tokens.client(Some("secret")).unwrap();
+        assert_eq!((client.id, &client.name[..]), (1, "ci"));
+        assert!(client.may_use("judge0") && !client.may_use("v1"));
+    }
+}
