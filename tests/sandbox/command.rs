@@ -1,9 +1,9 @@
-//! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong
+//! The command `millibox`, tested from outside: exit status, streams, reports, signals, wrong
 //! options.
 
 use millibox_tests::{
     directory, ends_within, eventually, executable, is_root, mask, needs_cgroups,
-    processes_that_say, share, skip, supervisor, token,
+    processes_with_argument, share, skip, supervisor, token,
 };
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -12,17 +12,17 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// `millibox run` with these words, to its end.
-fn run(words: &[&str]) -> Output {
+/// Runs `millibox run` with these arguments to its end.
+fn run(arguments: &[&str]) -> Output {
     Command::new(executable("millibox"))
         .arg("run")
-        .args(words)
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
         .unwrap()
 }
 
-/// The same, through a shell inside.
+/// Runs a shell script with `millibox run`.
 fn shell(options: &[&str], script: &str) -> Output {
     run(&[options, &["--", "sh", "-c", script]].concat())
 }
@@ -35,19 +35,19 @@ fn status(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
 
-/// The one line that it said on standard error.
+/// The single line on standard error.
 fn line(output: &Output) -> String {
-    let said = text(&output.stderr);
+    let message = text(&output.stderr);
     assert!(
-        said.ends_with('\n') && said.lines().count() == 1,
-        "not one line: {said:?}"
+        message.ends_with('\n') && message.lines().count() == 1,
+        "not one line: {message:?}"
     );
-    assert!(said.starts_with("millibox: "), "{said:?}");
-    said
+    assert!(message.starts_with("millibox: "), "{message:?}");
+    message
 }
 
-/// Where no cgroups are, a limit on CPU time is taken for single processes, if that is asked for.
-fn of_single_processes() -> &'static [&'static str] {
+/// Options that accept a CPU time limit without cgroups, where it applies to single processes.
+fn allow_rlimit_backend() -> &'static [&'static str] {
     if supervisor().backend() == millibox::Backend::Rlimit {
         &["--backend", "rlimit"]
     } else {
@@ -55,38 +55,38 @@ fn of_single_processes() -> &'static [&'static str] {
     }
 }
 
-fn report(path: &Path) -> serde_json::Value {
+fn read_report(path: &Path) -> serde_json::Value {
     let read = std::fs::read(path).unwrap();
     serde_json::from_slice(&read).unwrap_or_else(|error| panic!("{error}: {}", text(&read)))
 }
 
 #[test]
-fn the_exit_status_is_the_programs() {
-    for (script, wanted) in [("exit 0", 0), ("exit 3", 3), ("exit 255", 255)] {
+fn run_of_exiting_program_returns_its_exit_status() {
+    for (script, expected) in [("exit 0", 0), ("exit 3", 3), ("exit 255", 255)] {
         let output = shell(&[], script);
         assert_eq!(
             (status(&output), text(&output.stderr)),
-            (wanted, String::new())
+            (expected, String::new())
         );
     }
 }
 
 #[test]
-fn a_signal_is_told_by_128_and_its_number() {
-    for (script, wanted) in [
+fn run_of_killed_program_returns_128_plus_signal() {
+    for (script, expected) in [
         ("kill -KILL $$", 137),
         ("kill -TERM $$", 143),
         ("kill -SEGV $$", 139),
     ] {
         let output = shell(&[], script);
-        assert_eq!(status(&output), wanted, "{output:?}");
+        assert_eq!(status(&output), expected, "{output:?}");
         assert!(line(&output).contains("signal"), "{output:?}");
         assert_eq!(text(&shell(&["--quiet"], script).stderr), "");
     }
 }
 
 #[test]
-fn time_limits_end_with_124_and_name_the_limit() {
+fn run_over_time_limit_returns_124_and_names_limit() {
     let output = shell(&["--real-time-limit", "150ms"], "sleep 60");
     assert_eq!(
         (status(&output), line(&output).contains("150ms")),
@@ -95,7 +95,7 @@ fn time_limits_end_with_124_and_name_the_limit() {
     );
     let limits = ["--cpu-time-limit", "100ms", "--real-time-limit", "60s"];
     let output = shell(
-        &[of_single_processes(), &limits].concat(),
+        &[allow_rlimit_backend(), &limits].concat(),
         "while :; do :; done",
     );
     assert_eq!(
@@ -106,7 +106,7 @@ fn time_limits_end_with_124_and_name_the_limit() {
 }
 
 #[test]
-fn memory_and_output_limits_end_with_123() {
+fn run_over_memory_or_output_limit_returns_123() {
     let output = shell(
         &["--output-limit", "1000"],
         "while :; do echo 0123456789; done",
@@ -131,25 +131,25 @@ fn memory_and_output_limits_end_with_123() {
 }
 
 #[test]
-fn what_cannot_be_executed_is_told_from_what_is_not_there() {
-    let place = directory();
-    let script = place.path().join("script");
+fn run_of_missing_or_inexecutable_program_returns_127_or_126() {
+    let dir = directory();
+    let script = dir.path().join("script");
     std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
     share(&script, 0o755);
-    let plain = place.path().join("plain");
+    let plain = dir.path().join("plain");
     std::fs::write(&plain, "no program").unwrap();
     share(&plain, 0o644);
-    let ro = format!("{}:/place", place.path().display());
-    for (program, wanted) in [
+    let ro = format!("{}:/dir", dir.path().display());
+    for (program, expected) in [
         ("/no/such/program", 127),
         ("no-such-program", 127),
-        ("/usr/bin/it is there", 127),
+        ("/usr/bin/with spaces", 127),
         ("/usr/bin", 126),
-        ("/place/plain", 126),
-        ("/place/script", 126),
+        ("/dir/plain", 126),
+        ("/dir/script", 126),
     ] {
         let output = run(&["--ro", &ro, "--", program]);
-        assert_eq!(status(&output), wanted, "{program}: {output:?}");
+        assert_eq!(status(&output), expected, "{program}: {output:?}");
         assert!(line(&output).contains(program), "{program}: {output:?}");
         assert!(
             !line(&output).contains("Program::Search"),
@@ -163,19 +163,19 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
 }
 
 #[test]
-fn a_program_that_is_nowhere_is_told_so() {
-    let place = directory();
-    let wanted = place
+fn run_of_missing_program_names_path_and_remedy() {
+    let dir = directory();
+    let expected = dir
         .path()
         .canonicalize()
         .unwrap()
         .join("none")
         .display()
         .to_string();
-    let ro = format!("{}:/place", place.path().display());
+    let ro = format!("{}:/dir", dir.path().display());
     for (options, program) in [
         (&[][..], "./none"),
-        (&[], &*wanted),
+        (&[], &*expected),
         (&["--ro", &ro], "./none"),
     ] {
         let mut command = Command::new(executable("millibox"));
@@ -183,95 +183,95 @@ fn a_program_that_is_nowhere_is_told_so() {
             .arg("run")
             .args(options)
             .args(["--", program])
-            .current_dir(place.path())
+            .current_dir(dir.path())
             .stdin(Stdio::null());
         let output = command.output().unwrap();
-        let said = line(&output);
-        assert_eq!(status(&output), 127, "{said}");
+        let message = line(&output);
+        assert_eq!(status(&output), 127, "{message}");
         assert!(
-            said.contains(&format!(" {program}: ")) && said.contains("(os error 2)"),
-            "{said}"
+            message.contains(&format!(" {program}: ")) && message.contains("(os error 2)"),
+            "{message}"
         );
-        // The remedy names the path of the host once more.
+        // The remedy contains the path of the host once more.
         assert_eq!(
-            said.matches(&wanted).count(),
-            1 + usize::from(program == wanted),
-            "{said}"
+            message.matches(&expected).count(),
+            1 + usize::from(program == expected),
+            "{message}"
         );
     }
-    // Here only the world counts.
+    // Here the program is looked up only in the world.
     for (options, program) in [
         (&[][..], "/usr/bin/none"),
-        (&["--ro", &ro, "--cwd", "/place"], "./none"),
+        (&["--ro", &ro, "--cwd", "/dir"], "./none"),
     ] {
         let output = run(&[options, &["--", program]].concat());
-        let said = line(&output);
-        assert_eq!(status(&output), 127, "{said}");
+        let message = line(&output);
+        assert_eq!(status(&output), 127, "{message}");
         assert!(
-            said.contains(&format!(" {program}: ")) && said.contains("(os error 2)"),
-            "{said}"
+            message.contains(&format!(" {program}: ")) && message.contains("(os error 2)"),
+            "{message}"
         );
         assert_eq!(
-            said.matches("/none").count(),
+            message.matches("/none").count(),
             1,
-            "it names a path of the host: {said}"
+            "the message contains a path of the host: {message}"
         );
     }
 }
 
 #[test]
-fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
+fn run_of_program_closed_to_sandbox_user_names_mode() {
     if !is_root() {
-        return skip("only root starts a sandbox that has another user");
+        return skip("only a sandbox that root starts has a different user");
     }
-    let place = directory();
-    share(place.path(), 0o755);
-    let (program, open) = (place.path().join("program"), place.path().join("open"));
+    let dir = directory();
+    share(dir.path(), 0o755);
+    let (program, open) = (dir.path().join("program"), dir.path().join("open"));
     for (path, mode) in [(&program, 0o700), (&open, 0o755)] {
         std::fs::copy("/bin/true", path).unwrap();
         share(path, mode);
     }
-    std::fs::create_dir(place.path().join("sub")).unwrap();
-    std::fs::copy("/bin/true", place.path().join("sub/program")).unwrap();
-    share(&place.path().join("sub"), 0o700);
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    std::fs::copy("/bin/true", dir.path().join("sub/program")).unwrap();
+    share(&dir.path().join("sub"), 0o700);
     let (program, ro) = (
         program.display().to_string(),
-        format!("{}:/place", place.path().display()),
+        format!("{}:/dir", dir.path().display()),
     );
-    for (words, closed) in [
+    for (arguments, closed) in [
         (&[&*program][..], "program (mode 700)"),
-        (&["--ro", &ro, "/place/program"], "program (mode 700)"),
-        (&["--ro", &ro, "/place/sub/program"], "sub (mode 700)"),
+        (&["--ro", &ro, "/dir/program"], "program (mode 700)"),
+        (&["--ro", &ro, "/dir/sub/program"], "sub (mode 700)"),
     ] {
-        let output = run(words);
-        assert_eq!(status(&output), 126, "{words:?}: {output:?}");
-        let said = line(&output);
+        let output = run(arguments);
+        assert_eq!(status(&output), 126, "{arguments:?}: {output:?}");
+        let message = line(&output);
         assert!(
-            said.contains(&format!("/{closed}")) && said.contains("chmod o+x"),
-            "{said}"
+            message.contains(&format!("/{closed}")) && message.contains("chmod o+x"),
+            "{message}"
         );
-        // The remedy for other causes is not given.
-        assert!(!said.contains("noexec"), "{said}");
+        // The remedy for other causes is missing.
+        assert!(!message.contains("noexec"), "{message}");
     }
     assert_eq!(status(&run(&[open.to_str().unwrap()])), 0);
-    for (source, directory) in [("sub", "/place"), ("", "/place/sub")] {
-        let ro = format!("{}:/place", place.path().join(source).display());
+    for (source, directory) in [("sub", "/dir"), ("", "/dir/sub")] {
+        let ro = format!("{}:/dir", dir.path().join(source).display());
         let output = run(&["--ro", &ro, "--cwd", directory, "--", "true"]);
-        let said = line(&output);
-        assert_eq!(status(&output), 125, "{said}");
+        let message = line(&output);
+        assert_eq!(status(&output), 125, "{message}");
         assert!(
-            said.contains(&format!(" {directory}: ")) && said.contains("(os error 13)"),
-            "{said}"
+            message.contains(&format!(" {directory}: ")) && message.contains("(os error 13)"),
+            "{message}"
         );
         assert!(
-            said.contains("/sub (mode 700)") && said.contains("chmod o+x"),
-            "{said}"
+            message.contains("/sub (mode 700)") && message.contains("chmod o+x"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn who_may_open_few_files_is_told_which_limit_that_is() {
+fn run_with_low_open_files_limit_names_ulimit() {
     let run = |most: u32| {
         let mut command = Command::new("prlimit");
         command
@@ -283,27 +283,27 @@ fn who_may_open_few_files_is_told_which_limit_that_is() {
             .output()
     };
     if !run(1024).is_ok_and(|output| output.status.success()) {
-        return skip("there is no prlimit(1)");
+        return skip("prlimit(1) is missing");
     }
-    let mut refused = 0;
+    let mut rejected = 0;
     for most in 4..32 {
         let output = run(most).unwrap();
-        let said = text(&output.stderr);
-        if said.contains("(os error 24)") {
-            refused += 1;
-            assert!(said.contains("ulimit -n"), "{most}: {said}");
+        let message = text(&output.stderr);
+        if message.contains("(os error 24)") {
+            rejected += 1;
+            assert!(message.contains("ulimit -n"), "{most}: {message}");
         }
     }
-    assert!(refused > 0);
+    assert!(rejected > 0);
 }
 
 #[test]
-fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
-    let place = directory();
-    share(place.path(), 0o755);
-    let closed = place.path().join("closed");
+fn run_of_unsearchable_path_differs_from_missing_path() {
+    let dir = directory();
+    share(dir.path(), 0o755);
+    let closed = dir.path().join("closed");
     std::fs::create_dir_all(closed.join("sub")).unwrap();
-    let plain = place.path().join("plain");
+    let plain = dir.path().join("plain");
     std::fs::write(&plain, "").unwrap();
     let run_as = |uid: u32, program: &Path| {
         let mut command = Command::new(executable("millibox"));
@@ -326,7 +326,7 @@ fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
         "{below_file:?}"
     );
     share(&closed, 0);
-    // Root looks everywhere.
+    // Root can search every directory.
     let as_user = run_as(
         if is_root() { 54321 } else { 0 },
         &closed.join("sub/program"),
@@ -347,7 +347,7 @@ fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
 }
 
 #[test]
-fn every_wrong_value_is_one_line_that_names_its_option() {
+fn run_with_invalid_value_reports_one_line_with_option() {
     let wrong: [&[&str]; 40] = [
         &["--real-time-limit", "soon"],
         &["--real-time-limit", "-1s"],
@@ -390,25 +390,25 @@ fn every_wrong_value_is_one_line_that_names_its_option() {
         &["--stdin", "/no/such/file"],
         &["--stdout", "/no/such/directory/file"],
     ];
-    for words in wrong {
-        let output = run(&[words, &["--", "/bin/echo", "it has run"]].concat());
+    for arguments in wrong {
+        let output = run(&[arguments, &["--", "/bin/echo", "started"]].concat());
         assert_eq!(
             (status(&output), text(&output.stdout)),
             (125, String::new()),
-            "{words:?}: {output:?}"
+            "{arguments:?}: {output:?}"
         );
-        let said = line(&output);
-        // What is bound is looked up by the supervisor, who knows the path and not the option.
+        let message = line(&output);
+        // The supervisor looks up the sources of binds. It knows the path, but not the option.
         assert!(
-            said.contains(words[0]) || said.contains(words[1]),
-            "{words:?}: {said}"
+            message.contains(arguments[0]) || message.contains(arguments[1]),
+            "{arguments:?}: {message}"
         );
     }
 }
 
 #[test]
-fn rlimit_given_twice_for_one_name_is_an_error() {
-    let words = [
+fn rlimit_given_twice_for_one_name_returns_error() {
+    let arguments = [
         "run",
         "--rlimit",
         "NOFILE=64",
@@ -417,7 +417,7 @@ fn rlimit_given_twice_for_one_name_is_an_error() {
         "true",
     ];
     let output = Command::new(executable("millibox"))
-        .args(words)
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -426,7 +426,7 @@ fn rlimit_given_twice_for_one_name_is_an_error() {
 }
 
 #[test]
-fn what_is_too_large_is_told_so() {
+fn value_above_maximum_reports_maximum() {
     let too_large: [(&[&str], &str); 6] = [
         (
             &["run", "--process-limit", "4294967295", "true"],
@@ -450,64 +450,64 @@ fn what_is_too_large_is_told_so() {
             "a whole number from 1 to 4194301",
         ),
     ];
-    for (words, wanted) in too_large {
+    for (arguments, expected) in too_large {
         let output = Command::new(executable("millibox"))
-            .args(words)
+            .args(arguments)
             .output()
             .unwrap();
-        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
-        let said = line(&output);
+        assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
+        let message = line(&output);
         assert!(
-            said.contains(words[1]) && said.contains(wanted),
-            "{words:?}: {said}"
+            message.contains(arguments[1]) && message.contains(expected),
+            "{arguments:?}: {message}"
         );
     }
     if needs_cgroups(&supervisor()) {
         assert_eq!(
             status(&shell(&["--process-limit", "4194301"], "true")),
             0,
-            "the most is not too much"
+            "the maximum is rejected"
         );
     }
 }
 
 #[test]
-fn memory_for_no_program_is_the_options_mistake() {
-    for (size, wanted) in [
+fn memory_limit_too_small_for_any_program_names_option() {
+    for (size, expected) in [
         ("64", "64 bytes are too few for any program; 64 MiB are 64M"),
         ("0", "at least 1M"),
         ("64K", "at least 1M"),
     ] {
         let output = run(&[
-            of_single_processes(),
+            allow_rlimit_backend(),
             &["--memory-limit", size, "--", "true"],
         ]
         .concat());
         assert_eq!(status(&output), 125, "{size}: {output:?}");
         assert!(
-            line(&output).contains("--memory-limit") && line(&output).contains(wanted),
+            line(&output).contains("--memory-limit") && line(&output).contains(expected),
             "{size}: {output:?}"
         );
     }
 }
 
 #[test]
-fn streams_are_our_own_or_files() {
-    let place = directory();
-    let path = |name: &str| place.path().join(name).display().to_string();
+fn streams_redirected_to_files_or_inherited_are_complete() {
+    let dir = directory();
+    let path = |name: &str| dir.path().join(name).display().to_string();
     std::fs::write(path("in"), "from a file\n").unwrap();
     std::fs::write(
         path("out"),
-        "what was there before, and is longer than what comes\n",
+        "previous content, which is longer than the new content\n",
     )
     .unwrap();
     let (input, output, errors) = (path("in"), path("out"), path("err"));
-    let said = shell(
+    let result = shell(
         &["--stdin", &input, "--stdout", &output, "--stderr", &errors],
         "cat; echo complaint >&2; ls /proc/1",
     );
     assert_eq!(
-        (status(&said), text(&said.stdout), text(&said.stderr)),
+        (status(&result), text(&result.stdout), text(&result.stderr)),
         (2, String::new(), String::new())
     );
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "from a file\n");
@@ -517,7 +517,7 @@ fn streams_are_our_own_or_files() {
             .starts_with("complaint\n")
     );
 
-    // However it is spelt, and whoever opened it, one file gets all of both, in order.
+    // A file that is given for both streams, under any name or inherited, receives both in order.
     std::os::unix::fs::symlink("out", path("link")).unwrap();
     let both = "echo a; echo b >&2; echo c";
     for other in [path("./out"), path("link")] {
@@ -541,7 +541,7 @@ fn streams_are_our_own_or_files() {
         .stdout(own);
     assert!(command.status().unwrap().success());
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "a\nb\nc\n");
-    // Nor does what we say go over what the program said.
+    // A message of millibox does not overwrite the program's output.
     for option in ["--stdout", "--stderr"] {
         let mut command = Command::new(executable("millibox"));
         command.args([
@@ -558,10 +558,10 @@ fn streams_are_our_own_or_files() {
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&errors).unwrap());
         command.status().unwrap();
-        let said = std::fs::read_to_string(&errors).unwrap();
+        let message = std::fs::read_to_string(&errors).unwrap();
         assert!(
-            said.ends_with("complaint\nmillibox: killed by signal KILL\n"),
-            "{option}: {said}"
+            message.ends_with("complaint\nmillibox: killed by signal KILL\n"),
+            "{option}: {message}"
         );
     }
 
@@ -593,47 +593,47 @@ fn streams_are_our_own_or_files() {
 }
 
 #[test]
-fn a_dash_is_no_file() {
-    let place = directory();
-    let of = |words: &[&str]| {
+fn dash_as_stream_file_returns_error() {
+    let dir = directory();
+    let run_with = |arguments: &[&str]| {
         let mut command = Command::new(executable("millibox"));
         command
             .arg("run")
-            .args(words)
-            .args(["--", "echo", "said"])
+            .args(arguments)
+            .args(["--", "echo", "message"])
             .stdin(Stdio::null());
-        command.current_dir(place.path()).output().unwrap()
+        command.current_dir(dir.path()).output().unwrap()
     };
     for option in ["--stdout", "--stdin", "--stderr"] {
-        let output = of(&[option, "-"]);
+        let output = run_with(&[option, "-"]);
         assert_eq!(
             (status(&output), text(&output.stdout)),
             (125, String::new()),
             "{output:?}"
         );
-        let said = line(&output);
+        let message = line(&output);
         assert!(
-            said.contains(option) && said.contains("leave the option out") && said.contains("./-"),
-            "{said}"
+            message.contains(option) && message.contains("leave the option out") && message.contains("./-"),
+            "{message}"
         );
-        assert!(!place.path().join("-").exists(), "{option}");
+        assert!(!dir.path().join("-").exists(), "{option}");
     }
-    assert_eq!(status(&of(&["--stdout", "./-"])), 0);
+    assert_eq!(status(&run_with(&["--stdout", "./-"])), 0);
     assert_eq!(
-        std::fs::read_to_string(place.path().join("-")).unwrap(),
-        "said\n"
+        std::fs::read_to_string(dir.path().join("-")).unwrap(),
+        "message\n"
     );
 }
 
 #[test]
-fn no_file_is_lost_to_another_stream() {
-    let place = directory();
-    let path = |name: &str| place.path().join(name).display().to_string();
+fn run_with_one_file_for_two_streams_keeps_its_content() {
+    let dir = directory();
+    let path = |name: &str| dir.path().join(name).display().to_string();
     let (file, link, dotted, new) = (path("file"), path("link"), path("./file"), path("new"));
     std::os::unix::fs::symlink("file", &link).unwrap();
-    // With our own standard input or output from there, or to there, in the way of a shell.
+    // Standard input or output of the command itself is a file, as with redirections of a shell.
     let none: &[&str] = &[];
-    for (words, from, to, what) in [
+    for (arguments, from, to, what) in [
         (
             &["--stdin", &file, "--stdout", &file][..],
             none,
@@ -694,7 +694,7 @@ fn no_file_is_lost_to_another_stream() {
         let mut command = Command::new(executable("millibox"));
         command
             .arg("run")
-            .args(words)
+            .args(arguments)
             .args(["--", "cat"])
             .stdin(Stdio::null());
         if let [from] = from {
@@ -704,19 +704,20 @@ fn no_file_is_lost_to_another_stream() {
             command.stdout(std::fs::OpenOptions::new().append(true).open(to).unwrap());
         }
         let output = command.output().unwrap();
-        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
         assert!(
             line(&output).contains(what) && line(&output).contains("of its own"),
-            "{words:?}: {output:?}"
+            "{arguments:?}: {output:?}"
         );
         assert_eq!(
             std::fs::read_to_string(&file).unwrap(),
             "kept\n",
-            "{words:?}"
+            "{arguments:?}"
         );
-        assert!(!Path::new(&new).exists(), "{words:?}");
+        assert!(!Path::new(&new).exists(), "{arguments:?}");
     }
-    // What is no regular file takes it all, and our own output takes a report after the program's.
+    // Other files than regular ones may serve several streams. On the command's standard output,
+    // the report follows the program's output.
     let output = run(&[
         "--stdin",
         "/dev/null",
@@ -728,7 +729,7 @@ fn no_file_is_lost_to_another_stream() {
         "true",
     ]);
     assert_eq!(status(&output), 0, "{output:?}");
-    for words in [
+    for arguments in [
         &["--report", "-"][..],
         &["--stderr", &file, "--report", "/dev/stdout"],
     ] {
@@ -736,7 +737,7 @@ fn no_file_is_lost_to_another_stream() {
         let mut command = Command::new(executable("millibox"));
         command
             .arg("run")
-            .args(words)
+            .args(arguments)
             .args(["--", "sh", "-c", "echo a; echo b"])
             .stdin(Stdio::null())
             .stdout(own);
@@ -744,17 +745,17 @@ fn no_file_is_lost_to_another_stream() {
         let all = std::fs::read_to_string(&file).unwrap();
         assert!(
             all.starts_with("a\nb\n{\"outcome\":\"exited\""),
-            "{words:?}: {all}"
+            "{arguments:?}: {all}"
         );
     }
 }
 
 #[test]
-fn the_world_is_what_the_options_say() {
-    let place = directory();
-    std::fs::write(place.path().join("note"), "of the host\n").unwrap();
-    share(place.path(), 0o777);
-    let host = place.path().display().to_string();
+fn run_options_build_the_requested_world() {
+    let dir = directory();
+    std::fs::write(dir.path().join("note"), "of the host\n").unwrap();
+    share(dir.path(), 0o777);
+    let host = dir.path().display().to_string();
     let says = |options: &[&str], script: &str| {
         let output = shell(options, script);
         assert_eq!(text(&output.stderr), "", "{options:?}");
@@ -780,7 +781,7 @@ fn the_world_is_what_the_options_say() {
         "echo changed > /given/left",
     );
     assert_eq!(
-        std::fs::read_to_string(place.path().join("left")).unwrap(),
+        std::fs::read_to_string(dir.path().join("left")).unwrap(),
         "changed\n"
     );
     assert_eq!(
@@ -820,12 +821,12 @@ fn the_world_is_what_the_options_say() {
     assert_eq!(
         status(&output),
         126,
-        "a dynamic program without its loader: {output:?}"
+        "a dynamic program ran without its loader: {output:?}"
     );
 }
 
 #[test]
-fn a_process_limit_is_of_processes() {
+fn process_limit_counts_processes() {
     if !needs_cgroups(&supervisor()) {
         return;
     }
@@ -838,82 +839,82 @@ fn a_process_limit_is_of_processes() {
 }
 
 #[test]
-fn every_ending_has_its_report() {
-    let place = directory();
-    let path = place.path().join("report.json");
+fn every_outcome_writes_its_report() {
+    let dir = directory();
+    let path = dir.path().join("report.json");
     let name = path.display().to_string();
-    let of = |options: &[&str], program: &[&str]| {
+    let run_with = |options: &[&str], program: &[&str]| {
         let output = run(&[options, &["--report", &name, "--"], program].concat());
-        (report(&path), output)
+        (read_report(&path), output)
     };
-    let (told, _) = of(&[], &["sh", "-c", "exit 7"]);
+    let (report, _) = run_with(&[], &["sh", "-c", "exit 7"]);
     assert_eq!(
-        (&told["outcome"], &told["exit_code"], &told["signal"]),
+        (&report["outcome"], &report["exit_code"], &report["signal"]),
         (&"exited".into(), &7.into(), &().into())
     );
     assert!(
-        told["real_time_ns"].as_u64().unwrap() > 0 && told["peak_memory_bytes"].is_u64(),
-        "{told}"
+        report["real_time_ns"].as_u64().unwrap() > 0 && report["peak_memory_bytes"].is_u64(),
+        "{report}"
     );
     assert!(
-        ["hybrid", "cgroup2", "rlimit"].contains(&told["backend"].as_str().unwrap()),
-        "{told}"
+        ["hybrid", "cgroup2", "rlimit"].contains(&report["backend"].as_str().unwrap()),
+        "{report}"
     );
-    let (told, _) = of(&[], &["sh", "-c", "kill -9 $$"]);
+    let (report, _) = run_with(&[], &["sh", "-c", "kill -9 $$"]);
     assert_eq!(
-        (&told["outcome"], &told["exit_code"], &told["signal"]),
+        (&report["outcome"], &report["exit_code"], &report["signal"]),
         (&"signaled".into(), &().into(), &9.into())
     );
-    let (told, _) = of(&["--real-time-limit", "50ms"], &["sleep", "60"]);
-    assert_eq!(told["outcome"], "real_time_limit");
+    let (report, _) = run_with(&["--real-time-limit", "50ms"], &["sleep", "60"]);
+    assert_eq!(report["outcome"], "real_time_limit");
     assert!(
-        told["real_time_ns"].as_u64().unwrap() >= 50_000_000,
-        "{told}"
+        report["real_time_ns"].as_u64().unwrap() >= 50_000_000,
+        "{report}"
     );
-    let (told, _) = of(
-        &[of_single_processes(), &["--cpu-time-limit", "50ms"]].concat(),
+    let (report, _) = run_with(
+        &[allow_rlimit_backend(), &["--cpu-time-limit", "50ms"]].concat(),
         &["sh", "-c", "while :; do :; done"],
     );
-    assert_eq!(told["outcome"], "cpu_time_limit");
-    let (told, _) = of(&["--output-limit", "10"], &["yes"]);
-    assert_eq!(told["outcome"], "output_limit");
-    let (told, _) = of(&[], &["/no/such/program"]);
+    assert_eq!(report["outcome"], "cpu_time_limit");
+    let (report, _) = run_with(&["--output-limit", "10"], &["yes"]);
+    assert_eq!(report["outcome"], "output_limit");
+    let (report, _) = run_with(&[], &["/no/such/program"]);
     assert_eq!(
         (
-            &told["outcome"],
-            &told["error"]["step"],
-            &told["error"]["errno"]
+            &report["outcome"],
+            &report["error"]["step"],
+            &report["error"]["errno"]
         ),
         (&"not_started".into(), &"exec".into(), &2.into())
     );
-    let (told, output) = of(
+    let (report, output) = run_with(
         &["--backend", "hybrid", "--cgroup-parent", "/no/such/cgroup"],
         &["true"],
     );
     assert_eq!(
-        (&told["outcome"], status(&output)),
+        (&report["outcome"], status(&output)),
         (&"sandbox_error".into(), 125),
-        "{told}"
+        "{report}"
     );
     assert!(
-        told["error"]["message"]
+        report["error"]["message"]
             .as_str()
             .unwrap()
             .contains("hybrid"),
-        "{told}"
+        "{report}"
     );
-    let (told, output) = of(&["--cwd", "/no/such/directory"], &["true"]);
+    let (report, output) = run_with(&["--cwd", "/no/such/directory"], &["true"]);
     assert_eq!(
-        (&told["error"]["step"], status(&output)),
+        (&report["error"]["step"], status(&output)),
         (&"working_directory".into(), 125),
-        "{told}"
+        "{report}"
     );
     assert!(
-        told["error"]["message"]
+        report["error"]["message"]
             .as_str()
             .unwrap()
             .contains("/no/such/directory"),
-        "{told}"
+        "{report}"
     );
 
     let output = run(&[
@@ -923,29 +924,29 @@ fn every_ending_has_its_report() {
         "/dev/null",
         "--",
         "echo",
-        "to nobody",
+        "discarded",
     ]);
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["outcome"], "exited", "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["outcome"], "exited", "{output:?}");
 }
 
-/// Else whoever reads it takes the outcome of the run before for this one's.
+/// Otherwise, a reader would take the outcome of an earlier run for that of this run.
 #[test]
-fn no_old_report_is_left_by_a_run_that_fails() {
-    let place = directory();
-    let path = place.path().join("report.json");
+fn failed_run_overwrites_old_report() {
+    let dir = directory();
+    let path = dir.path().join("report.json");
     let (name, input) = (
         path.display().to_string(),
-        place.path().join("in").display().to_string(),
+        dir.path().join("in").display().to_string(),
     );
     std::fs::write(&input, "kept").unwrap();
-    let told = |words: &[&str]| {
+    let report = |arguments: &[&str]| {
         std::fs::write(&path, "old").unwrap();
-        let output = run(words);
-        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        let output = run(arguments);
+        assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
         (std::fs::read_to_string(&path).unwrap(), output)
     };
-    for (words, what) in [
+    for (arguments, what) in [
         (
             &["--report", &*name, "--cwd", "relative", "--", "true"][..],
             "--cwd",
@@ -998,21 +999,21 @@ fn no_old_report_is_left_by_a_run_that_fails() {
             "emptied before it is read",
         ),
     ] {
-        let (report, output) = told(words);
+        let (report, output) = report(arguments);
         let report: serde_json::Value =
-            serde_json::from_str(&report).unwrap_or_else(|_| panic!("{words:?}: {report}"));
+            serde_json::from_str(&report).unwrap_or_else(|_| panic!("{arguments:?}: {report}"));
         assert_eq!(
             (&report["outcome"], &report["error"]["step"]),
             (&"sandbox_error".into(), &"options".into())
         );
         let why = report["error"]["message"].as_str().unwrap();
-        assert!(why.contains(what), "{words:?}: {report}");
-        // What a person is told is the same.
+        assert!(why.contains(what), "{arguments:?}: {report}");
+        // Standard error contains the same message.
         assert_eq!(line(&output).trim_end(), format!("millibox: {why}"));
     }
-    // What another stream has is not written over; and of an unknown option nobody knows whether it
-    // has a value.
-    for words in [
+    // A file that also serves another stream is not overwritten. For an unknown option, the command
+    // cannot know whether the next argument is its value.
+    for arguments in [
         &[
             "--stdout", &*name, "--report", &name, "--cwd", "relative", "true",
         ][..],
@@ -1022,12 +1023,12 @@ fn no_old_report_is_left_by_a_run_that_fails() {
         &["--no-such-option", "--report", &name, "true"],
         &["--cwd", "relative", "--", "true", "--report", &name],
     ] {
-        assert_eq!(told(words).0, "old", "{words:?}");
+        assert_eq!(report(arguments).0, "old", "{arguments:?}");
     }
     assert_eq!(std::fs::read_to_string(&input).unwrap(), "kept");
 }
 
-/// Whether SIGHUP is ignored, as nohup(1) has it: then the command leaves it so.
+/// Returns whether SIGHUP is ignored, as by nohup(1). The command then keeps ignoring it.
 fn ignores_hangups() -> bool {
     let ignores = mask("self", "SigIgn").unwrap() & 1 != 0;
     if ignores {
@@ -1037,14 +1038,14 @@ fn ignores_hangups() -> bool {
 }
 
 #[test]
-fn a_signal_to_the_command_ends_the_run() {
-    let place = directory();
-    for (signal, wanted) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
+fn signal_to_run_command_kills_the_run() {
+    let dir = directory();
+    for (signal, expected) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
         if signal == "HUP" && ignores_hangups() {
             continue;
         }
         let token = token();
-        let path = place.path().join(format!("{signal}.json"));
+        let path = dir.path().join(format!("{signal}.json"));
         let mut command = Command::new(executable("millibox"))
             .args(["run", "--report"])
             .arg(&path)
@@ -1060,38 +1061,38 @@ fn a_signal_to_the_command_ends_the_run() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = command.stdout.take().unwrap();
-        said.read_exact(&mut [0; 6]).unwrap();
-        assert!(!processes_that_say(&token).is_empty());
-        let signal_number = wanted - 128;
+        let mut stdout = command.stdout.take().unwrap();
+        stdout.read_exact(&mut [0; 6]).unwrap();
+        assert!(!processes_with_argument(&token).is_empty());
+        let signal_number = expected - 128;
         millibox_tests::kill(
             command.id() as i32,
             rustix::process::Signal::from_named_raw(signal_number).unwrap(),
         );
         let output = command.wait_with_output().unwrap();
         assert_eq!(
-            (status(&output), &report(&path)["outcome"]),
-            (wanted, &"killed".into()),
+            (status(&output), &read_report(&path)["outcome"]),
+            (expected, &"killed".into()),
             "{signal}: {output:?}"
         );
         assert!(line(&output).contains(signal), "{output:?}");
         let gone = eventually(Duration::from_secs(10), || {
-            processes_that_say(&token).is_empty()
+            processes_with_argument(&token).is_empty()
         });
-        assert!(gone, "{signal}: {:?}", processes_that_say(&token));
+        assert!(gone, "{signal}: {:?}", processes_with_argument(&token));
     }
 }
 
 #[test]
-fn the_policy_of_the_documentation_is_one() {
+fn policy_in_documentation_is_accepted() {
     let page = include_str!("../../docs/reference/seccomp.md");
     let policy = page
         .split("```toml\n")
         .nth(1)
         .and_then(|rest| rest.split("```").next())
         .unwrap();
-    let place = directory();
-    let path = place.path().join("policy.toml");
+    let dir = directory();
+    let path = dir.path().join("policy.toml");
     std::fs::write(&path, policy).unwrap();
     let options = ["--seccomp", path.to_str().unwrap()];
     assert_eq!(status(&shell(&options, "exit 3")), 3);
@@ -1102,26 +1103,26 @@ fn the_policy_of_the_documentation_is_one() {
 }
 
 #[test]
-fn the_doctor_says_what_it_tried() {
+fn doctor_reports_its_checks_as_json() {
     let output = Command::new(executable("millibox"))
         .args(["doctor", "--json"])
         .output()
         .unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let checks = told["checks"].as_array().unwrap();
-    assert!(checks.len() > 5, "{told}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    assert!(checks.len() > 5, "{report}");
     for check in checks {
         assert!(
             check["name"].is_string() && check["ok"].is_boolean(),
             "{check}"
         );
     }
-    // Success is the promise of full limits; else there is something to be done.
+    // Success promises all limits. Otherwise, a check has a remedy.
     let remedies = checks
         .iter()
         .filter(|check| check["ok"] == false && check["remedy"].is_string())
         .count();
-    assert!(output.status.success() || remedies > 0, "{told}");
+    assert!(output.status.success() || remedies > 0, "{report}");
     if output.status.success() {
         assert_eq!(
             status(&shell(
@@ -1141,17 +1142,17 @@ fn the_doctor_says_what_it_tried() {
 }
 
 #[test]
-fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
-    let doctor = |words: &[&str]| {
+fn doctor_with_backend_option_names_what_the_option_costs() {
+    let doctor = |arguments: &[&str]| {
         let output = Command::new(executable("millibox"))
             .arg("doctor")
-            .args(words)
+            .args(arguments)
             .output()
             .unwrap();
         (status(&output), text(&output.stdout))
     };
-    let told: serde_json::Value = serde_json::from_str(&doctor(&["--json"]).1).unwrap();
-    let checks = told["checks"].as_array().unwrap();
+    let report: serde_json::Value = serde_json::from_str(&doctor(&["--json"]).1).unwrap();
+    let checks = report["checks"].as_array().unwrap();
     let works = |backend: &str| {
         checks
             .iter()
@@ -1168,25 +1169,25 @@ fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
         .into_iter()
         .filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}")))
     {
-        let (status, said) = doctor(&["--backend", backend]);
+        let (status, message) = doctor(&["--backend", backend]);
         let last =
             format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
-        assert!(status == 1 && said.ends_with(&last), "{said}");
-        let mut lines = said
+        assert!(status == 1 && message.ends_with(&last), "{message}");
+        let mut lines = message
             .lines()
             .skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
         let remedy = lines.nth(1).unwrap_or_default().trim();
         let instead = best.map(|best| format!("leave --backend {backend} out: {best} works here"));
-        assert!(instead.is_none_or(|instead| remedy == instead), "{said}");
+        assert!(instead.is_none_or(|instead| remedy == instead), "{message}");
     }
     let Some(best) = best else {
-        return skip("there are no cgroups");
+        return skip("no cgroups are available");
     };
-    let (status, said) = doctor(&["--backend", "rlimit"]);
+    let (status, message) = doctor(&["--backend", "rlimit"]);
     let last = format!(
         "because of --backend rlimit only the limits of single processes can be had{held}.\n"
     );
-    assert!(status == 1 && said.ends_with(&last), "{said}");
+    assert!(status == 1 && message.ends_with(&last), "{message}");
     assert!(
         doctor(&["--backend", best])
             .1
@@ -1195,7 +1196,7 @@ fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
 }
 
 #[test]
-fn the_doctor_names_the_limit_that_is_in_the_way() {
+fn doctor_under_resource_limit_names_the_limit() {
     let doctor = |limit: &str| {
         let mut command = Command::new("prlimit");
         command
@@ -1204,7 +1205,7 @@ fn the_doctor_names_the_limit_that_is_in_the_way() {
             .args(["doctor", "--json"])
             .stdin(Stdio::null());
         if is_root() {
-            // Whom no limit on processes holds.
+            // A limit on processes does not apply to root.
             command.uid(54321).gid(54321);
         }
         command
@@ -1212,20 +1213,20 @@ fn the_doctor_names_the_limit_that_is_in_the_way() {
             .ok()
             .and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
     };
-    // Of a sandbox that works here: else there is something else to be mended, too.
-    let failures = |told: &serde_json::Value| {
+    // The version 2 backend may fail for other reasons.
+    let failures = |report: &serde_json::Value| {
         let failed =
             |check: &&serde_json::Value| check["ok"] == false && check["name"] != "backend cgroup2";
-        told["checks"]
+        report["checks"]
             .as_array()
             .unwrap()
             .iter()
             .find(failed)
             .map(|check| check["remedy"].to_string())
     };
-    if doctor("--nofile=1024").is_none_or(|told| told["backend"].is_null()) {
+    if doctor("--nofile=1024").is_none_or(|report| report["backend"].is_null()) {
         return skip(
-            "there is no prlimit(1), or another user cannot run programs in the sandbox here",
+            "prlimit(1) is missing, or another user cannot run programs in the sandbox here",
         );
     }
     for (limit, remedy) in [
@@ -1233,18 +1234,18 @@ fn the_doctor_names_the_limit_that_is_in_the_way() {
         ("--nofile=16", "ulimit -n"),
         ("--nproc=5", "ulimit -u"),
     ] {
-        let told = doctor(limit).unwrap();
+        let report = doctor(limit).unwrap();
         assert!(
-            failures(&told).is_some_and(|said| said.contains(remedy)),
-            "{limit}: {told}"
+            failures(&report).is_some_and(|message| message.contains(remedy)),
+            "{limit}: {report}"
         );
     }
 }
 
 #[test]
-fn a_supervisor_that_cannot_be_executed_is_told_first_by_the_doctor() {
-    let place = directory();
-    let supervisor = place.path().join("millibox-supervisor");
+fn doctor_with_inexecutable_supervisor_reports_only_that() {
+    let dir = directory();
+    let supervisor = dir.path().join("millibox-supervisor");
     std::fs::write(&supervisor, "").unwrap();
     share(&supervisor, 0o644);
     let mut command = Command::new(executable("millibox"));
@@ -1253,35 +1254,35 @@ fn a_supervisor_that_cannot_be_executed_is_told_first_by_the_doctor() {
         .env("MILLIBOX_SUPERVISOR", &supervisor)
         .output()
         .unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let checks = told["checks"].as_array().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
     assert_eq!(
         (status(&output), checks.len()),
         (1, 1),
-        "nothing else can be tried: {told}"
+        "no other check is possible: {report}"
     );
     assert_eq!(
         (&checks[0]["name"], &checks[0]["ok"]),
         (&"supervisor".into(), &false.into()),
-        "{told}"
+        "{report}"
     );
-    let says = |key: &str, words: &str| {
+    let says = |key: &str, part: &str| {
         checks[0][key]
             .as_str()
-            .is_some_and(|text| text.contains(words))
+            .is_some_and(|text| text.contains(part))
     };
     assert!(
         says("detail", supervisor.to_str().unwrap()) && says("remedy", "chmod"),
-        "{told}"
+        "{report}"
     );
 }
 
 #[test]
-fn what_is_no_supervisor_is_told_with_who_named_it() {
-    let with = |supervisor: &str, words: &[&str]| {
+fn wrong_supervisor_executable_is_reported_with_its_source() {
+    let with = |supervisor: &str, arguments: &[&str]| {
         let mut command = Command::new(executable("millibox"));
         command
-            .args(words)
+            .args(arguments)
             .env("MILLIBOX_SUPERVISOR", supervisor)
             .stdin(Stdio::null())
             .output()
@@ -1296,35 +1297,35 @@ fn what_is_no_supervisor_is_told_with_who_named_it() {
     ] {
         let output = with(path, &["run", "--", "true"]);
         assert_eq!(status(&output), 125, "{output:?}");
-        // One line, whatever it said.
-        let said = line(&output);
+        // The message is one line, regardless of the executable's output.
+        let message = line(&output);
         assert!(
-            said.contains(&format!("{path} (MILLIBOX_SUPERVISOR)")) && said.contains(why),
-            "{said}"
+            message.contains(&format!("{path} (MILLIBOX_SUPERVISOR)")) && message.contains(why),
+            "{message}"
         );
-        assert!(!said.contains("set MILLIBOX_SUPERVISOR"), "{said}");
+        assert!(!message.contains("set MILLIBOX_SUPERVISOR"), "{message}");
 
         let output = with(path, &["doctor", "--json"]);
-        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let checks = told["checks"].as_array().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap();
         assert_eq!(
             (status(&output), checks.len()),
             (1, 1),
-            "nothing else can be tried: {told}"
+            "no other check is possible: {report}"
         );
         assert_eq!(
             (&checks[0]["name"], &checks[0]["ok"]),
             (&"supervisor".into(), &false.into()),
-            "{told}"
+            "{report}"
         );
         assert!(
             checks[0]["remedy"]
                 .as_str()
                 .is_some_and(|remedy| remedy.contains("or unset it")),
-            "{told}"
+            "{report}"
         );
     }
-    // An empty variable is as one that is not set.
+    // An empty variable counts as unset.
     let mut command = Command::new(executable("millibox"));
     command
         .env("MILLIBOX_SUPERVISOR", "")
@@ -1351,14 +1352,14 @@ fn what_is_no_supervisor_is_told_with_who_named_it() {
 }
 
 #[test]
-fn who_has_no_supervisor_is_told_how_to_get_one() {
-    let place = directory();
-    share(place.path(), 0o755);
-    let alone = place.path().join("millibox");
+fn missing_supervisor_is_reported_with_build_instructions() {
+    let dir = directory();
+    share(dir.path(), 0o755);
+    let alone = dir.path().join("millibox");
     std::fs::copy(executable("millibox"), &alone).unwrap();
     let mut command = Command::new(&alone);
-    // The program's own directory once more, and another one twice.
-    let here = place.path().display().to_string();
+    // PATH names the executable's own directory, and a missing directory twice.
+    let here = dir.path().display().to_string();
     command
         .env_remove("MILLIBOX_SUPERVISOR")
         .env("PATH", format!("{here}:/no/such:/no/such"));
@@ -1367,30 +1368,30 @@ fn who_has_no_supervisor_is_told_how_to_get_one() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = line(&output);
-    assert_eq!(status(&output), 125, "{said}");
-    for words in [
+    let message = line(&output);
+    assert_eq!(status(&output), 125, "{message}");
+    for arguments in [
         "cargo build --release --bin millibox-supervisor",
         "make install",
         "MILLIBOX_SUPERVISOR",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(message.contains(arguments), "{message}");
     }
-    for place in [&*here, "/no/such"] {
+    for dir in [&*here, "/no/such"] {
         assert_eq!(
-            said.matches(&format!("{place}/millibox-supervisor"))
+            message.matches(&format!("{dir}/millibox-supervisor"))
                 .count(),
             1,
-            "{said}"
+            "{message}"
         );
     }
 }
 
 #[test]
-fn a_signal_ends_the_languages_and_leaves_nothing() {
-    let place = directory();
-    share(place.path(), 0o755);
-    std::fs::create_dir(place.path().join("tmp")).unwrap();
+fn signal_to_languages_command_ends_it_without_leftovers() {
+    let dir = directory();
+    share(dir.path(), 0o755);
+    std::fs::create_dir(dir.path().join("tmp")).unwrap();
     let token = token();
     let suite = format!(
         "name = \"slow\"\ntitle = \"Slow\"\nextensions = [\"slow\"]\n\n[tool.bash]\npackage = \
@@ -1398,19 +1399,19 @@ fn a_signal_ends_the_languages_and_leaves_nothing() {
          \"{token}\"]\nproduct = \"sources\"\n\n[run]\ncommand = [\"{{bash}}\", \
          \"{{main}}\"]\n\n[example]\nfile = \"x.slow\"\nsource = \"echo\"\n"
     );
-    std::fs::write(place.path().join("slow.toml"), suite).unwrap();
+    std::fs::write(dir.path().join("slow.toml"), suite).unwrap();
     for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {
         let child = Command::new(executable("millibox"))
             .args(["languages", "--try", "slow", "--suites"])
-            .arg(place.path())
-            .env("TMPDIR", place.path().join("tmp"))
+            .arg(dir.path())
+            .env("TMPDIR", dir.path().join("tmp"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let compiles = eventually(Duration::from_secs(60), || {
-            !processes_that_say(&token).is_empty()
+            !processes_with_argument(&token).is_empty()
         });
         millibox_tests::kill(child.id() as i32, signal);
         let output = child.wait_with_output().unwrap();
@@ -1420,18 +1421,18 @@ fn a_signal_ends_the_languages_and_leaves_nothing() {
             line(&output).contains("told to end") && output.stdout.is_empty(),
             "{output:?}"
         );
-        let left = std::fs::read_dir(place.path().join("tmp")).unwrap().count();
-        assert_eq!(left, 0, "left behind");
+        let left = std::fs::read_dir(dir.path().join("tmp")).unwrap().count();
+        assert_eq!(left, 0, "files remain");
     }
 }
 
-/// A package, if its programs can be compiled here.
-fn package(place: &Path) -> Option<String> {
+/// Creates a problem package. Returns `None` if its programs cannot be compiled here.
+fn package(dir: &Path) -> Option<String> {
     if Command::new("g++").arg("--version").output().is_err() {
-        skip("there is no g++, without which nothing is judged");
+        skip("g++ is missing, which the package needs");
         return None;
     }
-    let package = place.join("sums").display().to_string();
+    let package = dir.join("sums").display().to_string();
     let output = Command::new(executable("millibox"))
         .args(["problem", "init", "--no-gen", &package])
         .output()
@@ -1441,37 +1442,38 @@ fn package(place: &Path) -> Option<String> {
 }
 
 #[test]
-fn help_is_given_however_it_is_asked_for() {
-    let of = |words: &[&str]| {
+fn help_is_printed_for_every_way_of_asking() {
+    let run_with = |arguments: &[&str]| {
         Command::new(executable("millibox"))
-            .args(words)
+            .args(arguments)
             .output()
             .unwrap()
     };
-    for words in [
+    for arguments in [
         &["help", "run"][..],
         &["help", "run", "--help"],
         &["help", "--help"],
         &["problem", "help", "gen", "-h"],
     ] {
-        let output = of(words);
+        let output = run_with(arguments);
         assert_eq!(
             (status(&output), text(&output.stderr)),
             (0, String::new()),
-            "{words:?}: {output:?}"
+            "{arguments:?}: {output:?}"
         );
         assert!(
             text(&output.stdout).contains("Usage: millibox"),
-            "{words:?}: {output:?}"
+            "{arguments:?}: {output:?}"
         );
     }
-    // What stands in for an option, and what may take time beside the limits.
-    let said = text(&of(&["run", "--help"]).stdout);
+    // The help names the variable that replaces an option, and states what may take longer than the
+    // limits.
+    let message = text(&run_with(&["run", "--help"]).stdout);
     assert!(
-        said.contains("MILLIBOX_CGROUP_PARENT") && said.contains("A FIFO is waited for"),
-        "{said}"
+        message.contains("MILLIBOX_CGROUP_PARENT") && message.contains("A FIFO is waited for"),
+        "{message}"
     );
-    let output = of(&["judge", ".", "--language", "c++17"]);
+    let output = run_with(&["judge", ".", "--language", "c++17"]);
     assert_eq!(
         (status(&output), line(&output).contains("name a SUBMISSION")),
         (125, true),
@@ -1480,13 +1482,13 @@ fn help_is_given_however_it_is_asked_for() {
 }
 
 #[test]
-fn who_runs_nothing_needs_no_sandbox() {
-    let place = directory();
+fn problem_commands_without_runs_need_no_supervisor() {
+    let dir = directory();
     let (package, packed) = (
-        place.path().join("sums").display().to_string(),
-        place.path().join("sums.zip"),
+        dir.path().join("sums").display().to_string(),
+        dir.path().join("sums.zip"),
     );
-    for words in [
+    for arguments in [
         &["init", "--no-gen", &package][..],
         &["zip", "--force", &package],
         &["clean", &package],
@@ -1494,19 +1496,19 @@ fn who_runs_nothing_needs_no_sandbox() {
         let mut command = Command::new(executable("millibox"));
         let output = command
             .arg("problem")
-            .args(words)
+            .args(arguments)
             .env("MILLIBOX_SUPERVISOR", "/no/such/file")
             .output()
             .unwrap();
-        assert_eq!(status(&output), 0, "{words:?}: {output:?}");
+        assert_eq!(status(&output), 0, "{arguments:?}: {output:?}");
     }
     assert!(packed.is_file());
 }
 
 #[test]
-fn output_that_cannot_be_written_is_an_error_and_no_panic() {
-    let place = directory();
-    let new = place.path().join("new").display().to_string();
+fn output_to_full_device_returns_error() {
+    let dir = directory();
+    let new = dir.path().join("new").display().to_string();
     let mut all = vec![
         vec!["problem", "init", "--no-gen", &new],
         vec!["completions", "bash"],
@@ -1518,7 +1520,7 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
         vec!["--help", ""],
         vec!["--version", ""],
     ]);
-    let package = package(place.path());
+    let package = package(dir.path());
     if let Some(package) = &package {
         all.extend([
             vec!["problem", "validate", package],
@@ -1530,8 +1532,8 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
     }
     for mut arguments in all {
         if matches!(arguments[1], "validate" | "gen" | "limits") {
-            // These run something.
-            arguments.extend(of_single_processes());
+            // These commands run programs.
+            arguments.extend(allow_rlimit_backend());
         }
         let full = std::fs::OpenOptions::new()
             .write(true)
@@ -1551,7 +1553,7 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
+fn invalid_cgroup_parent_variable_is_named_in_message() {
     use std::os::unix::ffi::OsStrExt;
     for (value, what) in [
         (
@@ -1565,7 +1567,7 @@ fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
         (b"\xff", "MILLIBOX_CGROUP_PARENT: "),
     ] {
         if value.starts_with(b"/") && !is_root() {
-            // Who is not root may have no use of cgroups, wherever.
+            // For other users, cgroups may be unusable for another reason.
             continue;
         }
         let mut command = Command::new(executable("millibox"));
@@ -1579,8 +1581,8 @@ fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
         let mut command = Command::new(executable("millibox"));
         command.env("MILLIBOX_CGROUP_PARENT", std::ffi::OsStr::from_bytes(value));
         let output = command.args(["doctor", "--json"]).output().unwrap();
-        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        for check in told["checks"].as_array().unwrap() {
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for check in report["checks"].as_array().unwrap() {
             if check["detail"]
                 .as_str()
                 .is_some_and(|detail| detail.contains("MILLIBOX_CGROUP_PARENT"))
@@ -1588,18 +1590,18 @@ fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
                 let remedy = check["remedy"].as_str();
                 assert!(
                     remedy.is_some_and(|remedy| remedy.starts_with("set MILLIBOX_CGROUP_PARENT")),
-                    "{told}"
+                    "{report}"
                 );
             }
         }
     }
 }
 
-/// As with `| head`: the reader has seen enough.
+/// As with `| head`, which closes the pipe early.
 #[test]
-fn who_is_not_read_any_more_ends_without_a_word() {
-    let place = directory();
-    let new = place.path().join("new").display().to_string();
+fn output_to_closed_pipe_ends_silently_with_141() {
+    let dir = directory();
+    let new = dir.path().join("new").display().to_string();
     for arguments in [
         &["languages", "bash"][..],
         &["languages", "--json", "bash"],
@@ -1622,34 +1624,34 @@ fn who_is_not_read_any_more_ends_without_a_word() {
 }
 
 #[test]
-fn who_gets_no_threads_says_which_limit_that_is() {
-    let run = |most: u32, words: &[&str]| {
+fn command_without_threads_names_ulimit() {
+    let run = |most: u32, arguments: &[&str]| {
         let mut command = Command::new("prlimit");
         command
             .arg(format!("--nproc={most}"))
             .arg(executable("millibox"))
-            .args(words)
+            .args(arguments)
             .stdin(Stdio::null());
         if is_root() {
-            // Whom no such limit holds.
+            // A limit on processes does not apply to root.
             command.uid(54321).gid(54321);
         }
         command.output()
     };
     if !run(1, &["--version"]).is_ok_and(|output| output.status.success()) {
-        return skip("there is no prlimit(1), or another user cannot execute the command here");
+        return skip("prlimit(1) is missing, or another user cannot execute the command here");
     }
-    for words in [
+    for arguments in [
         &["run", "--", "true"][..],
         &["judge", "."],
         &["problem", "clean", "."],
         &["languages"],
     ] {
-        let output = run(1, words).unwrap();
-        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
-        assert!(line(&output).contains("ulimit -u"), "{words:?}: {output:?}");
+        let output = run(1, arguments).unwrap();
+        assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
+        assert!(line(&output).contains("ulimit -u"), "{arguments:?}: {output:?}");
     }
-    // Some of what is started finds room, and what comes after it does not.
+    // With these limits, some threads and processes start and later ones fail.
     for most in 2..12 {
         let output = run(most, &["run", "--output-limit", "9", "--", "true"]).unwrap();
         assert!([0, 125].contains(&status(&output)), "{most}: {output:?}");
@@ -1659,16 +1661,16 @@ fn who_gets_no_threads_says_which_limit_that_is() {
     }
 }
 
-/// A FIFO that nobody else opens.
-fn fifo(place: &Path) -> String {
-    let path = place.join("fifo");
+/// Creates a FIFO that no other process has open.
+fn fifo(dir: &Path) -> String {
+    let path = dir.join("fifo");
     let mode = rustix::fs::Mode::from_raw_mode(0o666);
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     path.display().to_string()
 }
 
 #[test]
-fn a_policy_comes_by_a_pipe() {
+fn policy_from_pipe_is_read_to_its_end() {
     let policy = "name = 'p'\ndescription = 'p'\ndefault = 'allow'\n";
     let mut child = Command::new(executable("millibox"))
         .args(["run", "--seccomp", "/dev/stdin", "--", "sh", "-c", "exit 5"])
@@ -1677,7 +1679,7 @@ fn a_policy_comes_by_a_pipe() {
         .spawn()
         .unwrap();
     let mut pipe = child.stdin.take().unwrap();
-    // In two parts, and some time after it has been opened.
+    // The policy arrives in two parts, some time after the command has opened the pipe.
     for part in [&policy[..20], &policy[20..]] {
         std::thread::sleep(Duration::from_millis(50));
         std::io::Write::write_all(&mut pipe, part.as_bytes()).unwrap();
@@ -1686,9 +1688,9 @@ fn a_policy_comes_by_a_pipe() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 5, "{output:?}");
 
-    // Nobody writes yet when it is opened.
-    let place = directory();
-    let fifo = fifo(place.path());
+    // The command opens the FIFO before any writer.
+    let dir = directory();
+    let fifo = fifo(dir.path());
     let child = Command::new(executable("millibox"))
         .args(["run", "--seccomp", &fifo, "--", "sh", "-c", "exit 5"])
         .stdin(Stdio::null())
@@ -1696,7 +1698,7 @@ fn a_policy_comes_by_a_pipe() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    // This one waits for a reader, and for ever if there is none any more.
+    // The writer waits for a reader, and would wait forever if the command had closed the FIFO.
     let writer = std::thread::spawn(move || std::fs::write(&fifo, policy));
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 5, "{output:?}");
@@ -1704,22 +1706,22 @@ fn a_policy_comes_by_a_pipe() {
 }
 
 #[test]
-fn a_policy_is_in_a_file_or_a_pipe() {
+fn policy_must_be_a_regular_file_or_pipe() {
     for other in ["/dev/null", "/dev"] {
         let output = run(&["--seccomp", other, "true"]);
-        let said = line(&output);
+        let message = line(&output);
         assert_eq!(
             (
                 status(&output),
-                said.contains("neither a regular file nor a pipe")
+                message.contains("neither a regular file nor a pipe")
             ),
             (125, true),
             "{output:?}"
         );
     }
-    // Of one that is too long nothing is left out in silence.
-    let place = directory();
-    let long = place.path().join("long").display().to_string();
+    // A policy that is too long is rejected, not truncated.
+    let dir = directory();
+    let long = dir.path().join("long").display().to_string();
     let comment = format!("# {}\n", "x".repeat(98)).repeat(11_000);
     std::fs::write(
         &long,
@@ -1735,10 +1737,10 @@ fn a_policy_is_in_a_file_or_a_pipe() {
 }
 
 #[test]
-fn a_signal_ends_who_waits_for_a_fifo() {
-    let place = directory();
-    let fifo = fifo(place.path());
-    let report = place.path().join("report.json").display().to_string();
+fn signal_ends_command_that_waits_for_fifo() {
+    let dir = directory();
+    let fifo = fifo(dir.path());
+    let report = dir.path().join("report.json").display().to_string();
     let elsewhere = directory();
     let package = package(elsewhere.path());
     let mut waits = vec![
@@ -1769,12 +1771,12 @@ fn a_signal_ends_who_waits_for_a_fifo() {
             2,
         ));
     }
-    for (words, signal) in waits {
+    for (arguments, signal) in waits {
         if signal == 1 && ignores_hangups() {
             continue;
         }
         let child = Command::new(executable("millibox"))
-            .args(&words)
+            .args(&arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -1789,7 +1791,7 @@ fn a_signal_ends_who_waits_for_a_fifo() {
                 .unwrap_or_default();
             call.starts_with(&format!("{} ", libc::SYS_openat))
         };
-        // And not just some file.
+        // The command waits in this open; it is not just opening some file.
         let waits = || {
             catches() && opens() && {
                 std::thread::sleep(Duration::from_millis(100));
@@ -1798,7 +1800,7 @@ fn a_signal_ends_who_waits_for_a_fifo() {
         };
         assert!(
             eventually(Duration::from_secs(60), waits),
-            "{words:?}: it does not wait"
+            "{arguments:?}: the command does not wait"
         );
         millibox_tests::kill(
             child.id() as i32,
@@ -1812,25 +1814,25 @@ fn a_signal_ends_who_waits_for_a_fifo() {
             millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
         }
         let output = child.wait_with_output().unwrap();
-        assert_eq!(status(&output), 128 + signal, "{words:?}: {output:?}");
+        assert_eq!(status(&output), 128 + signal, "{arguments:?}: {output:?}");
         assert!(
             line(&output).contains("told to end by SIG"),
-            "{words:?}: {output:?}"
+            "{arguments:?}: {output:?}"
         );
-        let names: Vec<_> = std::fs::read_dir(place.path())
+        let names: Vec<_> = std::fs::read_dir(dir.path())
             .unwrap()
             .flatten()
             .map(|entry| entry.file_name())
             .collect();
-        assert_eq!(names, ["fifo"], "{words:?}: left behind");
+        assert_eq!(names, ["fifo"], "{arguments:?}: files remain");
     }
 }
 
 #[test]
-fn what_must_be_a_regular_file_is_not_waited_for() {
-    let place = directory();
-    let fifo = fifo(place.path());
-    let package = package(place.path());
+fn fifo_in_place_of_regular_file_is_rejected() {
+    let dir = directory();
+    let fifo = fifo(dir.path());
+    let package = package(dir.path());
     let mut wrong = vec![
         (vec!["judge", &fifo], 2),
         (vec!["problem", "validate", &fifo], 2),
@@ -1838,24 +1840,24 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
     if let Some(package) = &package {
         wrong.push((vec!["judge", package, &fifo, "--language", "c++17"], 125));
     }
-    for (words, wanted) in wrong {
+    for (arguments, expected) in wrong {
         let output = Command::new("timeout")
             .args(["-s", "KILL", "10"])
             .arg(executable("millibox"))
-            .args(&words)
+            .args(&arguments)
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        assert_eq!(status(&output), wanted, "{words:?}: {output:?}");
-        let said = text(&output.stderr);
+        assert_eq!(status(&output), expected, "{arguments:?}: {output:?}");
+        let message = text(&output.stderr);
         assert!(
-            said.contains(&fifo) && said.lines().count() == 1,
-            "{words:?}: {said}"
+            message.contains(&fifo) && message.lines().count() == 1,
+            "{arguments:?}: {message}"
         );
     }
 }
 
-/// Fills a pipe, whose reader does not read.
+/// Fills a pipe from which no process reads.
 fn fill(writer: impl AsFd) {
     let _ = rustix::io::ioctl_fionbio(&writer, true);
     while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
@@ -1863,10 +1865,10 @@ fn fill(writer: impl AsFd) {
 }
 
 #[test]
-fn output_that_did_not_arrive_is_no_success() {
-    let place = directory();
-    share(place.path(), 0o777);
-    let rw = format!("{}:/given", place.path().display());
+fn run_with_undelivered_output_returns_125() {
+    let dir = directory();
+    share(dir.path(), 0o777);
+    let rw = format!("{}:/given", dir.path().display());
     let mut child = Command::new(executable("millibox"))
         .args([
             "run",
@@ -1885,13 +1887,13 @@ fn output_that_did_not_arrive_is_no_success() {
         .spawn()
         .unwrap();
     assert!(
-        eventually(Duration::from_secs(10), || place
+        eventually(Duration::from_secs(10), || dir
             .path()
             .join("written")
             .exists()),
-        "it goes on"
+        "the program waits for its output to be read"
     );
-    // And is over by then.
+    // By now, the run has ended.
     std::thread::sleep(Duration::from_millis(500));
     millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
     let ended = child.wait().unwrap();
@@ -1903,29 +1905,29 @@ fn output_that_did_not_arrive_is_no_success() {
         .unwrap()
         .read_to_string(&mut err)
         .unwrap();
-    assert!(out.len() < 120_000, "all has arrived");
+    assert!(out.len() < 120_000, "all output has arrived");
     assert_eq!(ended.code(), Some(125), "{err}");
     assert!(err.contains("nobody reads"), "{err}");
 }
 
 #[test]
-fn a_signal_ends_a_judge_whom_nobody_reads() {
-    let place = directory();
-    let Some(package) = package(place.path()) else {
+fn signal_ends_judge_that_waits_for_a_reader() {
+    let dir = directory();
+    let Some(package) = package(dir.path()) else {
         return;
     };
-    let temporary = place.path().join("tmp");
+    let temporary = dir.path().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
     let mut judge = Command::new(executable("millibox"));
     judge
         .args(["judge", &package])
-        .args(of_single_processes())
+        .args(allow_rlimit_backend())
         .env("TMPDIR", &temporary);
     judge.stdin(Stdio::null()).stderr(Stdio::null());
     let ends = |mut child: std::process::Child, waits: &dyn Fn() -> bool, what: &str| {
         assert!(
             eventually(Duration::from_secs(60), waits),
-            "{what}: it does not wait"
+            "{what}: the judge does not wait"
         );
         millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
         let ended = ends_within(&mut child, Duration::from_secs(10));
@@ -1933,10 +1935,10 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
         assert_eq!(
             std::fs::read_dir(&temporary).unwrap().count(),
             0,
-            "{what}: left behind"
+            "{what}: files remain"
         );
     };
-    // One that has something to say.
+    // This judge waits for a reader of its output.
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     fill(&writer);
     let child = judge.stdout(writer).spawn().unwrap();
@@ -1946,11 +1948,11 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
         std::thread::sleep(Duration::from_secs(2));
         catches(id)
     };
-    ends(child, &waits, "its output");
+    ends(child, &waits, "standard output");
     drop(reader);
 
-    // And one whose report nobody reads.
-    let fifo = fifo(place.path());
+    // This judge waits for a reader of its report.
+    let fifo = fifo(dir.path());
     let held = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -1967,18 +1969,18 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
         let call = std::fs::read_to_string(format!("/proc/{id}/syscall")).unwrap_or_default();
         catches(id) && call.starts_with(&format!("{} ", libc::SYS_write))
     };
-    ends(child, &writes, "its report");
+    ends(child, &writes, "report");
 }
 
 #[test]
-fn a_judge_is_told_what_strange_packages_are() {
-    let place = directory();
-    let Some(package) = package(place.path()) else {
+fn judge_with_control_characters_in_problem_name_escapes_them() {
+    let dir = directory();
+    let Some(package) = package(dir.path()) else {
         return;
     };
     let path = Path::new(&package);
     let description = std::fs::read_to_string(path.join("problem.yaml")).unwrap();
-    let (begin, end) = description.split_once("name: ").expect("it has a name");
+    let (begin, end) = description.split_once("name: ").expect("the package's name");
     let end = end.split_once('\n').map_or("", |(_, end)| end);
     let named = format!("{begin}name: \"Strange \\e[31m\\e]0;title\\a\\u202e\"\n{end}");
     std::fs::write(path.join("problem.yaml"), named).unwrap();
@@ -1990,24 +1992,25 @@ fn a_judge_is_told_what_strange_packages_are() {
     let Some(one) = one else {
         panic!("the package has no C++ program")
     };
-    std::fs::copy(one.path(), place.path().join("sol.cpp")).unwrap();
+    std::fs::copy(one.path(), dir.path().join("sol.cpp")).unwrap();
 
-    // Beside the package, by way of it; with the longest limit there is.
-    let html = place.path().join("out.html").display().to_string();
+    // The submission lies beside the package, and its path leads through the package. The time
+    // limit is the longest possible.
+    let html = dir.path().join("out.html").display().to_string();
     let mut judge = Command::new(executable("millibox"));
     judge
         .args(["judge", ".", "../sol.cpp", "--time-limit", "1d"])
-        .args(of_single_processes());
+        .args(allow_rlimit_backend());
     let output = judge.current_dir(path).output().unwrap();
-    let said = text(&output.stdout);
+    let message = text(&output.stdout);
     assert_eq!(status(&output), 0, "{output:?}");
     assert!(
-        said.contains("Strange") && said.contains("sol.cpp"),
-        "{said}"
+        message.contains("Strange") && message.contains("sol.cpp"),
+        "{message}"
     );
-    assert!(!said.contains(['\x1b', '\x07', '\u{202e}']), "{said:?}");
+    assert!(!message.contains(['\x1b', '\x07', '\u{202e}']), "{message:?}");
 
-    // A report that cannot be written does not take another with it.
+    // If one report cannot be written, the other is still written.
     let full = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -2023,12 +2026,11 @@ fn a_judge_is_told_what_strange_packages_are() {
     );
 }
 
-/// Rust opens /dev/null in the place of a standard stream that is not there: what is written to it
-/// would be lost.
+/// Rust opens /dev/null instead of a closed standard stream, so output would be lost silently.
 #[test]
-fn what_was_asked_for_on_a_closed_standard_output_is_an_error() {
-    let place = directory();
-    let package = place.path().join("sums").display().to_string();
+fn output_to_closed_standard_output_returns_error() {
+    let dir = directory();
+    let package = dir.path().join("sums").display().to_string();
     let output = Command::new(executable("millibox"))
         .args(["problem", "init", "--no-gen", &package])
         .output()
@@ -2036,12 +2038,12 @@ fn what_was_asked_for_on_a_closed_standard_output_is_an_error() {
     assert_eq!(status(&output), 0, "{output:?}");
     let report = [
         &["run", "--report", "-"],
-        of_single_processes(),
+        allow_rlimit_backend(),
         &["--", "true"],
     ]
     .concat();
     let program = executable("millibox").display().to_string();
-    for (words, what) in [
+    for (arguments, what) in [
         (&report[..], "--report -: cannot be written"),
         (
             &["doctor", "--json"],
@@ -2067,19 +2069,19 @@ fn what_was_asked_for_on_a_closed_standard_output_is_an_error() {
             let mut command = Command::new("/bin/sh");
             let output = command
                 .args(["-c", shell, &program])
-                .args(words)
+                .args(arguments)
                 .output()
                 .unwrap();
             assert_eq!(
                 status(&output) == 125,
                 is_closed,
-                "{shell}: {words:?}: {output:?}"
+                "{shell}: {arguments:?}: {output:?}"
             );
-            let said = text(&output.stderr);
+            let message = text(&output.stderr);
             assert_eq!(
-                said.matches(what).count(),
+                message.matches(what).count(),
                 usize::from(is_closed),
-                "{shell}: {words:?}: {said}"
+                "{shell}: {arguments:?}: {message}"
             );
         }
     }

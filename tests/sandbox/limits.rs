@@ -3,7 +3,7 @@
 use crate::{builder, supervisor};
 use millibox::{Backend, BackendChoice, Error, Outcome, Request, RequestError, Step, World};
 use millibox_tests::{
-    SPAWNER, eventually, name, needs_cgroups, probe_run, processes_that_say, request, result, run,
+    SPAWNER, eventually, name, needs_cgroups, probe_run, processes_with_argument, request, result, run,
     sleeper, start, token, wait,
 };
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 // --- memory ----------------------------------------------------------------------------
 
 #[test]
-fn memory_limit_by_the_kernels_account() {
+fn memory_limit_ends_run_at_the_exact_limit() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -34,7 +34,7 @@ fn memory_limit_by_the_kernels_account() {
             "{:?}",
             over.figures
         );
-        // Not a threshold: close below it is fine.
+        // A run slightly below the limit succeeds.
         let under = result(
             &supervisor,
             &request(["eat", &(limit - 6).to_string()]).memory_limit(limit * MIB),
@@ -43,13 +43,14 @@ fn memory_limit_by_the_kernels_account() {
     }
 }
 
-/// Cgroups of ours, of one name in each hierarchy; removed in the end.
-pub struct Above(pub String, Vec<std::path::PathBuf>);
+/// Cgroups with one name in each hierarchy, as parents of a supervisor's cgroups. `drop` removes
+/// them.
+pub struct ParentCgroup(pub String, Vec<std::path::PathBuf>);
 
-impl Above {
-    /// Below where version 1 hierarchies, or the unified one, are mounted.
-    pub fn make(backend: Backend) -> Above {
-        let name = format!("/above-{}", token());
+impl ParentCgroup {
+    /// Creates them at the top of each version 1 hierarchy, or of the unified one.
+    pub fn create(backend: Backend) -> ParentCgroup {
+        let name = format!("/parent-{}", token());
         let tops: &[&str] = match backend {
             Backend::Hybrid => &["memory/", "pids/", "cpu/", "cpuacct/"],
             _ => &[""],
@@ -67,11 +68,11 @@ impl Above {
         }
         made.iter()
             .for_each(|path| std::fs::create_dir_all(path).expect("a cgroup"));
-        Above(name, made)
+        ParentCgroup(name, made)
     }
 }
 
-impl Drop for Above {
+impl Drop for ParentCgroup {
     fn drop(&mut self) {
         for path in &self.1 {
             let _ = std::fs::remove_dir(path);
@@ -80,28 +81,28 @@ impl Drop for Above {
 }
 
 #[test]
-fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
+fn memory_limit_of_parent_cgroup_is_not_reported_as_the_runs() {
     if !millibox_tests::is_root() {
-        return millibox_tests::skip("only root can limit the cgroup above");
+        return millibox_tests::skip("only root can limit the parent cgroup");
     }
     let backend = supervisor().backend();
     if backend == Backend::Rlimit {
-        return millibox_tests::skip("there are no cgroups");
+        return millibox_tests::skip("no cgroups are available");
     }
-    let above = Above::make(backend);
-    let limit = above.1[0].join(if backend == Backend::Hybrid {
+    let parent = ParentCgroup::create(backend);
+    let limit = parent.1[0].join(if backend == Backend::Hybrid {
         "memory.limit_in_bytes"
     } else {
         "memory.max"
     });
     std::fs::write(&limit, (96 * MIB).to_string()).expect("a limit");
     if backend == Backend::Hybrid {
-        // Version 1 cgroups do not account for those below them unless told to, which is the
-        // default since 5.11.
-        let _ = std::fs::write(above.1[0].join("memory.use_hierarchy"), "1");
+        // A version 1 cgroup accounts for its children only with use_hierarchy, the default since
+        // 5.11.
+        let _ = std::fs::write(parent.1[0].join("memory.use_hierarchy"), "1");
     }
     let supervisor = builder()
-        .cgroup_parent(&above.0)
+        .cgroup_parent(&parent.0)
         .start()
         .expect("a supervisor");
     assert_eq!(supervisor.backend(), backend);
@@ -113,12 +114,12 @@ fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
         let result = result(&supervisor, &greedy);
         match &result.outcome {
             Outcome::SandboxError(_) => {}
-            // Without a limit of its own a run that the kernel kills has been killed by a signal.
+            // A run without its own limit that the kernel kills is reported as killed by a signal.
             Outcome::Signaled(libc::SIGKILL) if limit.is_none() => {}
             other => panic!("{limit:?}: {other:?}: {result}"),
         }
     }
-    // Its own limit is still that.
+    // The run's own limit still applies.
     let own = result(&supervisor, &request(["eat", "300"]).memory_limit(32 * MIB));
     assert_eq!(own.outcome, Outcome::MemoryLimit, "{own}");
     assert_eq!(
@@ -126,15 +127,15 @@ fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
         Outcome::Exited(0)
     );
     drop(supervisor);
-    drop(above);
+    drop(parent);
 }
 
 #[test]
-fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
+fn files_left_in_memory_are_not_charged_to_next_run() {
     let shared = std::path::Path::new("/dev/shm");
     // TMPFS_MAGIC, statfs(2)
     if rustix::fs::statfs(shared).map_or(true, |its| its.f_type != 0x0102_1994) {
-        return millibox_tests::skip("/dev/shm is no tmpfs");
+        return millibox_tests::skip("/dev/shm is not a tmpfs");
     }
     let supervisor = builder()
         .slots(1)
@@ -144,14 +145,14 @@ fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    let place = tempfile::tempdir_in(shared).expect("a directory");
-    millibox_tests::share(place.path(), 0o777);
-    let world = World::minimal().read_write(place.path(), "/out");
+    let dir = tempfile::tempdir_in(shared).expect("a directory");
+    millibox_tests::share(dir.path(), 0o777);
+    let world = World::minimal().read_write(dir.path(), "/out");
     let leave = Request::new("/bin/sh")
         .args(["-c", "head -c 100M /dev/zero > /out/file"])
         .world(&world);
     assert_eq!(result(&supervisor, &leave).outcome, Outcome::Exited(0));
-    let look = |when: &str| {
+    let check = |when: &str| {
         let small = result(&supervisor, &request(["eat", "24"]).memory_limit(32 * MIB));
         assert_eq!(small.outcome, Outcome::Exited(0), "{when}: {small}");
         let peak = small.figures.peak_memory_bytes;
@@ -160,26 +161,26 @@ fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
         assert_eq!(large.outcome, Outcome::MemoryLimit, "{when}: {large}");
     };
     for _ in 0..3 {
-        look("while the file is there");
+        check("while the file exists");
     }
-    // Whether it goes before the run or while it is on makes no difference.
+    // The file may also be removed while the next run runs.
     let large = supervisor
         .run(&request(["sleep-eat", "200", "100"]).memory_limit(32 * MIB))
         .expect("a run");
-    drop(place);
+    drop(dir);
     let large = wait(&large);
     assert_eq!(
         large.outcome,
         Outcome::MemoryLimit,
-        "while it goes: {large}"
+        "while the file is removed: {large}"
     );
-    look("once it is gone");
+    check("after the file is removed");
 }
 
-/// What a run had in IPC objects the kernel frees when it comes to it, while the next run is on.
+/// The kernel frees the memory of a run's IPC objects some time later, while the next run runs.
 #[test]
-fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
-    // With one runner the next run is where the memory was.
+fn shared_memory_left_is_not_charged_to_next_run() {
+    // With one runner, the next run uses the same cgroup.
     let supervisor = builder()
         .slots(1)
         .runners_per_slot(1)
@@ -188,8 +189,8 @@ fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // What is cached of its file goes when the cgroup is emptied, and would be other tests' to read
-    // again.
+    // This test has its own copy of the probe. Emptying the cgroup drops the cached pages of the
+    // file, and other tests would have to read them again.
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
     let probe = |arguments: &[&str]| Request::new("/probe").args(arguments).world(&world);
@@ -200,7 +201,7 @@ fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
         .nth(1)
         .and_then(|kib| kib.parse::<u64>().ok())
         .expect("MemTotal first");
-    // The more the longer the kernel takes; but there must be room for two.
+    // More memory takes the kernel longer to free. The machine must have room for it twice.
     let left = (kib / 1024 / 4).min(1000);
     let leave = probe(&["charge", "shm", &left.to_string()]).memory_limit((left + 30) * MIB);
     let leave = || {
@@ -209,7 +210,7 @@ fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
     };
     for sleeps in ["0", "100", "400"] {
         leave();
-        // Several, as the first one may come when nothing has been freed yet.
+        // The kernel may not have freed anything when the first of these runs.
         for time in 0..3 {
             let large = small(&["sleep-eat", sleeps, "256"]);
             assert_eq!(
@@ -223,7 +224,7 @@ fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
             let fits = small(&["sleep-eat", sleeps, "24"]);
             assert_eq!(fits.outcome, Outcome::Exited(0), "{sleeps}, {time}: {fits}");
             let peak = fits.figures.peak_memory_bytes;
-            // Beside it some of the program's file, which may have to be read anew.
+            // The peak also includes some of the program's file, which may have to be read again.
             assert!(
                 (23 * MIB..40 * MIB).contains(&peak),
                 "{sleeps}, {time}: {peak}"
@@ -233,7 +234,7 @@ fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
 }
 
 #[test]
-fn memory_of_a_tree_is_limited_as_one() {
+fn memory_limit_applies_to_the_whole_tree() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -250,12 +251,12 @@ fn memory_of_a_tree_is_limited_as_one() {
 }
 
 #[test]
-fn a_killed_child_is_a_memory_limit() {
+fn child_killed_for_memory_ends_run_with_memory_limit() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // The first process lives on, whoever the kernel chooses: the run is over.
+    // The run is over even if the kernel kills a child and the first process lives.
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
     let shell = Request::new("/bin/sh")
@@ -266,7 +267,7 @@ fn a_killed_child_is_a_memory_limit() {
 }
 
 #[test]
-fn memory_below_need_even_before_the_exec() {
+fn memory_limit_below_need_of_exec_ends_run() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -282,7 +283,7 @@ fn memory_below_need_even_before_the_exec() {
 }
 
 #[test]
-fn an_untouched_mapping_is_not_counted() {
+fn untouched_mapping_is_not_charged() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -301,7 +302,7 @@ fn an_untouched_mapping_is_not_counted() {
 }
 
 #[test]
-fn kernel_memory_is_limited_too() {
+fn kernel_memory_is_charged() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -312,8 +313,7 @@ fn kernel_memory_is_limited_too() {
             &request(["charge", what, "48"]).memory_limit(24 * MIB),
         );
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{what}: {over}");
-        // Whoever the kernel has killed for it: of all that is there, the runner may have been the
-        // largest.
+        // The kernel may have killed the runner, if that was the largest process.
         assert!(
             over.figures.peak_memory_bytes > 20 * MIB,
             "{what}: {over} {:?}",
@@ -328,7 +328,7 @@ fn kernel_memory_is_limited_too() {
 }
 
 #[test]
-fn a_limit_does_not_outlive_its_run() {
+fn limits_do_not_outlive_their_run() {
     let supervisor = start(builder().slots(1));
     if !needs_cgroups(&supervisor) {
         return;
@@ -348,10 +348,10 @@ fn a_limit_does_not_outlive_its_run() {
         );
         assert_eq!(probe_run(&supervisor, &["forks", "5"]).number("reached"), 6);
         let slow = request(["spin", "60"])
-            .cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(10));
+            .cpu_bandwidth_slows_the_run(Duration::from_millis(1), Duration::from_millis(10));
         assert!(result(&supervisor, &slow).figures.real_time_ns > 500_000_000);
-        // Without it, sixty milliseconds of work take less than the 590 that they would: on a busy
-        // machine not always, but with a limit that stays, never.
+        // Without the limit, 60 ms of work take less than the 590 ms that they take with it. A busy
+        // machine may be slower at times, but not in 50 attempts.
         let real = || {
             result(&supervisor, &request(["spin", "60"]))
                 .figures
@@ -368,13 +368,13 @@ fn a_limit_does_not_outlive_its_run() {
 }
 
 #[test]
-fn who_is_killed_for_memory_says_nothing_of_the_next_run() {
+fn memory_kill_does_not_affect_the_next_run() {
     let supervisor = start(builder().slots(1));
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // Once in each of the slot's runners, and more: whose counters a run that does not come to its
-    // exec finds.
+    // Every runner of the slot has a run that is killed. Later runs that do not reach their exec
+    // then find the old counters.
     for _ in 0..6 {
         let over = result(&supervisor, &request(["eat", "200"]).memory_limit(32 * MIB));
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{over}");
@@ -392,7 +392,7 @@ fn who_is_killed_for_memory_says_nothing_of_the_next_run() {
 }
 
 #[test]
-fn swap_is_refused_or_held() {
+fn swap_limit_is_applied_or_rejected() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -418,7 +418,7 @@ fn swap_is_refused_or_held() {
 // --- processes -------------------------------------------------------------------------
 
 #[test]
-fn process_limits() {
+fn process_limit_applies_to_processes_and_threads() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -437,7 +437,7 @@ fn process_limits() {
                 (i64::from(limit), i64::from(libc::EAGAIN))
             );
             if let Some(peak) = output.result.figures.peak_processes {
-                // The kernel counts the attempt that it refuses, too.
+                // The kernel also counts the attempt that it rejects.
                 assert!(
                     (limit..=limit + 1).contains(&peak),
                     "{command}, {limit}: {peak}"
@@ -448,9 +448,9 @@ fn process_limits() {
 }
 
 #[test]
-fn run_without_process_limit_gets_the_default_one() {
+fn run_without_process_limit_has_the_default_limit() {
     let default = i64::from(Request::DEFAULT_PROCESS_LIMIT);
-    // A limit that is named needs a backend that is named, if that is the weaker one.
+    // The weaker backend accepts limits only if the caller chooses it by name.
     let (chosen, named) = (
         supervisor(),
         start(builder().backend(BackendChoice::Rlimit)),
@@ -478,7 +478,7 @@ fn run_without_process_limit_gets_the_default_one() {
 }
 
 #[test]
-fn a_fork_bomb_is_held_and_killed() {
+fn fork_bomb_is_limited_and_killed() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -488,21 +488,21 @@ fn a_fork_bomb_is_held_and_killed() {
         .process_limit(30)
         .memory_limit(256 * MIB);
     let handle = supervisor.run(&bomb).unwrap();
-    assert!(eventually(Duration::from_secs(20), || processes_that_say(
+    assert!(eventually(Duration::from_secs(20), || processes_with_argument(
         &token
     )
     .len()
         == 30));
-    let most = (0..20).map(|_| processes_that_say(&token).len()).max();
+    let most = (0..20).map(|_| processes_with_argument(&token).len()).max();
     assert_eq!(most, Some(30));
-    // Others go on.
+    // Other runs continue.
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,
         Outcome::Exited(0)
     );
     handle.kill();
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
-    assert!(eventually(Duration::from_secs(5), || processes_that_say(
+    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
         &token
     )
     .is_empty()));
@@ -511,7 +511,7 @@ fn a_fork_bomb_is_held_and_killed() {
         &bomb.real_time_limit(Duration::from_millis(300)),
     );
     assert_eq!(timed.outcome, Outcome::RealTimeLimit);
-    assert!(eventually(Duration::from_secs(5), || processes_that_say(
+    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
         &token
     )
     .is_empty()));
@@ -520,39 +520,39 @@ fn a_fork_bomb_is_held_and_killed() {
 // --- CPU bandwidth ---------------------------------------------------------------------
 
 #[test]
-fn cpu_bandwidth() {
+fn cpu_bandwidth_slows_the_run() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // Half a CPU: ten milliseconds of work take at least nine periods of two, minus a slack
-    // of a period at both ends.
+    // Half a CPU: 10 ms of work take at least nine periods of 2 ms, minus up to one period at each
+    // end.
     let half =
-        request(["spin", "10"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
+        request(["spin", "10"]).cpu_bandwidth_slows_the_run(Duration::from_millis(1), Duration::from_millis(2));
     let figures = result(&supervisor, &half).figures;
     assert!(figures.real_time_ns >= 17_500_000, "{figures:?}");
     assert!(
         figures.cpu_user_ns + figures.cpu_system_ns >= 10_000_000,
         "{figures:?}"
     );
-    // All processes together.
+    // The bandwidth applies to all processes together.
     let tree = request(["spin-tree", "4", "10"])
-        .cpu_bandwidth(Duration::from_millis(2), Duration::from_millis(10));
+        .cpu_bandwidth_slows_the_run(Duration::from_millis(2), Duration::from_millis(10));
     let figures = result(&supervisor, &tree).figures;
     assert!(figures.real_time_ns >= 150_000_000, "{figures:?}");
 }
 
-/// The kernel stops who has used up a quota when a call of its ends, and a call can be long: what
-/// it took is owed by the cgroup, and nobody in it runs until that is paid.
+/// The kernel stops a process that has used up its quota only when its system call ends. A long
+/// call leaves a debt, and no process of the cgroup runs until the debt is paid.
 #[test]
-fn what_is_owed_of_cpu_bandwidth_ends_with_the_run() {
+fn cpu_bandwidth_debt_ends_with_the_run() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // What comes before the long call is to be had for it, wherever.
+    // The quota must suffice for the part before the long call on every machine.
     let bandwidth =
-        |request: Request| request.cpu_bandwidth(Duration::from_millis(20), Duration::from_secs(1));
+        |request: Request| request.cpu_bandwidth_slows_the_run(Duration::from_millis(20), Duration::from_secs(1));
     let begin = Instant::now();
     let owes = bandwidth(request(["long-call", "400"])).memory_limit(64 * MIB);
     let over = result(
@@ -560,14 +560,14 @@ fn what_is_owed_of_cpu_bandwidth_ends_with_the_run() {
         &owes.real_time_limit(Duration::from_millis(600)),
     );
     assert_eq!(over.outcome, Outcome::RealTimeLimit, "{:?}", over.figures);
-    // It owes some half a minute.
+    // The debt is about half a minute.
     assert!(
         begin.elapsed() < Duration::from_secs(15),
         "{:?} {:?}",
         begin.elapsed(),
         over.figures
     );
-    // Whoever comes next has as much as it asked for, from the beginning, and no more.
+    // The next run has its full quota from the start, and no more.
     let quick = result(
         &supervisor,
         &bandwidth(request(["exit", "0"])).real_time_limit(Duration::from_secs(60)),
@@ -584,7 +584,7 @@ fn what_is_owed_of_cpu_bandwidth_ends_with_the_run() {
 // --- real time -------------------------------------------------------------------------
 
 #[test]
-fn real_time_limits() {
+fn real_time_limit_ends_run() {
     let supervisor = supervisor();
     let least = result(
         &supervisor,
@@ -610,7 +610,7 @@ fn real_time_limits() {
         &request(["sleep", "20"]).real_time_limit(Duration::from_secs(60)),
     );
     assert_eq!(under.outcome, Outcome::Exited(0));
-    // Catching or ignoring signals does not help: a shell that ignores all that can be.
+    // Signal handlers do not help: this shell ignores all signals that can be ignored.
     let ignoring =
         Request::new("/bin/sh").args(["-c", "trap '' HUP INT TERM XCPU ALRM; while :; do :; done"]);
     let over = result(
@@ -621,7 +621,7 @@ fn real_time_limits() {
 }
 
 #[test]
-fn the_real_time_limit_of_one_run_leaves_others_alone() {
+fn real_time_limit_does_not_affect_other_runs() {
     let supervisor = supervisor();
     let (neighbour, _read) = sleeper(&supervisor, &[]);
     for _ in 0..5 {
@@ -635,7 +635,7 @@ fn the_real_time_limit_of_one_run_leaves_others_alone() {
 }
 
 #[test]
-fn time_in_the_queue_does_not_count() {
+fn real_time_limit_does_not_include_queueing() {
     let supervisor = start(builder().slots(1));
     let first = supervisor.run(&request(["sleep", "2000"])).unwrap();
     let second = supervisor
@@ -655,7 +655,7 @@ fn time_in_the_queue_does_not_count() {
 // --- CPU time --------------------------------------------------------------------------
 
 #[test]
-fn cpu_time_limits() {
+fn cpu_time_limit_ends_run() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -682,7 +682,7 @@ fn cpu_time_limits() {
         assert!(used >= 60_000_000, "{command:?}: {:?}", over.figures);
         assert!(used < 2_000_000_000, "{command:?}: {:?}", over.figures);
     }
-    // Many short processes, none of which reaches it.
+    // Many short processes, each of which stays below the limit.
     let many = result(
         &supervisor,
         &request(["spin-tree", "50", "5"])
@@ -690,7 +690,7 @@ fn cpu_time_limits() {
             .process_limit(60),
     );
     assert_eq!(many.outcome, Outcome::CpuTimeLimit);
-    // Sleeping costs nothing.
+    // Sleeping uses no CPU time.
     let sleeps = result(
         &supervisor,
         &request(["sleep", "1500"]).cpu_time_limit(Duration::from_secs(1)),
@@ -704,7 +704,7 @@ fn cpu_time_limits() {
 }
 
 #[test]
-fn which_limit_it_was() {
+fn outcome_names_the_exceeded_limit() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {
         return;
@@ -724,8 +724,8 @@ fn which_limit_it_was() {
         result(&supervisor, &all(&["spin", "60000"])).outcome,
         Outcome::CpuTimeLimit
     );
-    // The kernel looks for what it can take back before it gives up, which takes a slow machine a
-    // second.
+    // The kernel tries to reclaim memory before it kills, which takes about a second on a slow
+    // machine.
     let eats = all(&["eat", "40"])
         .cpu_time_limit(Duration::from_secs(15))
         .real_time_limit(Duration::from_secs(50));
@@ -734,7 +734,7 @@ fn which_limit_it_was() {
         result(&supervisor, &all(&["exit", "0"])).outcome,
         Outcome::Exited(0)
     );
-    // Killing itself is no limit.
+    // A program that kills itself has not exceeded a limit.
     assert_eq!(
         result(&supervisor, &all(&["signal", "9"])).outcome,
         Outcome::Signaled(9)
@@ -742,14 +742,14 @@ fn which_limit_it_was() {
     assert_eq!(
         result(&supervisor, &all(&["signal", "24"])).outcome,
         Outcome::Signaled(24),
-        "SIGXCPU of its own making"
+        "SIGXCPU sent by the program itself"
     );
 }
 
 // --- without cgroups -------------------------------------------------------------------
 
 #[test]
-fn nothing_weaker_without_an_explicit_word() {
+fn weaker_backend_is_used_only_if_requested() {
     let automatic = supervisor();
     if automatic.backend() == Backend::Rlimit {
         for request in [
@@ -757,7 +757,7 @@ fn nothing_weaker_without_an_explicit_word() {
             request(["exit", "0"]).process_limit(3),
             request(["exit", "0"]).cpu_time_limit(Duration::from_secs(1)),
             request(["exit", "0"])
-                .cpu_bandwidth(Duration::from_millis(10), Duration::from_millis(20)),
+                .cpu_bandwidth_slows_the_run(Duration::from_millis(10), Duration::from_millis(20)),
         ] {
             assert!(matches!(
                 automatic.run(&request),
@@ -765,17 +765,17 @@ fn nothing_weaker_without_an_explicit_word() {
             ));
         }
         assert!(!automatic.declined().is_empty());
-        let asked = builder().backend(BackendChoice::Hybrid).start();
-        assert!(matches!(asked, Err(Error::Start(why)) if why.contains("hybrid")));
+        let chosen = builder().backend(BackendChoice::Hybrid).start();
+        assert!(matches!(chosen, Err(Error::Start(why)) if why.contains("hybrid")));
     }
-    let asked = builder().backend(BackendChoice::Cgroup2).start();
+    let chosen = builder().backend(BackendChoice::Cgroup2).start();
     if automatic.backend() != Backend::Cgroup2 {
-        assert!(matches!(asked, Err(Error::Start(why)) if why.contains("cgroup2")));
+        assert!(matches!(chosen, Err(Error::Start(why)) if why.contains("cgroup2")));
     }
 }
 
 #[test]
-fn limits_of_the_rlimit_backend() {
+fn rlimit_backend_enforces_its_limits() {
     let supervisor = start(builder().backend(BackendChoice::Rlimit));
     assert_eq!(supervisor.backend(), Backend::Rlimit);
     assert_eq!(supervisor.cgroups().count(), 0);
@@ -797,7 +797,7 @@ fn limits_of_the_rlimit_backend() {
             (i64::from(limit), i64::from(libc::EAGAIN))
         );
     }
-    // Two runs beside each other have a limit each.
+    // Two runs at the same time have a limit each.
     let both: Vec<_> = (0..2)
         .map(|_| {
             supervisor
@@ -814,8 +814,8 @@ fn limits_of_the_rlimit_backend() {
         let over = result(&supervisor, &request);
         assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
     }
-    // What was seen when the limit was reached is the figure, though processes end until it is
-    // looked at once more.
+    // The result has the CPU time that was measured when the limit was reached, although processes
+    // end before the next measurement.
     for _ in 0..100 {
         let request = request(["spin-relays", "4", "2"]).cpu_time_limit(Duration::from_millis(20));
         let over = result(&supervisor, &request);
@@ -827,11 +827,11 @@ fn limits_of_the_rlimit_backend() {
         );
     }
     let bandwidth =
-        request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
-    let refused = result(&supervisor, &bandwidth);
+        request(["exit", "0"]).cpu_bandwidth_slows_the_run(Duration::from_millis(1), Duration::from_millis(2));
+    let rejected = result(&supervisor, &bandwidth);
     assert!(
-        matches!(&refused.outcome, Outcome::NotStarted(error) if error.step == Step::CpuBandwidth),
-        "{refused}"
+        matches!(&rejected.outcome, Outcome::NotStarted(error) if error.step == Step::CpuBandwidth),
+        "{rejected}"
     );
     let real = result(
         &supervisor,
@@ -844,13 +844,13 @@ fn limits_of_the_rlimit_backend() {
     );
 }
 
-/// The run that the stopped process does not receive is given to another one, and its clock begins
-/// there.
+/// The supervisor gives the run to another target, and its clock starts there.
 #[test]
-fn run_that_a_stopped_target_does_not_receive_is_given_to_another() {
+fn run_not_received_by_stopped_target_runs_in_another() {
     let supervisor = millibox_tests::start(builder().slots(1).runners_per_slot(1));
     probe_run(&supervisor, &["exit", "0"]);
-    // The prepared target waits for its launch: nobody's parent. It is stopped.
+    // The prepared target, which waits for its launch, is the process without children. The test
+    // stops it.
     let prepared = || {
         let all = millibox_tests::descendants(supervisor.pid());
         let is_leaf =
@@ -860,7 +860,7 @@ fn run_that_a_stopped_target_does_not_receive_is_given_to_another() {
             .filter(is_leaf)
             .find(|one| name(one.pid) != SPAWNER)?
             .pid;
-        // Supervisor, spawner, runner, zygote, pid1, target: all must be there.
+        // Supervisor, spawner, runner, zygote, pid1 and target: all must exist.
         (all.len() >= 6).then_some(leaf)
     };
     assert!(millibox_tests::eventually(Duration::from_secs(5), || {

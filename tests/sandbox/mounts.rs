@@ -1,8 +1,8 @@
-//! Mounts: what a world says is what a run sees.
+//! Mounts: a run sees exactly the files that its world describes.
 
 #![allow(
     unsafe_code,
-    reason = "plain system calls that make what is to be seen"
+    reason = "plain system calls that prepare the mounts"
 )]
 
 use crate::{builder, supervisor};
@@ -63,7 +63,7 @@ fn bind(source: &Path, at: &str, how: Bind) -> Mount {
     }
 }
 
-/// What the probe says in a world.
+/// The number that the probe prints for `key` in this world.
 fn number(supervisor: &Supervisor, world: &World, arguments: &[&str], key: &str) -> i64 {
     let output = run(supervisor, &request(arguments).world(world));
     assert_eq!(
@@ -75,8 +75,9 @@ fn number(supervisor: &Supervisor, world: &World, arguments: &[&str], key: &str)
     output.number(key)
 }
 
-/// A run in this world is not started because a mount fails, and the error names its `subject`.
-fn fails(supervisor: &Supervisor, world: &World, step: Step, errno: i32, subject: &str) {
+/// Asserts that a run in this world does not start because a mount fails, and that the error names
+/// `subject`.
+fn assert_mount_fails(supervisor: &Supervisor, world: &World, step: Step, errno: i32, subject: &str) {
     let error = failure(supervisor, world);
     assert_eq!((error.step, error.errno), (step, Some(errno)), "{error}");
     let named = error.subject.as_deref().unwrap_or_default();
@@ -86,8 +87,8 @@ fn fails(supervisor: &Supervisor, world: &World, step: Step, errno: i32, subject
     );
 }
 
-/// The supervisor rejects the world.
-fn rejected(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
+/// Asserts that the supervisor rejects the world.
+fn assert_supervisor_rejects(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
     let error = WorldError::at(path.as_bytes(), problem);
     assert_eq!(
         failure(supervisor, world),
@@ -95,7 +96,8 @@ fn rejected(supervisor: &Supervisor, world: &World, path: &str, problem: WorldPr
     );
 }
 
-/// The error of a run in this world. The next run works, and the same run fails in the same way.
+/// The error of a run in this world. Asserts that the next run works, and that a second run fails
+/// in the same way.
 fn failure(supervisor: &Supervisor, world: &World) -> RunError {
     let result = result(supervisor, &request(["exit", "0"]).world(world));
     assert_eq!(
@@ -107,8 +109,8 @@ fn failure(supervisor: &Supervisor, world: &World) -> RunError {
     not_started(&result).clone()
 }
 
-/// The client rejects the world before it sends anything.
-fn refused(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
+/// Asserts that the client rejects the world before it sends anything.
+fn assert_client_rejects(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
     match supervisor.run(&request(["exit", "0"]).world(world)) {
         Err(Error::Request(RequestError::World(error))) => {
             assert_eq!(error, WorldError::at(path.as_bytes(), problem));
@@ -124,7 +126,7 @@ fn refused(supervisor: &Supervisor, world: &World, path: &str, problem: WorldPro
 // --- the default world -----------------------------------------------------------------
 
 #[test]
-fn the_default_world_can_be_written_in_tmp_only() {
+fn default_world_is_writable_only_in_tmp() {
     let supervisor = supervisor();
     for world in [
         World::minimal(),
@@ -137,7 +139,7 @@ fn the_default_world_can_be_written_in_tmp_only() {
 }
 
 #[test]
-fn the_default_world_is_minimal() {
+fn default_world_contains_only_system_directories() {
     let supervisor = supervisor();
     let output = probe_run(&supervisor, &["ls", "/"]);
     let allowed = [
@@ -187,7 +189,7 @@ fn the_default_world_is_minimal() {
 }
 
 #[test]
-fn everything_is_nosuid_and_nodev() {
+fn mounts_are_nosuid_and_nodev() {
     let supervisor = supervisor();
     let directory = directory();
     let world = world_with_proc()
@@ -206,7 +208,7 @@ fn everything_is_nosuid_and_nodev() {
             "{path}"
         );
     }
-    // A device node that is not said to be one does not work.
+    // A device node does not work unless the mount is marked as a device.
     let world = World::minimal().mount(bind(Path::new("/dev/null"), "/extra/null", PLAIN));
     assert_eq!(
         number(&supervisor, &world, &["open", "/extra/null", "r"], "errno"),
@@ -217,7 +219,7 @@ fn everything_is_nosuid_and_nodev() {
 // --- tmpfs -----------------------------------------------------------------------------
 
 #[test]
-fn tmpfs_size_is_exact_and_in_pages() {
+fn tmpfs_size_limit_is_rounded_up_to_pages() {
     let supervisor = supervisor();
     for (size, room) in [
         (1, 4096),
@@ -248,7 +250,7 @@ fn tmpfs_inode_limit_is_exact() {
             &supervisor,
             &request(["mkdirs", "/small", "200"]).world(&world),
         );
-        // The root directory is one.
+        // The root directory uses one inode.
         assert_eq!(
             (output.number("made"), output.number("errno")),
             (inodes as i64 - 1, i64::from(libc::ENOSPC))
@@ -257,7 +259,7 @@ fn tmpfs_inode_limit_is_exact() {
 }
 
 #[test]
-fn tmpfs_without_limits() {
+fn tmpfs_without_limits_is_unlimited() {
     let supervisor = supervisor();
     let world = World::minimal().mount(sized("/large", None, None));
     assert_eq!(
@@ -273,7 +275,7 @@ fn tmpfs_without_limits() {
         number(&supervisor, &world, &["mkdirs", "/large", "3000"], "made"),
         3000
     );
-    // Not merely as much as the kernel gives of its own accord, half of the host's memory.
+    // The limit is not the kernel's default either, which is half of the host's memory.
     for (what, limited) in [
         ("blocks", sized("/large", Some(1 << 20), None)),
         ("files", sized("/large", None, Some(50))),
@@ -294,13 +296,13 @@ fn tmpfs_without_limits() {
             "{what}"
         );
     }
-    refused(
+    assert_client_rejects(
         &supervisor,
         &World::minimal().mount(sized("/x", Some(0), None)),
         "/x",
         WorldProblem::ZeroSize,
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &World::minimal().mount(sized("/x", None, Some(0))),
         "/x",
@@ -309,7 +311,7 @@ fn tmpfs_without_limits() {
 }
 
 #[test]
-fn tmpfs_modes() {
+fn tmpfs_has_requested_mode() {
     let supervisor = supervisor();
     for mode in [0o755, 0o700, 0o1777, 0o2775, 0o555, 0o0] {
         let mount = Mount::Tmpfs {
@@ -329,7 +331,7 @@ fn tmpfs_modes() {
 }
 
 #[test]
-fn tmpfs_read_only_and_noexec() {
+fn tmpfs_with_read_only_or_noexec_enforces_it() {
     let supervisor = supervisor();
     let mount = |read_only, no_exec| {
         let mount = Mount::Tmpfs {
@@ -361,12 +363,12 @@ fn tmpfs_read_only_and_noexec() {
         0
     );
     let script = "cp /bin/true /it/true && /it/true; echo $?";
-    for (no_exec, says) in [(false, "0\n"), (true, "126\n")] {
+    for (no_exec, expected) in [(false, "0\n"), (true, "126\n")] {
         let shell = Request::new("/bin/sh")
             .args(["-c", script])
             .env("PATH", "/bin")
             .world(&mount(false, no_exec));
-        assert_eq!(run(&supervisor, &shell).text(), says);
+        assert_eq!(run(&supervisor, &shell).text(), expected);
     }
 }
 
@@ -385,7 +387,7 @@ fn tmpfs_is_fresh_for_each_run() {
 // --- bind ------------------------------------------------------------------------------
 
 #[test]
-fn bind_of_a_directory() {
+fn bind_of_directory_shows_its_files() {
     let supervisor = supervisor();
     let directory = directory();
     std::fs::write(directory.path().join("file"), "content").unwrap();
@@ -413,7 +415,7 @@ fn bind_of_a_directory() {
         0
     );
     assert_eq!(std::fs::read(directory.path().join("new")).unwrap(), [0; 5]);
-    // What appears on the host later is seen: the bind is of the directory, not of a copy.
+    // A bind shows the directory itself and not a copy, so later files appear.
     std::fs::write(directory.path().join("later"), "x").unwrap();
     assert_eq!(
         number(&supervisor, &read_write, &["stat", "/data/later"], "errno"),
@@ -422,7 +424,7 @@ fn bind_of_a_directory() {
 }
 
 #[test]
-fn bind_of_a_file() {
+fn bind_of_file_shows_its_content() {
     let supervisor = supervisor();
     let directory = directory();
     let file = directory.path().join("file");
@@ -442,7 +444,7 @@ fn bind_of_a_file() {
         number(&supervisor, &world, &["open", "/file", "w"], "errno"),
         0
     );
-    // Over something that is there.
+    // A bind may cover an existing file.
     let world = World::minimal()
         .mount(Mount::CreateFile {
             path: "/here".into(),
@@ -456,7 +458,7 @@ fn bind_of_a_file() {
 }
 
 #[test]
-fn bind_below_a_tmpfs_and_over_others() {
+fn bind_below_tmpfs_or_other_bind_is_visible() {
     let supervisor = supervisor();
     let (outer, inner) = (directory(), directory());
     std::fs::create_dir(outer.path().join("inner")).unwrap();
@@ -522,12 +524,12 @@ fn bind_below_a_tmpfs_and_over_others() {
 }
 
 #[test]
-fn a_source_that_has_a_very_long_name() {
+fn bind_with_very_long_source_names_it_in_error() {
     let supervisor = supervisor();
     let long = |step: &str, length: usize| format!("/{}/end", step.repeat(length / step.len()));
-    // The error holds the path, in which bytes that are no text become three each.
+    // The error contains the path. Each byte that is not UTF-8 becomes a character of three bytes.
     let strange = std::ffi::OsString::from_vec(b"/\xff\xfe\xfd".repeat(900));
-    fails(
+    assert_mount_fails(
         &supervisor,
         &World::minimal().read_only(strange, "/x"),
         Step::MountSource,
@@ -541,9 +543,9 @@ fn a_source_that_has_a_very_long_name() {
         } else {
             libc::ENAMETOOLONG
         };
-        fails(&supervisor, &world, Step::MountSource, errno, "/end");
+        assert_mount_fails(&supervisor, &world, Step::MountSource, errno, "/end");
         let up = long("../", length);
-        refused(
+        assert_client_rejects(
             &supervisor,
             &World::minimal().mount(Mount::tmpfs(up.as_str())),
             &up,
@@ -553,10 +555,10 @@ fn a_source_that_has_a_very_long_name() {
 }
 
 #[test]
-fn bind_of_what_is_not_there() {
+fn bind_with_invalid_source_or_target_is_rejected() {
     let supervisor = supervisor();
     let missing = World::minimal().read_only("/no/such/source", "/x");
-    fails(
+    assert_mount_fails(
         &supervisor,
         &missing,
         Step::MountSource,
@@ -564,20 +566,20 @@ fn bind_of_what_is_not_there() {
         "/no/such/source",
     );
     let relative = World::minimal().read_only("relative", "/x");
-    refused(
+    assert_client_rejects(
         &supervisor,
         &relative,
         "/x",
         WorldProblem::SourceNotAbsolute("relative".to_owned()),
     );
     let up = World::minimal().read_only("/usr", "/x/../y");
-    refused(&supervisor, &up, "/x/../y", WorldProblem::PathHasDotDot);
-    // A source that only others may reach.
+    assert_client_rejects(&supervisor, &up, "/x/../y", WorldProblem::PathHasDotDot);
+    // Only another user may reach this source.
     let directory = directory();
     let inner = directory.path().join("private/inner");
     std::fs::create_dir_all(&inner).unwrap();
     share(&directory.path().join("private"), 0);
-    fails(
+    assert_mount_fails(
         &supervisor,
         &World::minimal().read_only(&inner, "/x"),
         Step::MountSource,
@@ -585,7 +587,7 @@ fn bind_of_what_is_not_there() {
         "inner",
     );
     share(&directory.path().join("private"), 0o755);
-    // Over a mount point of the wrong type.
+    // The bind's target has the wrong type.
     let wrong = World::minimal().read_only("/usr", "/dev/null");
     let error = failure(&supervisor, &wrong);
     assert!(
@@ -598,7 +600,7 @@ fn bind_of_what_is_not_there() {
 }
 
 #[test]
-fn bind_that_does_not_follow() {
+fn bind_with_no_follow_rejects_symlinks() {
     let supervisor = supervisor();
     let directory = directory();
     let link = directory.path().join("link");
@@ -615,7 +617,7 @@ fn bind_that_does_not_follow() {
         number(&supervisor, &followed, &["stat", "/x/bin"], "errno"),
         0
     );
-    let refused = World::minimal().mount(bind(
+    let rejected = World::minimal().mount(bind(
         &link,
         "/x",
         Bind {
@@ -624,14 +626,14 @@ fn bind_that_does_not_follow() {
             ..PLAIN
         },
     ));
-    fails(
+    assert_mount_fails(
         &supervisor,
-        &refused,
+        &rejected,
         Step::MountSource,
         libc::ELOOP,
         "link",
     );
-    // Nor one further up: an earlier run may have put it there.
+    // A link in a parent directory is rejected as well, because an earlier run may have created it.
     let through = link.join("bin");
     let followed = World::minimal().mount(bind(
         &through,
@@ -645,7 +647,7 @@ fn bind_that_does_not_follow() {
         number(&supervisor, &followed, &["stat", "/x/env"], "errno"),
         0
     );
-    let refused = World::minimal().mount(bind(
+    let rejected = World::minimal().mount(bind(
         &through,
         "/x",
         Bind {
@@ -654,9 +656,9 @@ fn bind_that_does_not_follow() {
             ..PLAIN
         },
     ));
-    fails(
+    assert_mount_fails(
         &supervisor,
-        &refused,
+        &rejected,
         Step::MountSource,
         libc::ELOOP,
         "link",
@@ -682,11 +684,11 @@ fn bind_that_does_not_follow() {
 }
 
 #[test]
-fn bind_through_what_a_process_has_open() {
+fn bind_through_proc_links_is_rejected() {
     let supervisor = supervisor();
     let directory = directory();
     let link = directory.path().join("link");
-    // The builder's own, and what it has open.
+    // These links lead to the mounter's own directories and open files.
     for target in [
         "/proc/self/root",
         "/proc/self/cwd",
@@ -704,7 +706,7 @@ fn bind_through_what_a_process_has_open() {
                     ..PLAIN
                 },
             ));
-            fails(
+            assert_mount_fails(
                 &supervisor,
                 &world,
                 Step::MountSource,
@@ -713,13 +715,13 @@ fn bind_through_what_a_process_has_open() {
             );
         }
     }
-    // A link in /proc that is none of those.
+    // /proc/mounts is a link in /proc, but not one of these.
     let plain = World::minimal().mount(bind(Path::new("/proc/mounts"), "/x", PLAIN));
     assert_eq!(number(&supervisor, &plain, &["stat", "/x"], "errno"), 0);
 }
 
 #[test]
-fn bind_noexec() {
+fn bind_with_noexec_prevents_execution() {
     let supervisor = supervisor();
     let directory = directory();
     copy_probe(directory.path());
@@ -748,7 +750,7 @@ fn bind_noexec() {
         matches!(&by_path.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::EACCES)),
         "{by_path}"
     );
-    // The loader cannot be used to get round it.
+    // Starting the program through the loader does not help.
     let mapped = Request::new("/bin/sh").args([
         "-c",
         "for l in /lib64/ld-linux* /lib/ld-linux*; do $l /x/probe; done",
@@ -759,30 +761,30 @@ fn bind_noexec() {
     );
 }
 
-/// A client with a tmpfs of its own below a directory, in which a file lies.
-fn with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_tests::Said> {
+/// Runs a client that has mounted its own tmpfs below a bound directory.
+fn client_with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_tests::Said> {
     let directory = directory();
     let top = directory.path().join("top");
     std::fs::create_dir_all(top.join("sub")).unwrap();
     share(&top, 0o777);
-    // SAFETY: plain calls.
+    // SAFETY: geteuid(2) has no preconditions.
     let uid = unsafe { libc::geteuid() };
     let uid = if uid == 0 { 12345 } else { uid };
-    let mut words = vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()];
-    words.push(format!("tmpfs={}/sub", top.display()));
-    words.push(format!("bind={}:/x:{flags}", top.display()));
-    words.push("--".to_owned());
-    words.extend(arguments.iter().map(|word| (*word).to_owned()));
-    let said = millibox_tests::client(&words);
-    if said.stdout.contains("unable=") {
-        skip(said.stdout.trim());
+    let mut client_arguments = vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()];
+    client_arguments.push(format!("tmpfs={}/sub", top.display()));
+    client_arguments.push(format!("bind={}:/x:{flags}", top.display()));
+    client_arguments.push("--".to_owned());
+    client_arguments.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+    let output = millibox_tests::client(&client_arguments);
+    if output.stdout.contains("unable=") {
+        skip(output.stdout.trim());
         return None;
     }
-    Some(said)
+    Some(output)
 }
 
 #[test]
-fn bind_attributes_reach_submounts() {
+fn bind_flags_apply_to_submounts() {
     for (flags, says) in [
         ("R", [0, 0]),
         ("Rr", [1, 0]),
@@ -790,45 +792,45 @@ fn bind_attributes_reach_submounts() {
         ("Rrn", [1, 1]),
     ] {
         for path in ["/x", "/x/sub"] {
-            let Some(said) = with_submount(flags, &["statvfs", path]) else {
+            let Some(output) = client_with_submount(flags, &["statvfs", path]) else {
                 return;
             };
             assert_eq!(
-                [said.value("ro"), said.value("noexec")],
+                [output.value("ro"), output.value("noexec")],
                 says.map(|n| n.to_string()),
-                "{flags} {path} {said:?}"
+                "{flags} {path} {output:?}"
             );
             assert_eq!(
-                [said.value("nosuid"), said.value("nodev")],
+                [output.value("nosuid"), output.value("nodev")],
                 ["1", "1"],
                 "{flags} {path}"
             );
         }
     }
-    let Some(said) = with_submount("Rr", &["mkdir", "/x/sub/new"]) else {
+    let Some(output) = client_with_submount("Rr", &["mkdir", "/x/sub/new"]) else {
         return;
     };
-    assert_eq!(said.value("errno"), EROFS.to_string());
-    let Some(said) = with_submount("R", &["mkdir", "/x/sub/new"]) else {
+    assert_eq!(output.value("errno"), EROFS.to_string());
+    let Some(output) = client_with_submount("R", &["mkdir", "/x/sub/new"]) else {
         return;
     };
-    assert_eq!(said.value("errno"), "0");
+    assert_eq!(output.value("errno"), "0");
 }
 
 #[test]
-fn bind_without_submounts() {
-    // The submount is the client's, whose user namespace the supervisor is below: it may
-    // not be left out (mount_namespaces(7)), and that must be said and not be done.
-    let Some(said) = with_submount("", &["statvfs", "/x/sub"]) else {
+fn bind_without_submounts_is_rejected_if_one_exists() {
+    // The submount belongs to the client's user namespace, an ancestor of the supervisor's. It must
+    // not be left out (mount_namespaces(7)), so the run reports an error.
+    let Some(output) = client_with_submount("", &["statvfs", "/x/sub"]) else {
         return;
     };
-    let error = ["outcome_name", "step", "errno"].map(|key| said.value(key));
+    let error = ["outcome_name", "step", "errno"].map(|key| output.value(key));
     assert_eq!(
         error,
         ["not_started", "mount_source", &libc::EINVAL.to_string()],
-        "{said:?}"
+        "{output:?}"
     );
-    // Where there is none below it works.
+    // Without a submount, the same bind works.
     let supervisor = supervisor();
     let directory = directory();
     std::fs::create_dir(directory.path().join("sub")).unwrap();
@@ -839,7 +841,7 @@ fn bind_without_submounts() {
 // --- new root, proc, nodes -------------------------------------------------------------
 
 #[test]
-fn a_new_root() {
+fn new_root_replaces_the_root_directory() {
     let supervisor = supervisor();
     let root = directory();
     std::fs::create_dir(root.path().join("mine")).unwrap();
@@ -849,7 +851,7 @@ fn a_new_root() {
             path: "/new".into(),
         });
     let output = run(&supervisor, &request(["ls", "/"]).world(&world));
-    // The probe is dynamic and there is no loader: so only that is seen here.
+    // The probe is dynamic, and this world has no loader.
     assert_eq!(
         not_started(&output.result).hint,
         Some(Hint::InterpreterMissing)
@@ -884,7 +886,7 @@ fn a_new_root() {
 }
 
 #[test]
-fn a_new_root_that_is_no_mount_point() {
+fn new_root_without_mount_point_returns_error() {
     let supervisor = supervisor();
     let directory = Mount::CreateDir {
         path: "/plain".into(),
@@ -893,11 +895,11 @@ fn a_new_root_that_is_no_mount_point() {
     let world = World::empty().mount(directory).mount(Mount::NewRoot {
         path: "/plain".into(),
     });
-    fails(&supervisor, &world, Step::NewRoot, libc::EINVAL, "/plain");
+    assert_mount_fails(&supervisor, &world, Step::NewRoot, libc::EINVAL, "/plain");
     let missing = World::empty().mount(Mount::NewRoot {
         path: "/missing".into(),
     });
-    fails(
+    assert_mount_fails(
         &supervisor,
         &missing,
         Step::NewRoot,
@@ -907,11 +909,11 @@ fn a_new_root_that_is_no_mount_point() {
     let late = World::empty()
         .mount(tmpfs("/t"))
         .mount(Mount::NewRoot { path: "/t".into() });
-    rejected(&supervisor, &late, "/t", WorldProblem::NewRootTooLate);
+    assert_supervisor_rejects(&supervisor, &late, "/t", WorldProblem::NewRootTooLate);
 }
 
 #[test]
-fn proc_is_read_only_and_noexec() {
+fn procfs_is_read_only_and_noexec() {
     let supervisor = supervisor();
     let world = world_with_proc();
     let output = run(&supervisor, &request(["statvfs", "/proc"]).world(&world));
@@ -955,7 +957,7 @@ fn proc_is_read_only_and_noexec() {
         i64::from(libc::ENOENT)
     );
     let below = World::minimal().mount(Mount::proc("/tmp/proc"));
-    rejected(
+    assert_supervisor_rejects(
         &supervisor,
         &below,
         "/tmp/proc",
@@ -964,7 +966,7 @@ fn proc_is_read_only_and_noexec() {
 }
 
 #[test]
-fn directories_and_files_with_exact_modes() {
+fn created_files_and_directories_have_exact_modes() {
     let supervisor = supervisor();
     for mode in [0o777, 0o755, 0o4711, 0o1000, 0o0, 0o640] {
         let world = World::minimal()
@@ -997,7 +999,7 @@ fn directories_and_files_with_exact_modes() {
 }
 
 #[test]
-fn what_exists_cannot_be_made() {
+fn creating_existing_path_returns_error() {
     let supervisor = supervisor();
     for path in ["/usr", "/tmp", "/", "/dev/null", "/usr/bin"] {
         for mount in [
@@ -1036,19 +1038,19 @@ fn what_exists_cannot_be_made() {
             path: "/tmp/a".into(),
             mode: 0o755,
         });
-    fails(
+    assert_mount_fails(
         &supervisor,
         &inside,
         Step::MountPoint,
         libc::EEXIST,
         "/tmp/a",
     );
-    // Nor on a file system that is not ours.
+    // No file is created on a foreign file system.
     let foreign = World::minimal().mount(Mount::CreateDir {
         path: "/usr/millibox-was-here".into(),
         mode: 0o755,
     });
-    fails(
+    assert_mount_fails(
         &supervisor,
         &foreign,
         Step::MountPoint,
@@ -1059,11 +1061,11 @@ fn what_exists_cannot_be_made() {
 }
 
 #[test]
-fn nothing_is_made_on_a_file_system_of_the_host() {
+fn mounts_create_nothing_on_host_file_system() {
     let supervisor = supervisor();
     let host = directory();
-    std::fs::create_dir_all(host.path().join("there/proc")).unwrap();
-    std::fs::write(host.path().join("there/file"), "").unwrap();
+    std::fs::create_dir_all(host.path().join("present/proc")).unwrap();
+    std::fs::write(host.path().join("present/file"), "").unwrap();
     share(host.path(), 0o777);
     let before = listing(host.path());
     let add = |at: &str, mount: fn(String) -> Mount| {
@@ -1088,15 +1090,15 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
         nested,
     ];
     for make in makers {
-        fails(
+        assert_mount_fails(
             &supervisor,
             &add("/x", make),
             Step::MountPoint,
             libc::EXDEV,
             "/x/missing",
         );
-        // Below the run's own tmpfs it is the run's first process that mounts.
-        fails(
+        // Below the run's own tmpfs, pid1 creates the mounts.
+        assert_mount_fails(
             &supervisor,
             &add("/tmp/x", make),
             Step::Mount,
@@ -1104,14 +1106,14 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
             "/tmp/x/missing",
         );
     }
-    fails(
+    assert_mount_fails(
         &supervisor,
         &add("/x", Mount::proc),
         Step::MountPoint,
         libc::EXDEV,
         "/x/missing",
     );
-    let asked: [fn(String) -> Mount; 3] = [
+    let creators: [fn(String) -> Mount; 3] = [
         |path| Mount::CreateDir {
             path: path.into(),
             mode: 0o755,
@@ -1125,15 +1127,15 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
             path: path.into(),
         },
     ];
-    for make in asked {
-        fails(
+    for make in creators {
+        assert_mount_fails(
             &supervisor,
             &add("/x", make),
             Step::MountPoint,
             libc::EXDEV,
             "/x/missing",
         );
-        rejected(
+        assert_supervisor_rejects(
             &supervisor,
             &add("/tmp/x", make),
             "/tmp/x/missing",
@@ -1144,7 +1146,7 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
         .read_write(host.path(), "/x")
         .mount(Mount::NewRoot { path: "/x".into() })
         .mount(Mount::proc("/missing/proc"));
-    fails(
+    assert_mount_fails(
         &supervisor,
         &root,
         Step::MountPoint,
@@ -1152,17 +1154,17 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
         "/missing/proc",
     );
     assert_eq!(listing(host.path()), before);
-    // What is there can be mounted on, and a tmpfs of the world's on it is the world's again.
+    // Existing files can be mount points. A tmpfs of the world on them belongs to the world again.
     for at in ["/x", "/tmp/x"] {
         let world = World::minimal()
             .read_write(host.path(), at)
-            .read_only("/usr", format!("{at}/there/proc"))
-            .read_only("/etc/passwd", format!("{at}/there/file"));
+            .read_only("/usr", format!("{at}/present/proc"))
+            .read_only("/etc/passwd", format!("{at}/present/file"));
         assert_eq!(
             number(
                 &supervisor,
                 &world,
-                &["stat", &format!("{at}/there/proc/bin")],
+                &["stat", &format!("{at}/present/proc/bin")],
                 "errno"
             ),
             0
@@ -1170,20 +1172,20 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
         assert!(
             run(
                 &supervisor,
-                &request(["cat", &format!("{at}/there/file")]).world(&world)
+                &request(["cat", &format!("{at}/present/file")]).world(&world)
             )
             .text()
             .contains("root")
         );
         let world = World::minimal()
             .read_write(host.path(), at)
-            .mount(tmpfs(&format!("{at}/there")))
-            .read_only("/usr", format!("{at}/there/a/b"));
+            .mount(tmpfs(&format!("{at}/present")))
+            .read_only("/usr", format!("{at}/present/a/b"));
         assert_eq!(
             number(
                 &supervisor,
                 &world,
-                &["stat", &format!("{at}/there/a/b/bin")],
+                &["stat", &format!("{at}/present/a/b/bin")],
                 "errno"
             ),
             0
@@ -1192,10 +1194,10 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
     assert_eq!(listing(host.path()), before);
 }
 
-/// Where a run may write above a mount point it can move that, and the mount with it
-/// (mount_namespaces(7): in its own namespace nothing is mounted there).
+/// A run that can write above a mount point can move it, and the mount with it. In the run's own
+/// namespace, nothing is mounted there (mount_namespaces(7)).
 #[test]
-fn a_mount_point_that_another_run_moves() {
+fn mount_point_moved_by_another_run_is_never_replaced() {
     let supervisor = start(builder().slots(1));
     let host = directory();
     share(host.path(), 0o777);
@@ -1206,16 +1208,16 @@ fn a_mount_point_that_another_run_moves() {
             &Request::new("/bin/sh").args(["-c", script]).world(world),
         )
     };
-    // What was given for `what` is at its place, or the run does not start; but in the end it does.
-    // One that was prepared already, or runs, can lose it, and find what the other has put there
-    // instead.
-    let holds = |world: &World, move_it: &str, what: &str, wanted: &str, lost: &str| {
-        assert_eq!(shell(world, what).text(), wanted);
+    // `script` sees the mount of its world, or its run does not start; and after a few runs it
+    // starts. A run that was already prepared or running may lose the mount, and see what the other
+    // run has put in its place.
+    let holds = |world: &World, move_it: &str, script: &str, expected: &str, lost: &str| {
+        assert_eq!(shell(world, script).text(), expected);
         for _ in 0..3 {
             assert_eq!(shell(&plain, move_it).result.outcome, Outcome::Exited(0));
             let mut started = 0;
             for time in 0..12 {
-                let output = shell(world, what);
+                let output = shell(world, script);
                 match &output.result.outcome {
                     Outcome::NotStarted(error) => {
                         assert_eq!(error.step, Step::Mount, "{error}");
@@ -1229,29 +1231,30 @@ fn a_mount_point_that_another_run_moves() {
                                     "{error}"
                                 )
                             }
-                            // A runner was being prepared while nothing was there for a moment.
+                            // A runner was prepared at a moment when the path did not exist.
                             Some(libc::ENOENT) if time < 3 => {}
                             _ => panic!("{error}"),
                         }
                     }
                     _ => {
-                        // There are three runners.
-                        let known = output.text() == wanted || time < 3 && output.text() == lost;
+                        // There are three runners, each of which may have been prepared before the
+                        // move.
+                        let known = output.text() == expected || time < 3 && output.text() == lost;
                         assert!(known, "{time}: {}: {}", output.result, output.text());
-                        started += u32::from(output.text() == wanted);
+                        started += u32::from(output.text() == expected);
                     }
                 }
             }
             assert!(started > 6, "{started}");
         }
     };
-    let made = |path: &str| {
+    let create = |path: &str| {
         let path = host.path().join(path);
         std::fs::create_dir(&path).unwrap();
         share(&path, 0o777);
     };
-    // The host's procfs, which the template has there for the run's own to be mounted on.
-    made("p");
+    // The template has the host's procfs there. The run's own procfs is mounted on it.
+    create("p");
     let proc = plain.clone().mount(Mount::proc("/work/p"));
     holds(
         &proc,
@@ -1268,8 +1271,8 @@ fn a_mount_point_that_another_run_moves() {
         "there\n",
         "",
     );
-    // What is held ready for below a tmpfs.
-    made("t");
+    // A mount below a tmpfs is prepared elsewhere.
+    create("t");
     let tool = directory();
     std::fs::write(tool.path().join("file"), "genuine").unwrap();
     share(&tool.path().join("file"), 0o644);
@@ -1289,7 +1292,7 @@ fn a_mount_point_that_another_run_moves() {
 }
 
 #[test]
-fn nothing_is_placed_by_a_link_of_the_world() {
+fn mount_below_symlink_of_world_is_rejected() {
     let supervisor = supervisor();
     let host = directory();
     share(host.path(), 0o777);
@@ -1310,7 +1313,7 @@ fn nothing_is_placed_by_a_link_of_the_world() {
         bind(Path::new("/etc/hostname"), "/tmp/l/deep/file", PLAIN),
     ] {
         let path = String::from_utf8(mount.path().to_vec()).unwrap();
-        rejected(
+        assert_supervisor_rejects(
             &supervisor,
             &linked(mount),
             &path,
@@ -1320,7 +1323,7 @@ fn nothing_is_placed_by_a_link_of_the_world() {
     assert_eq!(listing(host.path()), Vec::<std::path::PathBuf>::new());
 }
 
-/// Names of all that is below a directory.
+/// All paths below a directory.
 fn listing(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap().flatten() {
@@ -1334,10 +1337,10 @@ fn listing(directory: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn links_in_a_source_do_not_lead_out() {
+fn symlink_in_bind_does_not_lead_outside() {
     let supervisor = supervisor();
-    // A writable bind in which a link points to the host: a mount point below that link must
-    // be resolved inside of the new root.
+    // The writable bind contains a link to the host. A mount point below that link must be resolved
+    // inside the new root.
     let directory = directory();
     std::os::unix::fs::symlink("/../../../../tmp", directory.path().join("link")).unwrap();
     let world = World::empty()
@@ -1349,12 +1352,12 @@ fn links_in_a_source_do_not_lead_out() {
     let _ = result(&supervisor, &request(["exit", "0"]).world(&world));
     assert!(
         !Path::new("/tmp/out").exists(),
-        "a directory was made on the host"
+        "a directory was created on the host"
     );
 }
 
 #[test]
-fn odd_paths() {
+fn mount_path_with_special_bytes_works() {
     let supervisor = supervisor();
     let odd: &[u8] = b"/sp ace/n\nl/\xff\xfe,colon=1";
     let mount = Mount::Tmpfs {
@@ -1375,68 +1378,68 @@ fn odd_paths() {
     assert_eq!(output.value("mode"), "700");
 }
 
-/// A client that makes a file system at a directory of its own, in a way that `change` names.
-fn with_a_file_system_of_its_own(change: &str) -> Option<millibox_tests::Said> {
+/// Runs a client that mounts its own file system on a directory; `change` names the kind.
+fn client_with_own_file_system(change: &str) -> Option<millibox_tests::Said> {
     let directory = directory();
-    // SAFETY: plain calls.
+    // SAFETY: geteuid(2) has no preconditions.
     let uid = unsafe { libc::geteuid() };
-    let words = if uid == 0 {
+    let arguments = if uid == 0 {
         vec!["mount-namespace".to_owned()]
     } else {
         vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()]
     };
     let hang = format!("{change}={}", directory.path().display());
-    let said = millibox_tests::client(words.iter().map(String::as_str).chain([
+    let output = millibox_tests::client(arguments.iter().map(String::as_str).chain([
         hang.as_str(),
         "--",
         "exit",
         "0",
     ]));
-    if said.stdout.contains("unable=") {
-        skip(&said.value("unable"));
+    if output.stdout.contains("unable=") {
+        skip(&output.value("unable"));
         return None;
     }
-    Some(said)
+    Some(output)
 }
 
 #[test]
-fn a_run_that_hangs_on_a_file_system() {
-    let Some(said) = with_a_file_system_of_its_own("hang-run") else {
+fn run_that_hangs_on_file_system_is_ended() {
+    let Some(output) = client_with_own_file_system("hang-run") else {
         return;
     };
     assert_eq!(
-        (said.value("others"), said.value("stuck")),
+        (output.value("others"), output.value("stuck")),
         ("10".to_owned(), "true".to_owned()),
-        "{said:?}"
+        "{output:?}"
     );
     assert!(
-        said.value("ended").starts_with("real time limit"),
-        "{said:?}"
+        output.value("ended").starts_with("real time limit"),
+        "{output:?}"
     );
-    assert_eq!(said.value("after"), "exited with 0", "{said:?}");
+    assert_eq!(output.value("after"), "exited with 0", "{output:?}");
 }
 
 #[test]
-fn a_file_system_that_hangs() {
-    let Some(said) = with_a_file_system_of_its_own("hang") else {
+fn file_system_that_hangs_blocks_only_its_world() {
+    let Some(output) = client_with_own_file_system("hang") else {
         return;
     };
     assert_eq!(
-        (said.value("others"), said.value("stuck")),
+        (output.value("others"), output.value("stuck")),
         ("10".to_owned(), "true".to_owned()),
-        "{said:?}"
+        "{output:?}"
     );
     assert_eq!(
-        (said.value("cancelled"), said.value("after")),
+        (output.value("cancelled"), output.value("after")),
         ("true".to_owned(), "exited with 0".to_owned()),
-        "{said:?}"
+        "{output:?}"
     );
 }
 
 #[test]
-fn more_in_the_directory_of_devices() {
+fn mount_below_dev_keeps_devices() {
     let supervisor = supervisor();
-    // However it is written, what a world wants below its devices can be made there.
+    // The directory can be created in any spelling of its path.
     for path in ["/dev/shm", "//dev//shm", "/./dev/shm"] {
         let world = World::minimal().mount(Mount::tmpfs(path));
         let script = "echo x > /dev/null && echo y > /dev/shm/file && test -c /dev/zero && test -L \
@@ -1451,18 +1454,18 @@ fn more_in_the_directory_of_devices() {
 
 // --- the host ----------------------------------------------------------------------------
 
-/// A mount that the host makes later below what a world binds would arrive with its own
-/// flags, writable for one.
+/// A mount that the host creates later below a bound directory would arrive with its own flags, for
+/// example writable.
 #[test]
-fn what_the_host_mounts_later_does_not_arrive() {
+fn later_host_mount_does_not_reach_the_run() {
     if !is_root() {
-        return skip("only root can mount where a supervisor sees it");
+        return skip("only root can create mounts that a supervisor sees");
     }
     let host = directory();
     let below = host.path().join("below");
     std::fs::create_dir(&below).unwrap();
     share(&below, 0o777);
-    // systemd shares all mounts, and so must this host, whatever it does.
+    // systemd makes all mounts shared. This namespace must do the same, independent of the host.
     let mut sandbox = Command::new("unshare")
         .args(["--mount", "--propagation", "shared"])
         .arg(executable("millibox"))
@@ -1479,9 +1482,9 @@ fn what_the_host_mounts_later_does_not_arrive() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(sandbox.stdout.take().unwrap());
+    let mut output = BufReader::new(sandbox.stdout.take().unwrap());
     let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
     let mounted = Command::new("nsenter")
         .args(["--mount", "--target", &sandbox.id().to_string()])
@@ -1492,7 +1495,7 @@ fn what_the_host_mounts_later_does_not_arrive() {
     assert!(mounted.success());
     sandbox.stdin.take().unwrap().write_all(b"go\n").unwrap();
     let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
+    output.read_to_string(&mut rest).unwrap();
     sandbox.wait().unwrap();
     assert_eq!(rest, "");
 }

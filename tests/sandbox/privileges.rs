@@ -1,10 +1,11 @@
-//! What each process may still do, at rest and while a program runs, as /proc shows it; and that
-//! supervisor, keeper and a pid1 of its own memory end when they do what they have no use for.
+//! The privileges that each process keeps, at rest and while a program runs, as /proc shows them.
+//! Supervisor, keeper and a pid1 with its own memory are killed by a system call that they never
+//! need.
 //!
-//! The tables in docs/security/privileges.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes
-//! them to a file, and a test compares.
+//! These tests produce the tables in docs/security/privileges.md and compare them:
+//! `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file.
 
-#![allow(unsafe_code, reason = "it looks into processes by ptrace(2)")]
+#![allow(unsafe_code, reason = "inspects processes with ptrace(2)")]
 
 use millibox_seccomp::{Action, Arch, Program, constant_action};
 use millibox_tests::{
@@ -19,15 +20,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A user that nobody is.
+/// A user id that no other process has.
 const USER: u32 = 61_234;
 
-/// A client in a process of its own, with one runner, and all below it.
+/// A client in its own process, with one runner, and all processes below it.
 struct Scene {
     client: Child,
     _copies: Option<tempfile::TempDir>,
     backend: String,
-    /// By name, in the order of their making.
+    /// Names and PIDs, from the client downwards.
     processes: Vec<(&'static str, i32)>,
 }
 
@@ -39,8 +40,8 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// `running`: a program runs; else a target waits for one.
-    fn set(user: Option<u32>, running: bool, changes: &[&str]) -> Scene {
+    /// Starts the client. If `running`, a program runs; otherwise, a target waits for a launch.
+    fn start(user: Option<u32>, running: bool, changes: &[&str]) -> Scene {
         let copies = user.map(|_| directory());
         let place = match &copies {
             None => executable("client")
@@ -50,8 +51,9 @@ impl Scene {
             Some(copies) => {
                 share(copies.path(), 0o755);
                 let all = ["client", "probe", "millibox-supervisor"].map(executable);
-                // By another process: a child that another test forks meanwhile would keep a file
-                // of ours open for writing, and it could not be executed (ETXTBSY).
+                // Another process makes the copies. A child that another test forks meanwhile would
+                // inherit a writable descriptor of this process, and the copy could not be executed
+                // (ETXTBSY).
                 let copied = Command::new("cp")
                     .args(&all)
                     .arg(copies.path())
@@ -84,26 +86,26 @@ impl Scene {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the client");
-        let mut said = BTreeMap::new();
+        let mut printed = BTreeMap::new();
         for line in BufReader::new(client.stdout.take().expect("its output")).lines() {
             let line = line.expect("a line");
             let Some((key, value)) = line.split_once('=') else {
                 continue;
             };
-            said.insert(key.to_owned(), value.to_owned());
+            printed.insert(key.to_owned(), value.to_owned());
             if matches!(key, "ready" | "error" | "unable") {
                 break;
             }
         }
-        assert!(said.contains_key("ready"), "{said:?}");
+        assert!(printed.contains_key("ready"), "{printed:?}");
         let pid = client.id() as i32;
         let mut scene = Scene {
             client,
             _copies: copies,
-            backend: said["backend"].clone(),
+            backend: printed["backend"].clone(),
             processes: Vec::new(),
         };
-        let supervisor: i32 = said["pid"].parse().expect("a number");
+        let supervisor: i32 = printed["pid"].parse().expect("a number");
         let found = eventually(Duration::from_secs(20), || {
             scene.processes = find(pid, supervisor, if running { "program" } else { "target" });
             scene
@@ -113,7 +115,7 @@ impl Scene {
         });
         assert!(found, "{:?}", scene.processes);
         if !running {
-            // What waits for a launch has nothing left to do.
+            // Waits until the prepared processes are idle.
             std::thread::sleep(Duration::from_millis(200));
         }
         scene
@@ -122,15 +124,15 @@ impl Scene {
     fn pid(&self, name: &str) -> i32 {
         self.processes
             .iter()
-            .find(|(its, _)| *its == name)
+            .find(|(other, _)| *other == name)
             .map_or(0, |(_, pid)| *pid)
     }
 }
 
-/// Who is who.
+/// The processes by their names, as far as they exist.
 fn find(client: i32, supervisor: i32, last: &'static str) -> Vec<(&'static str, i32)> {
     let mut all = vec![("client", client)];
-    let parent = process(supervisor).map_or(0, |its| its.parent);
+    let parent = process(supervisor).map_or(0, |process| process.parent);
     if parent != client {
         all.push(("keeper", parent));
     }
@@ -140,14 +142,14 @@ fn find(client: i32, supervisor: i32, last: &'static str) -> Vec<(&'static str, 
     all.extend(
         below
             .iter()
-            .find(|its| is_spawner(its.pid))
-            .map(|its| ("spawner", its.pid)),
+            .find(|process| is_spawner(process.pid))
+            .map(|process| ("spawner", process.pid)),
     );
     let mut above = supervisor;
     for name in ["runner", "zygote", "pid1", last] {
         let Some(next) = below
             .iter()
-            .find(|its| its.parent == above && !is_spawner(its.pid))
+            .find(|process| process.parent == above && !is_spawner(process.pid))
         else {
             break;
         };
@@ -157,7 +159,7 @@ fn find(client: i32, supervisor: i32, last: &'static str) -> Vec<(&'static str, 
     all
 }
 
-/// /proc/PID/status (proc_pid_status(5)).
+/// The fields of /proc/PID/status (proc_pid_status(5)).
 fn status(pid: i32) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process's status");
     let pair = |line: &str| {
@@ -174,7 +176,7 @@ fn number(status: &BTreeMap<String, String>, key: &str) -> u64 {
         .unwrap_or_else(|| panic!("no {key} in {status:?}"))
 }
 
-/// Names of the capabilities that occur here (capabilities(7)).
+/// The names of the capabilities in a mask (capabilities(7)).
 fn capabilities(mask: &str, all: &str) -> String {
     let names = [
         (1, "DAC_OVERRIDE"),
@@ -192,14 +194,15 @@ fn capabilities(mask: &str, all: &str) -> String {
     }
     let known: u64 = names.iter().map(|(bit, _)| 1 << bit).sum();
     assert_eq!(bits & !known, 0, "capabilities {mask}");
-    let there = names
+    let held = names
         .iter()
         .filter(|(bit, _)| bits & 1 << bit != 0)
         .map(|(_, name)| *name);
-    there.collect::<Vec<_>>().join(", ")
+    held.collect::<Vec<_>>().join(", ")
 }
 
-/// Namespaces that are not the client's: who has made them, and which.
+/// For each process, its namespaces other than the client's, grouped by the process that created
+/// them.
 fn namespaces(processes: &[(&'static str, i32)]) -> Option<Vec<String>> {
     let mut makers: BTreeMap<String, &str> = BTreeMap::new();
     let mut all = Vec::new();
@@ -211,14 +214,14 @@ fn namespaces(processes: &[(&'static str, i32)]) -> Option<Vec<String>> {
                 .display()
                 .to_string();
             let maker = *makers.entry(link).or_insert_with(|| match (*name, kind) {
-                // The runner enters it; its builder has made it and is gone.
+                // The runner enters it. The mounter that created it has ended.
                 ("runner", "mnt") => "template's",
                 ("runner", _) => "runner's",
                 ("client", _) => "",
                 ("supervisor", _) => "supervisor's",
                 ("zygote", _) => "zygote's",
                 ("pid1", _) => "run's",
-                (other, _) => panic!("{other} has made a namespace: {kind}: {processes:?}"),
+                (other, _) => panic!("{other} created a namespace: {kind}: {processes:?}"),
             });
             match by_maker.iter_mut().find(|(its, _)| *its == maker) {
                 Some((_, kinds)) => kinds.push(kind),
@@ -234,7 +237,7 @@ fn namespaces(processes: &[(&'static str, i32)]) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// What a process has open; `None`: we may not look.
+/// The kinds of open descriptors; `None` if this process may not read them.
 fn descriptors(pid: i32) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for entry in std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten() {
@@ -261,7 +264,7 @@ fn descriptors(pid: i32) -> Option<String> {
                 .to_owned(),
             "/memfd" => "runner's memory".to_owned(),
             "/proc" => "/proc (O_PATH)".to_owned(),
-            // Seen from a mount namespace that has /dev elsewhere.
+            // From a mount namespace with another /dev.
             "/dev/null" | "/null" => "/dev/null".to_owned(),
             path if path.ends_with("/net/sockstat") => "number of sockets".to_owned(),
             path if path.contains("/millibox-") && !file.starts_with("millibox-") => if writes {
@@ -285,8 +288,8 @@ fn descriptors(pid: i32) -> Option<String> {
     Some(shown.collect::<Vec<_>>().join(", "))
 }
 
-/// How many system calls a process's seccomp programs let pass, as the kernel has them; `None`: we
-/// cannot ask, or there is nobody who could.
+/// The number of system calls that the process's seccomp programs allow. `None` if this process may
+/// not read them, or if the kernel cannot return them.
 fn calls(pid: i32) -> Option<String> {
     let programs = programs(pid)?;
     if programs.is_empty() {
@@ -325,11 +328,11 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
     }
     let mut all = Some(Vec::new());
     for index in 0usize.. {
-        // SAFETY: without a place the kernel only says how many instructions there are.
+        // SAFETY: with a null address, the kernel only returns the number of instructions.
         let length = unsafe { libc::ptrace(GET_FILTER, pid, index, 0usize) };
         if length < 0 {
-            // ENOENT: there are no more; EINVAL: there is none. Else the kernel cannot tell, or not
-            // us.
+            // ENOENT: there are no more. EINVAL: there are none at all. Otherwise, the kernel
+            // cannot return them, or not to this process.
             let errno = std::io::Error::last_os_error().raw_os_error();
             all = all.filter(|all| {
                 errno == Some(libc::ENOENT) || all.is_empty() && errno == Some(libc::EINVAL)
@@ -337,7 +340,7 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
             break;
         }
         let mut bytes = vec![0u8; length as usize * 8];
-        // SAFETY: there is room for all instructions, of 8 bytes each.
+        // SAFETY: the buffer has room for all instructions, 8 bytes each.
         let again = unsafe { libc::ptrace(GET_FILTER, pid, index, bytes.as_mut_ptr()) };
         assert_eq!(again, length);
         all.as_mut()?
@@ -348,7 +351,7 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
     all
 }
 
-/// One process as a row.
+/// A process, as a row of the table.
 #[derive(Debug, PartialEq, Eq, Clone)]
 struct Row {
     name: &'static str,
@@ -357,7 +360,7 @@ struct Row {
     bounding: String,
     no_new_privs: bool,
     programs: u64,
-    /// Of all calls, those that its programs let pass.
+    /// The number of system calls that its programs allow.
     calls: Option<String>,
     namespaces: Option<String>,
     descriptors: Option<String>,
@@ -408,18 +411,18 @@ fn rows(scene: &Scene) -> Vec<Row> {
     scene.processes.iter().enumerate().map(row).collect()
 }
 
-/// The rows of a scene at rest, and the program of one that runs.
+/// The rows of a client at rest, and the program of a client that runs one.
 fn all_rows(user: Option<u32>) -> (Vec<Row>, String) {
-    let rest = Scene::set(user, false, &[]);
+    let rest = Scene::start(user, false, &[]);
     let backend = rest.backend.clone();
     let mut all = rows(&rest);
     drop(rest);
-    let running = rows(&Scene::set(user, true, &[]));
-    // Only the last one has changed.
+    let running = rows(&Scene::start(user, true, &[]));
+    // Only the last row differs.
     let (program, others) = running.split_last().expect("processes");
     assert_eq!(others, &all[..all.len() - 1], "while a program runs");
     all.push(program.clone());
-    let separate = rows(&Scene::set(user, true, &["separate-pid1"]));
+    let separate = rows(&Scene::start(user, true, &["separate-pid1"]));
     let pid1 = separate
         .iter()
         .find(|row| row.name == "pid1")
@@ -467,7 +470,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// What holds of every machine and whoever looks.
+/// Asserts what holds on every machine and for every user.
 fn check(rows: &[Row], keeper_user: Option<&str>) {
     let runners = "NET_ADMIN, SYS_CHROOT, SYS_ADMIN";
     let mut expected = vec![
@@ -518,7 +521,7 @@ fn check(rows: &[Row], keeper_user: Option<&str>) {
 }
 
 #[test]
-fn what_each_process_keeps() {
+fn each_process_keeps_only_the_expected_privileges() {
     let (rows, backend) = all_rows(None);
     let keeper = rows
         .iter()
@@ -527,7 +530,7 @@ fn what_each_process_keeps() {
     assert_eq!(keeper.is_some(), backend != "rlimit");
     check(&rows, keeper.as_deref());
     if is_root() {
-        // Whom root may look at, it looks at in full.
+        // Root can read everything about another user's processes.
         let (rows, backend) = all_rows(Some(USER));
         let keeper = (backend != "rlimit").then_some("unprivileged");
         check(&rows, keeper);
@@ -535,9 +538,9 @@ fn what_each_process_keeps() {
 }
 
 #[test]
-fn the_tables_in_the_security_document() {
+fn privileges_page_contains_current_tables() {
     if !is_root() {
-        return skip("who is not root cannot see what the supervisor has open");
+        return skip("only root can read the supervisor's descriptors");
     }
     let (as_root, backend) = all_rows(None);
     let (as_user, users_backend) = all_rows(Some(USER));
@@ -551,7 +554,7 @@ fn the_tables_in_the_security_document() {
         std::fs::write(&path, &fresh).expect("the tables");
     }
     if (backend.as_str(), users_backend.as_str()) != ("hybrid", "rlimit") {
-        return skip("the tables are of version 1 cgroups, and of a user who has none");
+        return skip("the tables describe version 1 cgroups, and a user without cgroups");
     }
     let document = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -563,11 +566,11 @@ fn the_tables_in_the_security_document() {
     let normal = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         normal(&document).contains(&normal(&fresh)),
-        "docs/security/privileges.md has other tables; MILLIBOX_PRIVILEGES_TABLE=FILE writes these:\n{fresh}"
+        "docs/security/privileges.md differs; MILLIBOX_PRIVILEGES_TABLE=FILE writes the current tables:\n{fresh}"
     );
 }
 
-/// Makes another process call what we want, as if it had been taken over (ptrace(2)).
+/// Makes other processes execute system calls, as if an attacker had taken them over (ptrace(2)).
 #[cfg(target_arch = "x86_64")]
 mod taken_over {
     use super::*;
@@ -579,23 +582,23 @@ mod taken_over {
     #[derive(Debug, PartialEq, Eq)]
     enum Answer {
         Returned(i64),
-        /// Ended by this signal.
+        /// The call killed the process with this signal.
         Ended(i32),
-        /// We may not trace it.
+        /// This process may not trace the other one.
         Forbidden,
     }
 
-    /// An argument: a number, or a text's address.
+    /// An argument: a number, or the address of a text.
     enum Argument {
         Number(u64),
         Text(&'static str),
     }
     use Argument::{Number, Text};
 
-    /// Waits until `pid` is stopped, or ended by a signal. If we are its parent as well, its end is
-    /// not ours to take: the library waits for it.
+    /// Waits until `pid` is stopped or has ended; returns the signal that ended it. If this process
+    /// is also its parent, the end is left for the library to wait for.
     fn wait_for(pid: i32) -> Option<i32> {
-        // SAFETY: the structure is plain numbers, which the kernel writes.
+        // SAFETY: the structure consists of plain numbers, which the kernel writes.
         let (signal, how) = unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
             let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
@@ -618,7 +621,7 @@ mod taken_over {
     }
 
     fn registers(pid: i32) -> libc::user_regs_struct {
-        // SAFETY: plain numbers, which the kernel writes.
+        // SAFETY: the structure consists of plain numbers, which the kernel writes.
         unsafe {
             let mut registers: libc::user_regs_struct = std::mem::zeroed();
             assert_eq!(
@@ -635,7 +638,7 @@ mod taken_over {
         assert_eq!(traced, 0);
     }
 
-    /// `pid` waits in a system call; it makes this one, and goes on.
+    /// Makes `pid`, which waits in a system call, execute another call and resume its own.
     fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
         // SAFETY: numbers only.
         if unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) } != 0 {
@@ -644,7 +647,7 @@ mod taken_over {
         // SAFETY: numbers only.
         let traced = unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0) };
         assert_eq!(traced, 0);
-        assert_eq!(wait_for(pid), None, "it has ended");
+        assert_eq!(wait_for(pid), None, "the process has ended");
         let before = registers(pid);
         let memory = std::fs::OpenOptions::new()
             .read(true)
@@ -656,7 +659,7 @@ mod taken_over {
             .read_exact_at(&mut instruction, before.rip - 2)
             .unwrap();
         if instruction != [0x0f, 0x05] {
-            // It is still at work.
+            // The process is not in a system call.
             // SAFETY: numbers only.
             assert_eq!(unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0) }, 0);
             std::thread::sleep(Duration::from_millis(5));
@@ -674,7 +677,7 @@ mod taken_over {
             &mut changed.r8,
             &mut changed.r9,
         ];
-        // Below what the stack's owner uses.
+        // Below the part of the stack that the process uses.
         let mut room = before.rsp - 4096;
         for (at, place) in places.into_iter().enumerate() {
             *place = match arguments.get(at) {
@@ -709,8 +712,8 @@ mod taken_over {
 
     const OPEN_NEW: u64 = (libc::O_CREAT | libc::O_WRONLY) as u64;
 
-    /// What nobody who watches has any use for.
-    fn refused() -> Vec<(&'static str, i64, Vec<Argument>)> {
+    /// System calls that neither supervisor, keeper nor pid1 needs.
+    fn forbidden_calls() -> Vec<(&'static str, i64, Vec<Argument>)> {
         vec![
             (
                 "execve",
@@ -761,7 +764,7 @@ mod taken_over {
             ("io_uring_setup", libc::SYS_io_uring_setup, vec![]),
             ("setuid", libc::SYS_setuid, vec![]),
             (
-                "mmap of what can be executed",
+                "mmap of executable memory",
                 libc::SYS_mmap,
                 vec![
                     Number(0),
@@ -775,7 +778,7 @@ mod taken_over {
         ]
     }
 
-    fn says_why(why: &str) {
+    fn assert_reports_sigsys(why: &str) {
         assert!(
             why.contains("signal 31") && why.contains("a system call that it has no use for"),
             "{why}"
@@ -783,7 +786,7 @@ mod taken_over {
     }
 
     #[test]
-    fn a_supervisor() {
+    fn forbidden_call_kills_supervisor() {
         let more: [(_, _, Vec<Argument>); 3] = [
             (
                 "openat to write",
@@ -806,16 +809,16 @@ mod taken_over {
                 vec![Number(libc::AF_INET as u64), Number(1)],
             ),
         ];
-        for (what, number, arguments) in refused().into_iter().chain(more) {
+        for (what, number, arguments) in forbidden_calls().into_iter().chain(more) {
             let supervisor = small();
             let (running, _read) = sleeper(&supervisor, &[]);
             let gone = Gone::of(&supervisor);
             match call(supervisor.pid() as i32, number, &arguments) {
-                Answer::Forbidden => return skip("we may not trace the supervisor"),
+                Answer::Forbidden => return skip("this process may not trace the supervisor"),
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
             match running.wait_timeout(PATIENCE) {
-                Err(Error::Died(why)) => says_why(&why),
+                Err(Error::Died(why)) => assert_reports_sigsys(&why),
                 other => panic!("{what}: {other:?}"),
             }
             gone.assert();
@@ -823,7 +826,7 @@ mod taken_over {
     }
 
     #[test]
-    fn a_supervisor_that_has_no_keeper_says_so_too() {
+    fn forbidden_call_kills_supervisor_without_keeper() {
         let supervisor = start(
             builder()
                 .slots(1)
@@ -832,18 +835,18 @@ mod taken_over {
         );
         let (running, _read) = sleeper(&supervisor, &[]);
         match call(supervisor.pid() as i32, libc::SYS_setns, &[]) {
-            Answer::Forbidden => return skip("we may not trace the supervisor"),
+            Answer::Forbidden => return skip("this process may not trace the supervisor"),
             answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS)),
         }
         match running.wait_timeout(PATIENCE) {
-            Err(Error::Died(why)) => says_why(&why),
+            Err(Error::Died(why)) => assert_reports_sigsys(&why),
             other => panic!("{other:?}"),
         }
     }
 
-    /// What a libc may try does not end it, nor does what later kernels have.
+    /// Calls that a libc tries, or that only later kernels have, return an error.
     #[test]
-    fn a_supervisor_lives_with_what_libraries_do() {
+    fn calls_of_libraries_do_not_kill_supervisor() {
         let supervisor = small();
         let pid = supervisor.pid() as i32;
         let nosys = Answer::Returned(-i64::from(libc::ENOSYS));
@@ -854,7 +857,7 @@ mod taken_over {
             470 + 1000,
         ] {
             match call(pid, number, &[]) {
-                Answer::Forbidden => return skip("we may not trace the supervisor"),
+                Answer::Forbidden => return skip("this process may not trace the supervisor"),
                 answer => assert_eq!(answer, nosys, "{number}"),
             }
         }
@@ -876,23 +879,23 @@ mod taken_over {
     }
 
     #[test]
-    fn each_thread_of_a_supervisor() {
+    fn supervisor_threads_have_equal_privileges() {
         let supervisor = small();
         let pid = supervisor.pid();
-        let held = |thread: &std::path::Path| {
+        let confinement = |thread: &std::path::Path| {
             let status = std::fs::read_to_string(thread.join("status")).expect("a thread's status");
             let keys = ["Cap", "NoNewPrivs", "Seccomp"];
-            let of_interest = |line: &&str| keys.iter().any(|key| line.starts_with(key));
+            let is_relevant = |line: &&str| keys.iter().any(|key| line.starts_with(key));
             status
                 .lines()
-                .filter(of_interest)
+                .filter(is_relevant)
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
             .expect("its threads")
             .flatten();
-        let threads: Vec<_> = threads.map(|thread| held(&thread.path())).collect();
+        let threads: Vec<_> = threads.map(|thread| confinement(&thread.path())).collect();
         assert_eq!(
             threads.len(),
             1 + usize::from(supervisor.counts_file_locks())
@@ -914,7 +917,7 @@ mod taken_over {
     }
 
     #[test]
-    fn a_supervisor_opens_nothing_but_proc() {
+    fn supervisor_can_open_only_proc() {
         let supervisor = small();
         let pid = supervisor.pid() as i32;
         let open = |path| {
@@ -926,11 +929,11 @@ mod taken_over {
             call(pid, libc::SYS_openat, &arguments)
         };
         if open("/proc/self/stat") == Answer::Forbidden {
-            return skip("we may not trace the supervisor");
+            return skip("this process may not trace the supervisor");
         }
         assert!(matches!(open("/proc/self/stat"), Answer::Returned(0..)));
         if supervisor.landlock().is_none() {
-            return skip("the kernel has no landlock");
+            return skip("the kernel does not support Landlock");
         }
         for path in ["/etc/passwd", "/", "/dev/null", "/sys", "/usr/bin/env"] {
             assert_eq!(
@@ -941,15 +944,15 @@ mod taken_over {
         }
     }
 
-    /// The keeper of a supervisor, if there is one.
+    /// The keeper of a supervisor, if one exists.
     fn keeper(supervisor: &Supervisor) -> Option<i32> {
         let parent = process(supervisor.pid() as i32)?.parent;
         (parent != std::process::id() as i32).then_some(parent)
     }
 
     #[test]
-    fn a_keeper() {
-        // One signal for one process is all that it can send.
+    fn forbidden_call_kills_keeper() {
+        // The keeper can send only one signal to one process.
         let signals = [
             (
                 "another signal",
@@ -957,13 +960,13 @@ mod taken_over {
                 vec![Number(0), Number(libc::SIGTERM as u64)],
             ),
             (
-                "a signal for another",
+                "a signal to another process",
                 libc::SYS_pidfd_send_signal,
                 vec![Number(3), Number(libc::SIGKILL as u64)],
             ),
             ("kill", libc::SYS_kill, vec![Number(1), Number(0)]),
             (
-                "another in the supervisor's place",
+                "closing the supervisor's pidfd",
                 libc::SYS_close,
                 vec![Number(0)],
             ),
@@ -973,15 +976,15 @@ mod taken_over {
                 vec![Number(1), Number(0)],
             ),
         ];
-        for (what, number, arguments) in refused().into_iter().chain(signals) {
+        for (what, number, arguments) in forbidden_calls().into_iter().chain(signals) {
             let supervisor = small();
             let Some(keeper) = keeper(&supervisor) else {
-                return skip("there is no keeper without cgroups");
+                return skip("without cgroups, no keeper exists");
             };
             let (running, _read) = sleeper(&supervisor, &[]);
             let gone = Gone::of(&supervisor);
             match call(keeper, number, &arguments) {
-                Answer::Forbidden => return skip("we may not trace the keeper"),
+                Answer::Forbidden => return skip("this process may not trace the keeper"),
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
             assert!(
@@ -994,13 +997,13 @@ mod taken_over {
     }
 
     #[test]
-    fn a_keeper_reaches_cgroups_alone() {
+    fn keeper_can_open_only_cgroups() {
         let supervisor = small();
         let Some(keeper) = keeper(&supervisor) else {
-            return skip("there is no keeper without cgroups");
+            return skip("without cgroups, no keeper exists");
         };
         if supervisor.landlock().is_none() {
-            return skip("the kernel has no landlock");
+            return skip("the kernel does not support Landlock");
         }
         let place = directory();
         static NEW: OnceLock<String> = OnceLock::new();
@@ -1008,7 +1011,7 @@ mod taken_over {
         let denied = Answer::Returned(-i64::from(libc::EACCES));
         let answer = call(keeper, libc::SYS_mkdir, &[Text(new), Number(0o755)]);
         if answer == Answer::Forbidden {
-            return skip("we may not trace the keeper");
+            return skip("this process may not trace the keeper");
         }
         assert_eq!(answer, denied);
         let open = [
@@ -1027,7 +1030,7 @@ mod taken_over {
     }
 
     #[test]
-    fn a_pid1() {
+    fn forbidden_call_kills_separate_pid1() {
         let separate = |separate| {
             start(
                 builder()
@@ -1038,7 +1041,7 @@ mod taken_over {
         };
         let calls = || {
             let open = vec![Number(libc::AT_FDCWD as u64), Text("/"), Number(0)];
-            refused()
+            forbidden_calls()
                 .into_iter()
                 .chain([("openat", libc::SYS_openat, open)])
         };
@@ -1047,7 +1050,7 @@ mod taken_over {
             let (running, _read) = sleeper(&supervisor, &[]);
             let pid1 = pid1_of(&supervisor);
             match call(pid1, number, &arguments) {
-                Answer::Forbidden => return skip("we may not trace pid1"),
+                Answer::Forbidden => return skip("this process may not trace pid1"),
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
             let result = wait(&running);
@@ -1057,13 +1060,13 @@ mod taken_over {
                 RunError::new(Step::Pid1).with_hint(forbidden),
                 "{what}"
             );
-            // The next run has another.
+            // The next run has a new pid1.
             assert_eq!(
                 millibox_tests::result(&supervisor, &request(["exit", "3"])).outcome,
                 Outcome::Exited(3)
             );
         }
-        // As docs/security/privileges.md states: in its runner's memory, pid1 is confined only by
+        // As docs/security/privileges.md states, a pid1 in its runner's memory is confined only by
         // its world's seccomp program.
         let supervisor = separate(false);
         let (_running, _read) = sleeper(&supervisor, &[]);

@@ -1,4 +1,5 @@
-//! Frames that cannot be understood are refused, each by itself, and the next one works.
+//! The wire protocol: the supervisor rejects each frame that it cannot read, and accepts the next
+//! one.
 
 use millibox::{
     Backend, FrameProblem, Hint, Limit, LimitError, Outcome, RunError, RunResult, Step, WorldError,
@@ -22,21 +23,21 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A supervisor that we speak to ourselves.
-struct Bare {
+/// A connection to a supervisor without the client library.
+struct RawClient {
     socket: OwnedFd,
     child: Child,
     hello: Hello,
     next: u64,
 }
 
-impl Bare {
-    fn start() -> Bare {
-        Bare::start_with(&[])
+impl RawClient {
+    fn start() -> RawClient {
+        RawClient::start_with(&[])
     }
 
-    fn start_with(arguments: &[&str]) -> Bare {
-        let (socket, its) = rustix::net::socketpair(
+    fn start_with(arguments: &[&str]) -> RawClient {
+        let (socket, remote) = rustix::net::socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
             SocketFlags::CLOEXEC,
@@ -46,7 +47,7 @@ impl Bare {
         let child = Command::new(executable("millibox-supervisor"))
             .args(["--socket=0", "--slots=1"])
             .args(arguments)
-            .stdin(Stdio::from(its))
+            .stdin(Stdio::from(remote))
             .spawn()
             .unwrap();
         let frame = receive(&socket);
@@ -54,7 +55,7 @@ impl Bare {
         assert_eq!((header.kind, header.id), (Kind::Hello, 0));
         let hello = decode::<Hello>(body).unwrap();
         assert!(hello.slots == 1 && hello.credits >= 1);
-        Bare {
+        RawClient {
             socket,
             child,
             hello,
@@ -89,22 +90,24 @@ impl Bare {
         self.next
     }
 
-    /// The supervisor answers a frame with this error under this id, and the next frame works.
-    fn refuses(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd], expected: &RunError) {
-        assert_eq!(self.refusal(id, frame, descriptors), *expected);
+    /// Asserts that the supervisor rejects a frame with this error under this id, and accepts the
+    /// next frame.
+    fn assert_rejected(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd], expected: &RunError) {
+        assert_eq!(self.rejection(id, frame, descriptors), *expected);
     }
 
-    /// The error with which the supervisor answers a frame under this id. The next frame works.
-    fn refusal(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd]) -> RunError {
+    /// The error with which the supervisor rejects a frame under this id. Asserts that the next
+    /// frame is accepted.
+    fn rejection(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd]) -> RunError {
         self.send(frame, descriptors);
         let (answered, result) = self.result();
         let error = millibox_tests::not_started(&result).clone();
         assert_eq!(answered, id, "{error}");
-        self.works();
+        self.assert_works();
         error
     }
 
-    fn works(&mut self) {
+    fn assert_works(&mut self) {
         let id = self.id();
         let probe = probe();
         self.send(
@@ -120,7 +123,7 @@ impl Bare {
     }
 }
 
-impl Drop for Bare {
+impl Drop for RawClient {
     fn drop(&mut self) {
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
         let ended = millibox_tests::ends_within(&mut self.child, Duration::from_secs(10)).is_some();
@@ -131,17 +134,17 @@ impl Drop for Bare {
             .filter(|path| std::path::Path::new(&*String::from_utf8_lossy(path)).exists())
             .count();
         if !std::thread::panicking() {
-            assert!(ended, "the supervisor has not ended with its connection");
-            assert_eq!(left, 0, "cgroups are left");
+            assert!(ended, "the supervisor outlives its connection");
+            assert_eq!(left, 0, "cgroups remain");
         }
     }
 }
 
 fn receive(socket: &OwnedFd) -> Vec<u8> {
-    assert!(readable(socket, millibox_tests::PATIENCE), "no answer");
+    assert!(readable(socket, millibox_tests::PATIENCE), "no reply");
     let mut frame = vec![0; 1 << 16];
     let (length, _) = rustix::net::recv(socket, &mut frame[..], RecvFlags::empty()).unwrap();
-    assert_ne!(length, 0, "the supervisor has hung up");
+    assert_ne!(length, 0, "the supervisor closed the connection");
     frame.truncate(length);
     frame
 }
@@ -159,7 +162,7 @@ fn frame(kind: Kind, id: u64, body: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// The loader and its libraries, and nothing else.
+/// A world that contains only the loader and its libraries.
 fn world() -> World {
     let mut world = World::default();
     for path in ["/lib", "/lib64", "/usr"] {
@@ -177,7 +180,7 @@ fn world() -> World {
     world
 }
 
-/// As a client sends it that has not looked at the sources.
+/// The world as a client sends it that has not looked up the sources.
 fn located(world: World) -> Vec<u8> {
     encode(&Located {
         world,
@@ -203,12 +206,12 @@ fn exit_7(world: &[u8]) -> Run<'_> {
     }
 }
 
-/// The supervisor does not accept the request.
+/// The error of a request that the supervisor does not accept.
 fn request_error(hint: Hint) -> RunError {
     RunError::new(Step::Request).with_hint(hint)
 }
 
-/// The supervisor cannot read the frame.
+/// The error of a frame that the supervisor cannot read.
 fn frame_error(problem: FrameProblem) -> RunError {
     request_error(Hint::Frame(problem))
 }
@@ -217,7 +220,7 @@ fn malformed(error: &DecodeError) -> RunError {
     frame_error(FrameProblem::Malformed(error.to_string()))
 }
 
-/// These bytes are no encoding of a run.
+/// The error of a frame whose body does not encode a run.
 fn malformed_run(body: &[u8]) -> RunError {
     malformed(&decode::<Run>(body).unwrap_err())
 }
@@ -238,26 +241,26 @@ fn memfd(bytes: &[u8], seals: SealFlags) -> OwnedFd {
 }
 
 #[test]
-fn a_greeting() {
-    let mut bare = Bare::start();
-    let hello = bare.hello.clone();
+fn hello_reports_user_and_cgroups() {
+    let mut client = RawClient::start();
+    let hello = client.hello.clone();
     assert_ne!((hello.uid, hello.gid), (0, 0));
     assert_eq!(hello.backend == Backend::Rlimit, hello.cgroups.is_empty());
-    bare.works();
+    client.assert_works();
 }
 
 #[test]
-fn frames_without_a_header() {
-    let mut bare = Bare::start();
-    bare.refuses(0, b"x", &[], &malformed(&DecodeError::Short(1)));
-    bare.refuses(
+fn frame_without_valid_header_is_rejected() {
+    let mut client = RawClient::start();
+    client.assert_rejected(0, b"x", &[], &malformed(&DecodeError::Short(1)));
+    client.assert_rejected(
         0,
         &[0; HEADER - 1],
         &[],
         &malformed(&DecodeError::Short(HEADER - 1)),
     );
-    bare.refuses(0, &[0; HEADER], &[], &malformed(&DecodeError::Protocol(0)));
-    bare.refuses(
+    client.assert_rejected(0, &[0; HEADER], &[], &malformed(&DecodeError::Protocol(0)));
+    client.assert_rejected(
         0,
         &[0xff; 100],
         &[],
@@ -266,7 +269,7 @@ fn frames_without_a_header() {
     let mut other_version = frame(Kind::Run, 5, b"");
     other_version[3] = 1;
     let word = u32::from_ne_bytes(other_version[..4].try_into().unwrap());
-    bare.refuses(
+    client.assert_rejected(
         0,
         &other_version,
         &[],
@@ -274,19 +277,19 @@ fn frames_without_a_header() {
     );
     let mut unknown = frame(Kind::Run, 77, b"");
     unknown[4] = 99;
-    bare.refuses(77, &unknown, &[], &malformed(&DecodeError::Kind(99)));
+    client.assert_rejected(77, &unknown, &[], &malformed(&DecodeError::Kind(99)));
 }
 
 #[test]
-fn frames_that_are_too_long() {
-    let mut bare = Bare::start();
+fn frame_that_is_too_long_is_rejected() {
+    let mut client = RawClient::start();
     let max_bytes = MAX_INLINE as u64;
     for frame in [
         frame(Kind::Run, 5, &vec![0; MAX_INLINE]),
         vec![0; MAX_INLINE + 1],
     ] {
         let bytes = frame.len() as u64;
-        bare.refuses(
+        client.assert_rejected(
             0,
             &frame,
             &[],
@@ -296,10 +299,10 @@ fn frames_that_are_too_long() {
 }
 
 #[test]
-fn bodies_that_are_none() {
-    let mut bare = Bare::start();
-    bare.refuses(5, &frame(Kind::Run, 5, b""), &[], &malformed_run(b""));
-    bare.refuses(
+fn frame_with_malformed_body_is_rejected() {
+    let mut client = RawClient::start();
+    client.assert_rejected(5, &frame(Kind::Run, 5, b""), &[], &malformed_run(b""));
+    client.assert_rejected(
         6,
         &frame(Kind::Run, 6, &[0xff; 50]),
         &[],
@@ -309,7 +312,7 @@ fn bodies_that_are_none() {
     let good = encode(&exit_7(&world));
     let probe = probe();
     for cut in [1, 2, good.len() / 2, good.len() - 1] {
-        bare.refuses(
+        client.assert_rejected(
             7,
             &frame(Kind::Run, 7, &good[..cut]),
             &[probe.as_fd()],
@@ -317,41 +320,41 @@ fn bodies_that_are_none() {
         );
     }
     let longer = frame(Kind::Run, 8, &[&good[..], b"more"].concat());
-    bare.refuses(
+    client.assert_rejected(
         8,
         &longer,
         &[probe.as_fd()],
         &malformed(&DecodeError::Trailing(4)),
     );
     for length in 0..20 {
-        // Any bytes whatever: refused, or at least not the end.
+        // Arbitrary bytes: the supervisor rejects them and survives.
         let noise: Vec<u8> = (0..length * 7)
             .map(|index| (index * 37 + length * 11) as u8)
             .collect();
-        bare.send(&frame(Kind::Run, 9, &noise), &[]);
-        assert!(matches!(bare.result().1.outcome, Outcome::NotStarted(_)));
+        client.send(&frame(Kind::Run, 9, &noise), &[]);
+        assert!(matches!(client.result().1.outcome, Outcome::NotStarted(_)));
     }
-    bare.works();
+    client.assert_works();
 }
 
 #[test]
-fn worlds_that_are_none() {
-    let mut bare = Bare::start();
+fn run_with_malformed_world_is_rejected() {
+    let mut client = RawClient::start();
     let probe = probe();
     for bytes in [&b""[..], &[0xff; 11], b"\x01"] {
-        let id = bare.id();
+        let id = client.id();
         let problem = WorldProblem::Malformed(decode::<Located>(bytes).unwrap_err().to_string());
         let frame = frame(Kind::Run, id, &encode(&exit_7(bytes)));
-        bare.refuses(id, &frame, &[probe.as_fd()], &world_error(problem));
+        client.assert_rejected(id, &frame, &[probe.as_fd()], &world_error(problem));
     }
-    // A seccomp program that the kernel would refuse is refused here: it has passed no client.
+    // The supervisor checks seccomp programs itself, since these have not passed a client.
     for program in [vec![0; 7], vec![], vec![0xff; 8], vec![0; 8 * 5000]] {
         let bad = located(World {
             seccomp: Some(program),
             ..world()
         });
-        let id = bare.id();
-        let error = bare.refusal(
+        let id = client.id();
+        let error = client.rejection(
             id,
             &frame(Kind::Run, id, &encode(&exit_7(&bad))),
             &[probe.as_fd()],
@@ -366,7 +369,7 @@ fn worlds_that_are_none() {
         };
         assert!(matches!(problem, WorldProblem::Seccomp(_)), "{problem:?}");
     }
-    // Nor is a mount taken that no client of ours would send.
+    // The supervisor also rejects mounts that the client library never sends.
     for (mount, problem) in [
         (
             Mount::CreateDir {
@@ -391,8 +394,8 @@ fn worlds_that_are_none() {
             mounts: vec![mount],
             ..world()
         });
-        let id = bare.id();
-        bare.refuses(
+        let id = client.id();
+        client.assert_rejected(
             id,
             &frame(Kind::Run, id, &encode(&exit_7(&bad))),
             &[probe.as_fd()],
@@ -402,8 +405,8 @@ fn worlds_that_are_none() {
 }
 
 #[test]
-fn sources_that_are_not_what_the_client_saw() {
-    let mut bare = Bare::start();
+fn source_changed_since_the_client_saw_it_is_rejected() {
+    let mut client = RawClient::start();
     let probe = probe();
     let world = world();
     let seen = |inode: u64| {
@@ -421,16 +424,16 @@ fn sources_that_are_not_what_the_client_saw() {
             sources,
         })
     };
-    let id = bare.id();
-    bare.send(
+    let id = client.id();
+    client.send(
         &frame(Kind::Run, id, &encode(&exit_7(&seen(0)))),
         &[probe.as_fd()],
     );
-    let (answered, result) = bare.result();
+    let (answered, result) = client.result();
     assert_eq!((answered, result.outcome), (id, Outcome::Exited(7)));
-    let id = bare.id();
+    let id = client.id();
     let another = frame(Kind::Run, id, &encode(&exit_7(&seen(1))));
-    let error = bare.refusal(id, &another, &[probe.as_fd()]);
+    let error = client.rejection(id, &another, &[probe.as_fd()]);
     assert_eq!(
         (error.step, error.errno),
         (Step::MountSource, Some(libc::ESTALE)),
@@ -440,8 +443,8 @@ fn sources_that_are_not_what_the_client_saw() {
 }
 
 #[test]
-fn numbers_that_do_not_fit() {
-    let mut bare = Bare::start();
+fn run_with_inconsistent_numbers_is_rejected() {
+    let mut client = RawClient::start();
     let probe = probe();
     let world = located(world());
     let good = exit_7(&world);
@@ -540,8 +543,8 @@ fn numbers_that_do_not_fit() {
         ),
         (quota, bandwidth(LimitError::BandwidthMax { max_us: 0 })),
     ] {
-        let id = bare.id();
-        bare.refuses(
+        let id = client.id();
+        client.assert_rejected(
             id,
             &frame(Kind::Run, id, &encode(&run)),
             &[probe.as_fd()],
@@ -550,19 +553,19 @@ fn numbers_that_do_not_fit() {
     }
 }
 
-/// The library does not ask for it.
+/// The client library does not send this request.
 #[test]
-fn half_a_pair_where_there_is_one_runner() {
-    let mut bare = Bare::start_with(&["--runners=1"]);
+fn pair_with_one_runner_is_rejected() {
+    let mut client = RawClient::start_with(&["--runners=1"]);
     let probe = probe();
     let world = located(world());
-    let id = bare.id();
+    let id = client.id();
     let half = Run {
         partner: Some(id + 1),
         ..exit_7(&world)
     };
     let expected = request_error(Hint::PairNeedsTwoRunners);
-    bare.refuses(
+    client.assert_rejected(
         id,
         &frame(Kind::Run, id, &encode(&half)),
         &[probe.as_fd()],
@@ -570,10 +573,10 @@ fn half_a_pair_where_there_is_one_runner() {
     );
 }
 
-/// The library does not send them.
+/// The client library does not send these limits.
 #[test]
-fn limits_of_zero() {
-    let mut bare = Bare::start();
+fn limits_of_zero_are_rejected_by_supervisor() {
+    let mut client = RawClient::start();
     let probe = probe();
     let world = located(world());
     let good = exit_7(&world);
@@ -612,13 +615,13 @@ fn limits_of_zero() {
             Step::MemoryLimit,
         ),
     ] {
-        let id = bare.id();
+        let id = client.id();
         let run = Run {
             limits,
             ..good.clone()
         };
         let expected = RunError::new(step).with_hint(Hint::Limit(LimitError::Zero(limit)));
-        bare.refuses(
+        client.assert_rejected(
             id,
             &frame(Kind::Run, id, &encode(&run)),
             &[probe.as_fd()],
@@ -628,28 +631,28 @@ fn limits_of_zero() {
 }
 
 #[test]
-fn descriptors_that_were_not_announced() {
-    let mut bare = Bare::start();
+fn unannounced_descriptors_are_rejected_and_closed() {
+    let mut client = RawClient::start();
     let probe = probe();
     let world = located(world());
     let body = encode(&exit_7(&world));
-    let id = bare.id();
+    let id = client.id();
     let arrived = |received| {
         request_error(Hint::DescriptorCount {
             announced: 1,
             received,
         })
     };
-    bare.refuses(id, &frame(Kind::Run, id, &body), &[], &arrived(0));
-    let id = bare.id();
-    bare.refuses(
+    client.assert_rejected(id, &frame(Kind::Run, id, &body), &[], &arrived(0));
+    let id = client.id();
+    client.assert_rejected(
         id,
         &frame(Kind::Run, id, &body),
         &[probe.as_fd(); 2],
         &arrived(2),
     );
-    let id = bare.id();
-    let error = bare.refusal(id, &frame(Kind::Run, id, &body), &[probe.as_fd(); 16]);
+    let id = client.id();
+    let error = client.rejection(id, &frame(Kind::Run, id, &body), &[probe.as_fd(); 16]);
     assert!(
         matches!(
             error.hint,
@@ -660,8 +663,8 @@ fn descriptors_that_were_not_announced() {
         ),
         "{error:?}"
     );
-    // None of them stays open there, whatever the frame was.
-    let count = || std::fs::read_dir(format!("/proc/{}/fd", bare.hello.pid)).map(Iterator::count);
+    // The supervisor closes all of them, for any kind of frame.
+    let count = || std::fs::read_dir(format!("/proc/{}/fd", client.hello.pid)).map(Iterator::count);
     let before = count();
     for _ in 0..20 {
         for bytes in [
@@ -670,26 +673,26 @@ fn descriptors_that_were_not_announced() {
             &frame(Kind::Cancel, 5, b""),
             &frame(Kind::Run, 5, &body),
         ] {
-            bare.send(bytes, &[probe.as_fd(); 9]);
+            client.send(bytes, &[probe.as_fd(); 9]);
         }
         for _ in 0..3 {
-            bare.result();
+            client.result();
         }
     }
-    // The last frame's are closed a moment after its answer.
+    // The descriptors of the last frame are closed shortly after its reply.
     std::thread::sleep(std::time::Duration::from_millis(200));
     match (before, count()) {
         (Ok(before), Ok(after)) => {
             assert!(after <= before + 2, "{before} descriptors became {after}")
         }
-        _ => millibox_tests::skip("the supervisor's descriptors may not be looked at"),
+        _ => millibox_tests::skip("this process may not read the supervisor's descriptors"),
     }
-    bare.works();
+    client.assert_works();
 }
 
 #[test]
-fn bodies_in_memfds() {
-    let mut bare = Bare::start();
+fn body_in_memfd_must_be_sealed() {
+    let mut client = RawClient::start();
     let probe = probe();
     let sealed = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW;
     let world = located(world());
@@ -702,36 +705,36 @@ fn bodies_in_memfds() {
         }
         .encode()
     };
-    // A good one.
-    let id = bare.id();
-    bare.send(&header(id), &[memfd(&body, sealed).as_fd(), probe.as_fd()]);
-    assert_eq!(bare.result().1.outcome, Outcome::Exited(7));
-    let id = bare.id();
-    bare.refuses(
+    // A valid request.
+    let id = client.id();
+    client.send(&header(id), &[memfd(&body, sealed).as_fd(), probe.as_fd()]);
+    assert_eq!(client.result().1.outcome, Outcome::Exited(7));
+    let id = client.id();
+    client.assert_rejected(
         id,
         &header(id),
         &[],
         &frame_error(FrameProblem::MemfdMissing),
     );
-    let id = bare.id();
-    bare.refuses(
+    let id = client.id();
+    client.assert_rejected(
         id,
         &header(id),
         &[probe.as_fd()],
         &frame_error(FrameProblem::NotMemfd),
     );
     let (read, _write) = millibox_tests::pipe();
-    let id = bare.id();
-    bare.refuses(
+    let id = client.id();
+    client.assert_rejected(
         id,
         &header(id),
         &[read.as_fd()],
         &frame_error(FrameProblem::NotMemfd),
     );
     for seals in [SealFlags::empty(), SealFlags::WRITE, SealFlags::SHRINK] {
-        let id = bare.id();
+        let id = client.id();
         let expected = frame_error(FrameProblem::MemfdNotSealed);
-        bare.refuses(
+        client.assert_rejected(
             id,
             &header(id),
             &[memfd(&body, seals).as_fd(), probe.as_fd()],
@@ -739,12 +742,12 @@ fn bodies_in_memfds() {
         );
     }
     let long = vec![0; MAX_BODY + 1];
-    let id = bare.id();
+    let id = client.id();
     let (bytes, max_bytes) = (long.len() as u64, MAX_BODY as u64);
     let too_long = frame_error(FrameProblem::TooLong { bytes, max_bytes });
-    bare.refuses(id, &header(id), &[memfd(&long, sealed).as_fd()], &too_long);
-    let id = bare.id();
-    bare.refuses(
+    client.assert_rejected(id, &header(id), &[memfd(&long, sealed).as_fd()], &too_long);
+    let id = client.id();
+    client.assert_rejected(
         id,
         &header(id),
         &[memfd(b"", sealed).as_fd()],
@@ -753,10 +756,10 @@ fn bodies_in_memfds() {
 }
 
 #[test]
-fn messages_that_make_no_sense() {
-    let mut bare = Bare::start();
+fn message_of_wrong_kind_is_rejected() {
+    let mut client = RawClient::start();
     for kind in [Kind::Hello, Kind::Result] {
-        bare.refuses(
+        client.assert_rejected(
             0,
             &frame(kind, 5, b""),
             &[],
@@ -764,10 +767,10 @@ fn messages_that_make_no_sense() {
         );
     }
     let expected = malformed(&decode::<Kill>(&[99]).unwrap_err());
-    bare.refuses(0, &frame(Kind::Kill, 5, &[99]), &[], &expected);
-    // Of runs that are not there: no answer, no harm.
+    client.assert_rejected(0, &frame(Kind::Kill, 5, &[99]), &[], &expected);
+    // Messages about unknown runs are ignored without a reply.
     for id in [0, 1, u64::MAX] {
-        bare.send(
+        client.send(
             &frame(
                 Kind::Kill,
                 id,
@@ -777,31 +780,31 @@ fn messages_that_make_no_sense() {
             ),
             &[],
         );
-        bare.send(&frame(Kind::Cancel, id, b""), &[]);
+        client.send(&frame(Kind::Cancel, id, b""), &[]);
     }
-    bare.works();
+    client.assert_works();
 }
 
 #[test]
-fn an_id_that_is_in_use() {
-    let mut bare = Bare::start();
+fn run_with_id_in_use_is_rejected() {
+    let mut client = RawClient::start();
     let probe = probe();
     let world = located(world());
     let sleep = Run {
         strings: b"/\0probe\0sleep\x0060000\0",
         ..exit_7(&world)
     };
-    bare.send(&frame(Kind::Run, 500, &encode(&sleep)), &[probe.as_fd()]);
-    bare.send(
+    client.send(&frame(Kind::Run, 500, &encode(&sleep)), &[probe.as_fd()]);
+    client.send(
         &frame(Kind::Run, 500, &encode(&exit_7(&world))),
         &[probe.as_fd()],
     );
-    let (id, result) = bare.result();
+    let (id, result) = client.result();
     assert_eq!(
         (id, result.outcome),
         (500, Outcome::NotStarted(request_error(Hint::IdInUse)))
     );
-    bare.send(
+    client.send(
         &frame(
             Kind::Kill,
             500,
@@ -811,28 +814,28 @@ fn an_id_that_is_in_use() {
         ),
         &[],
     );
-    assert_eq!(bare.result().1.outcome, Outcome::Killed);
-    bare.works();
+    assert_eq!(client.result().1.outcome, Outcome::Killed);
+    client.assert_works();
 }
 
 #[test]
-fn a_client_that_does_not_read() {
-    let mut bare = Bare::start();
-    // More answers than the socket has room for.
+fn client_that_reads_late_receives_all_results() {
+    let mut client = RawClient::start();
+    // More replies than fit into the socket.
     for id in 0..3000u64 {
-        bare.send(&frame(Kind::Run, id + 10_000, b""), &[]);
+        client.send(&frame(Kind::Run, id + 10_000, b""), &[]);
     }
     for id in 0..3000u64 {
-        assert_eq!(bare.result().0, id + 10_000);
+        assert_eq!(client.result().0, id + 10_000);
     }
-    bare.works();
+    client.assert_works();
 }
 
-/// Good requests with bytes changed: each is answered once, under its id, and the next one works.
-/// `MILLIBOX_FRAMES` says how many.
+/// Changes some bytes of valid requests. Each request is answered once, under its id, and the next
+/// one is accepted. `MILLIBOX_FRAMES` sets the number of requests.
 #[test]
-fn frames_that_are_nearly_good() {
-    let mut bare = Bare::start();
+fn mutated_requests_are_answered_once() {
+    let mut client = RawClient::start();
     let mut random = millibox_tests::Random::new();
     let probe = probe();
     let good_world = located(world());
@@ -854,27 +857,27 @@ fn frames_that_are_nearly_good() {
                 0 => body[at] ^= 1 << random.below(8),
                 1 => body[at] = random.below(256) as u8,
                 2 => body.insert(at, random.below(256) as u8),
-                // Never the last one: there would be nothing left to change.
+                // At least one byte remains to change.
                 3 => drop((body.len() > 1).then(|| body.remove(at))),
                 4 => body.truncate(at.max(1)),
-                // The end, where the numbers are.
+                // The numbers are at the end.
                 _ => {
                     let end = body.len() - 1 - random.below(body.len().min(40) as u64) as usize;
                     body[end] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize];
                 }
             }
         }
-        // One that waits for a partner waits rightly.
+        // A run with a partner waits for it.
         if decode::<Run>(&body).is_ok_and(|run| run.partner.is_some()) {
             continue;
         }
-        let id = bare.id();
+        let id = client.id();
         let descriptors = [probe.as_fd(); 3];
-        bare.send(
+        client.send(
             &frame(Kind::Run, id, &body),
             &descriptors[..1 + random.below(20) as usize / 18],
         );
-        let (answered, result) = bare.result();
+        let (answered, result) = client.result();
         assert_eq!(answered, id, "round {round}: {result}");
         if let Some(error) = result.outcome.error() {
             assert!(
@@ -884,10 +887,10 @@ fn frames_that_are_nearly_good() {
         }
         *outcomes.entry(result.outcome.name()).or_insert(0) += 1;
         if round % 50 == 0 {
-            bare.works();
+            client.assert_works();
         }
     }
-    bare.works();
+    client.assert_works();
     eprintln!("{outcomes:?}");
     assert!(
         outcomes.contains_key("not_started") && outcomes.len() > 1,

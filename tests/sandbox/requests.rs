@@ -1,4 +1,4 @@
-//! Asking for runs: programs, arguments, many at once, and requests that cannot start.
+//! Requests: programs, arguments, many requests at once, and requests that cannot start.
 
 use crate::{builder, supervisor};
 use millibox::{
@@ -6,7 +6,7 @@ use millibox::{
     Supervisor, World, WorldError, WorldProblem,
 };
 use millibox_tests::{
-    copy_probe, directory, eventually, needs_cgroups, pipe, probe, probe_run, processes_that_say,
+    copy_probe, directory, eventually, needs_cgroups, pipe, probe, probe_run, processes_with_argument,
     request, result, run, share, sleeper, start, token, wait,
 };
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,8 +14,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The request is not started because of this error, and the next request works.
-fn not_started(supervisor: &Supervisor, request: &Request, expected: &RunError) {
+/// Asserts that the request does not start because of this error, and that the next request works.
+fn assert_not_started(supervisor: &Supervisor, request: &Request, expected: &RunError) {
     let result = result(supervisor, request);
     let error = millibox_tests::not_started(&result);
     assert_eq!(error, expected, "{error}");
@@ -27,13 +27,13 @@ fn not_started(supervisor: &Supervisor, request: &Request, expected: &RunError) 
     );
 }
 
-/// The program cannot be executed.
-fn exec(errno: i32) -> RunError {
+/// The error of a program that cannot be executed.
+fn exec_error(errno: i32) -> RunError {
     RunError::new(Step::Exec).with_errno(errno)
 }
 
-/// The client rejects the request before it sends anything.
-fn refused(supervisor: &Supervisor, request: &Request, expected: &RequestError) {
+/// Asserts that the client rejects the request before it sends anything.
+fn assert_client_rejects(supervisor: &Supervisor, request: &Request, expected: &RequestError) {
     match supervisor.run(request) {
         Err(Error::Request(error)) => assert_eq!(error, *expected),
         other => panic!("{other:?}"),
@@ -45,7 +45,7 @@ fn refused(supervisor: &Supervisor, request: &Request, expected: &RequestError) 
 }
 
 #[test]
-fn true_and_false() {
+fn true_and_false_return_their_exit_statuses() {
     let supervisor = supervisor();
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,
@@ -62,22 +62,22 @@ fn true_and_false() {
 }
 
 #[test]
-fn results_are_waited_for_in_any_order() {
+fn results_can_be_waited_for_in_any_order() {
     let supervisor = supervisor();
-    let ask = |code: i32| {
+    let submit = |code: i32| {
         supervisor
             .run(&request(["exit", &code.to_string()]))
             .unwrap()
     };
-    let handles: Vec<_> = (0..60).map(|code| (code, ask(code))).collect();
+    let handles: Vec<_> = (0..60).map(|code| (code, submit(code))).collect();
     for (code, handle) in handles.iter().rev().step_by(2).chain(handles.iter()) {
         assert_eq!(wait(handle).outcome, Outcome::Exited(*code));
     }
 }
 
-/// Long ones go in files, which are made when they go.
+/// Long requests travel in memfds, which are created only when the request is sent.
 #[test]
-fn long_requests_that_wait_take_no_descriptors() {
+fn long_waiting_requests_use_no_descriptors() {
     let supervisor = start(builder().slots(1));
     let (first, _read) = sleeper(&supervisor, &[]);
     let long = request(["exit", "5"]).arg("x".repeat(100_000));
@@ -90,10 +90,10 @@ fn long_requests_that_wait_take_no_descriptors() {
         .flatten()
         .filter(|to| to.to_string_lossy().contains("millibox-request"))
         .count();
-    // Other tests may be sending some.
+    // Other tests may be sending long requests at the same time.
     assert!(
         files < 50,
-        "{files} of the client's descriptors are requests that wait"
+        "{files} of the client's descriptors belong to waiting requests"
     );
     first.kill();
     for handle in &handles {
@@ -102,30 +102,30 @@ fn long_requests_that_wait_take_no_descriptors() {
 }
 
 #[test]
-fn a_thousand_outstanding_requests_from_one_thread() {
+fn thousand_outstanding_requests_of_one_thread_finish() {
     let supervisor = start(builder().slots(1));
     let (first, _read) = sleeper(&supervisor, &[]);
     let (read, write) = pipe();
-    let ask = |code: i32| {
+    let submit = |code: i32| {
         let request = request(["exit", &code.to_string()]).stdout(write.clone());
         (code, supervisor.run(&request).unwrap())
     };
-    let handles: Vec<_> = (0..1000).map(|index| ask(index % 100)).collect();
-    // None of the sending has waited for the one that runs.
+    let handles: Vec<_> = (0..1000).map(|index| submit(index % 100)).collect();
+    // No call waited for the running program.
     assert!(first.try_wait().unwrap().is_none());
     assert!(
         handles
             .iter()
             .all(|(_, handle)| handle.try_wait().unwrap().is_none())
     );
-    // Waiting runs take no descriptors of the supervisor's beyond its credits.
+    // Waiting runs use no more descriptors of the supervisor than its credits allow.
     if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
         assert!(
             open.count() < 200,
             "a waiting run uses a descriptor of the supervisor"
         );
     } else {
-        millibox_tests::skip("the supervisor's descriptors may not be looked at");
+        millibox_tests::skip("this process may not read the supervisor's descriptors");
     }
     first.kill();
     for (code, handle) in &handles {
@@ -136,7 +136,7 @@ fn a_thousand_outstanding_requests_from_one_thread() {
 }
 
 #[test]
-fn many_threads_share_a_supervisor() {
+fn many_threads_can_share_a_supervisor() {
     let supervisor = supervisor();
     std::thread::scope(|scope| {
         for thread in 0..8 {
@@ -158,7 +158,7 @@ fn many_threads_share_a_supervisor() {
 fn slots_run_in_parallel() {
     let supervisor = start(builder().slots(3));
     assert_eq!(supervisor.slots(), 3);
-    // Each says that it is there while the others still sleep.
+    // Each program reports that it runs while the others still sleep.
     let sleepers: Vec<_> = (0..3).map(|_| sleeper(&supervisor, &[])).collect();
     assert!(
         sleepers
@@ -168,7 +168,7 @@ fn slots_run_in_parallel() {
 }
 
 #[test]
-fn a_result_can_be_polled_for() {
+fn result_event_can_be_polled() {
     let supervisor = supervisor();
     let (handle, _read) = sleeper(&supervisor, &[]);
     assert!(!millibox_tests::readable(
@@ -187,7 +187,7 @@ fn a_result_can_be_polled_for() {
         millibox_tests::PATIENCE
     ));
     assert_eq!(handle.try_wait().unwrap().unwrap().outcome, Outcome::Killed);
-    // Once more, and for one whose event is asked for when it is over.
+    // A second call returns the same result. The event also works if it is requested after the end.
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
     let done = supervisor.run(&Request::new("/bin/true")).unwrap();
     wait(&done);
@@ -198,67 +198,67 @@ fn a_result_can_be_polled_for() {
 }
 
 #[test]
-fn a_program_that_is_not_there() {
+fn missing_program_returns_enoent() {
     let supervisor = supervisor();
     let missing = Request::new("/bin/no-such-program");
-    not_started(
+    assert_not_started(
         &supervisor,
         &missing,
-        &exec(libc::ENOENT).with_subject("/bin/no-such-program"),
+        &exec_error(libc::ENOENT).with_subject("/bin/no-such-program"),
     );
-    let deeper = exec(libc::ENOTDIR).with_subject("/bin/true/deeper");
-    not_started(&supervisor, &Request::new("/bin/true/deeper"), &deeper);
+    let deeper = exec_error(libc::ENOTDIR).with_subject("/bin/true/deeper");
+    assert_not_started(&supervisor, &Request::new("/bin/true/deeper"), &deeper);
 }
 
 #[test]
-fn a_directory_is_no_program() {
+fn directory_as_program_returns_eacces() {
     let supervisor = supervisor();
-    not_started(
+    assert_not_started(
         &supervisor,
         &Request::new("/usr"),
-        &exec(libc::EACCES).with_subject("/usr"),
+        &exec_error(libc::EACCES).with_subject("/usr"),
     );
     let directory = millibox_tests::open(std::path::Path::new("/usr"));
-    not_started(
+    assert_not_started(
         &supervisor,
         &Request::from_descriptor(directory).arg("x"),
-        &exec(libc::EACCES),
+        &exec_error(libc::EACCES),
     );
 }
 
 #[test]
-fn a_program_without_permission() {
+fn program_without_execute_permission_returns_eacces() {
     let supervisor = supervisor();
     let directory = directory();
     let copy = copy_probe(directory.path());
     share(&copy, 0o644);
     let world = World::minimal().read_only(&copy, "/probe");
     let request = Request::new("/probe").world(&world);
-    not_started(
+    assert_not_started(
         &supervisor,
         &request,
-        &exec(libc::EACCES).with_subject("/probe"),
+        &exec_error(libc::EACCES).with_subject("/probe"),
     );
 }
 
 #[test]
-fn a_file_that_is_no_program() {
+fn file_that_is_not_executable_returns_enoexec() {
     let supervisor = supervisor();
     let directory = directory();
     let file = directory.path().join("garbage");
-    std::fs::write(&file, b"\x01\x02\x03 this is no program").unwrap();
+    std::fs::write(&file, b"\x01\x02\x03 not a program").unwrap();
     share(&file, 0o755);
     let world = World::minimal().read_only(&file, "/garbage");
     let request = Request::new("/garbage").world(&world);
-    not_started(
+    assert_not_started(
         &supervisor,
         &request,
-        &exec(libc::ENOEXEC).with_subject("/garbage"),
+        &exec_error(libc::ENOEXEC).with_subject("/garbage"),
     );
 }
 
 #[test]
-fn a_missing_interpreter_is_told_apart() {
+fn missing_script_interpreter_is_reported_with_hint() {
     let supervisor = supervisor();
     let directory = directory();
     let script = directory.path().join("script");
@@ -266,36 +266,36 @@ fn a_missing_interpreter_is_told_apart() {
     share(&script, 0o755);
     let world = World::minimal().read_only(&script, "/script");
     let script = Request::new("/script").world(&world);
-    let expected = exec(libc::ENOENT)
+    let expected = exec_error(libc::ENOENT)
         .with_subject("/script")
         .with_hint(Hint::InterpreterMissing);
-    not_started(&supervisor, &script, &expected);
+    assert_not_started(&supervisor, &script, &expected);
 }
 
 #[test]
-fn a_missing_loader_is_told_apart() {
+fn missing_loader_is_reported_with_hint() {
     let supervisor = supervisor();
     let directory = directory();
     let world = World::empty().read_only(copy_probe(directory.path()), "/probe");
     let by_path = Request::new("/probe").world(&world);
-    let expected = exec(libc::ENOENT).with_hint(Hint::InterpreterMissing);
-    not_started(
+    let expected = exec_error(libc::ENOENT).with_hint(Hint::InterpreterMissing);
+    assert_not_started(
         &supervisor,
         &by_path,
         &expected.clone().with_subject("/probe"),
     );
     let by_descriptor = request(["exit", "0"]).world(&world);
-    not_started(&supervisor, &by_descriptor, &expected);
+    assert_not_started(&supervisor, &by_descriptor, &expected);
     let missing = Request::new("/missing").world(&world);
     let result = result(&supervisor, &missing);
     assert_eq!(
         *millibox_tests::not_started(&result),
-        exec(libc::ENOENT).with_subject("/missing")
+        exec_error(libc::ENOENT).with_subject("/missing")
     );
 }
 
 #[test]
-fn a_script_runs() {
+fn script_by_path_runs() {
     let supervisor = supervisor();
     let directory = directory();
     let script = directory.path().join("script");
@@ -309,13 +309,13 @@ fn a_script_runs() {
 }
 
 #[test]
-fn a_program_by_descriptor() {
+fn program_by_descriptor_runs() {
     let supervisor = supervisor();
     assert_eq!(
         result(&supervisor, &request(["exit", "5"])).outcome,
         Outcome::Exited(5)
     );
-    // From a memfd as well.
+    // A memfd works as well.
     let memfd = rustix::fs::memfd_create("program", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     let mut from = std::fs::File::open(millibox_tests::executable("probe")).unwrap();
     std::io::copy(
@@ -325,37 +325,37 @@ fn a_program_by_descriptor() {
     .unwrap();
     let memfd = Request::from_descriptor(Arc::new(memfd)).argv(["probe", "exit", "6"]);
     assert_eq!(result(&supervisor, &memfd).outcome, Outcome::Exited(6));
-    // And a program of the world's, while the world that the run sees has none.
+    // A program by path still works in the same supervisor.
     let world = World::minimal();
     let by_path = Request::new("/bin/true").world(&world);
     assert_eq!(result(&supervisor, &by_path).outcome, Outcome::Exited(0));
 }
 
 #[test]
-fn argv_may_be_empty_only_by_descriptor() {
+fn empty_argv_is_accepted_only_by_descriptor() {
     let supervisor = supervisor();
-    // The probe exits with 42 without a command.
+    // Without arguments, the probe exits with 42.
     assert_eq!(
         result(&supervisor, &Request::from_descriptor(probe())).outcome,
         Outcome::Exited(42)
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &Request::of(Program::Path("/bin/true".into())),
         &RequestError::NoArgv0,
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").argv([""]),
         &RequestError::NoArgv0,
     );
-    refused(&supervisor, &Request::new(""), &RequestError::EmptyPath);
-    refused(
+    assert_client_rejects(&supervisor, &Request::new(""), &RequestError::EmptyPath);
+    assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").arg("a\0b"),
         &RequestError::HasNul("a\0b".into()),
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &Request::new("/bin/\0true"),
         &RequestError::HasNul("/bin/\0true".into()),
@@ -363,7 +363,7 @@ fn argv_may_be_empty_only_by_descriptor() {
 }
 
 #[test]
-fn arguments_and_environment_arrive_to_the_byte() {
+fn arguments_and_environment_arrive_unchanged() {
     let supervisor = supervisor();
     let odd = std::ffi::OsString::from_vec(vec![0xff, 0xfe, b'=', b'\t', 0x80]);
     let output = run(
@@ -394,9 +394,9 @@ fn arguments_and_environment_arrive_to_the_byte() {
 }
 
 #[test]
-fn long_arguments() {
+fn long_arguments_arrive_up_to_the_limit() {
     let supervisor = supervisor();
-    // More than one frame of the socket holds, up to close to what the kernel takes.
+    // These arguments do not fit into one frame of the socket, and nearly reach the kernel's limit.
     for (count, length) in [(1, 100_000), (10, 100_000), (20_000, 10)] {
         let arguments = vec!["x".repeat(length); count];
         let output = run(&supervisor, &request(["args"]).args(arguments));
@@ -414,16 +414,17 @@ fn long_arguments() {
                 .all(|line| line.starts_with(&format!("{length}:")))
         );
     }
-    // One string is at most 128 KiB, all together a quarter of the stack limit (execve(2)).
-    not_started(
+    // One string has at most 128 KiB, and all strings together have at most a quarter of the stack
+    // limit (execve(2)).
+    assert_not_started(
         &supervisor,
         &request(["args", &"x".repeat(200_000)]),
-        &exec(libc::E2BIG),
+        &exec_error(libc::E2BIG),
     );
     let many = request(["args"]).args(vec!["x".repeat(100_000); 25]);
-    not_started(&supervisor, &many, &exec(libc::E2BIG));
+    assert_not_started(&supervisor, &many, &exec_error(libc::E2BIG));
     let more = request(["args"]).args(vec!["x".repeat(100_000); 35]);
-    // Each string has its NUL. "/" is the working directory.
+    // Each string includes its NUL. "/" is the working directory.
     let too_many = |strings: u64, bytes: u64| {
         let hint = Hint::TooManyStrings {
             strings,
@@ -436,9 +437,9 @@ fn long_arguments() {
             .with_hint(hint)
     };
     let own = ("/\0probe\0args\0".len()) as u64;
-    not_started(&supervisor, &more, &too_many(3 + 35, own + 35 * 100_001));
+    assert_not_started(&supervisor, &more, &too_many(3 + 35, own + 35 * 100_001));
     let short = request(["args"]).args(vec!["x"; 140_000]);
-    not_started(
+    assert_not_started(
         &supervisor,
         &short,
         &too_many(3 + 140_000, own + 140_000 * 2),
@@ -456,7 +457,7 @@ fn long_arguments() {
 }
 
 #[test]
-fn a_program_is_looked_for() {
+fn program_by_name_is_looked_up_in_directories() {
     let supervisor = supervisor();
     let search = |name: &str, directories: &[&str]| {
         let directories = directories
@@ -469,45 +470,46 @@ fn a_program_is_looked_for() {
     assert_eq!(result(&supervisor, &found).outcome, Outcome::Exited(0));
     let missing = search("no-such-program", &["/usr/bin", "/bin"]);
     let subject = "no-such-program (looked up in /usr/bin:/bin)";
-    not_started(
+    assert_not_started(
         &supervisor,
         &missing,
-        &exec(libc::ENOENT).with_subject(subject),
+        &exec_error(libc::ENOENT).with_subject(subject),
     );
-    // A directory of that name is passed over, and told when nothing else is found (execvp(3)).
-    let directory = exec(libc::EACCES).with_subject("bin (looked up in /nowhere:/usr)");
-    not_started(
+    // A directory with this name is skipped. Its error is reported if no program is found
+    // (execvp(3)).
+    let directory = exec_error(libc::EACCES).with_subject("bin (looked up in /nowhere:/usr)");
+    assert_not_started(
         &supervisor,
         &search("bin", &["/nowhere", "/usr"]),
         &directory,
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &search("a/b", &["/bin"]),
         &RequestError::NameHasSlash("a/b".into()),
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &search("", &["/bin"]),
         &RequestError::EmptyName,
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &search("true", &[]),
         &RequestError::NoDirectories("true".into()),
     );
-    // Nobody looks for the name of one that is to be at a path.
-    let bare_name = exec(libc::ENOENT)
+    // A path without a slash is not looked up.
+    let bare_name = exec_error(libc::ENOENT)
         .with_subject("true")
         .with_hint(Hint::NameTakenAsPath);
-    not_started(&supervisor, &Request::new("true"), &bare_name);
-    // One that somebody still writes to.
+    assert_not_started(&supervisor, &Request::new("true"), &bare_name);
+    // Another descriptor of this program is open for writing.
     let mut writing = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut writing, &std::fs::read("/bin/true").unwrap()).unwrap();
     rustix::fs::fchmod(&writing, rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
     let program = Request::of(Program::Descriptor(std::sync::Arc::new(writing.into())));
-    not_started(&supervisor, &program, &exec(libc::ETXTBSY));
-    // Of two, each has its own.
+    assert_not_started(&supervisor, &program, &exec_error(libc::ETXTBSY));
+    // Each request of a pair has its own error.
     let pair = supervisor
         .run_pair([&Request::new("/missing"), &search("none", &["/bin"])])
         .unwrap();
@@ -515,12 +517,12 @@ fn a_program_is_looked_for() {
     let expected = ["/missing", "none (looked up in /bin)"];
     assert_eq!(
         outcomes,
-        expected.map(|subject| Outcome::NotStarted(exec(libc::ENOENT).with_subject(subject)))
+        expected.map(|subject| Outcome::NotStarted(exec_error(libc::ENOENT).with_subject(subject)))
     );
 }
 
 #[test]
-fn the_working_directory() {
+fn working_directory_is_set_or_reported() {
     let supervisor = supervisor();
     assert_eq!(probe_run(&supervisor, &["cwd"]).value("cwd"), "/");
     assert_eq!(
@@ -533,26 +535,26 @@ fn the_working_directory() {
             .with_errno(errno)
             .with_subject(path)
     };
-    not_started(&supervisor, &nowhere, &expected(libc::ENOENT, "/nowhere"));
+    assert_not_started(&supervisor, &nowhere, &expected(libc::ENOENT, "/nowhere"));
     let file = request(["cwd"]).current_dir("/bin/true");
-    not_started(&supervisor, &file, &expected(libc::ENOTDIR, "/bin/true"));
+    assert_not_started(&supervisor, &file, &expected(libc::ENOTDIR, "/bin/true"));
 }
 
 #[test]
-fn values_that_the_kernel_would_refuse() {
+fn values_that_the_kernel_rejects_are_reported() {
     let supervisor = supervisor();
     let micros = Duration::from_micros;
     let bandwidth = |max, period| request(["exit", "0"]).cpu_bandwidth(micros(max), micros(period));
     if supervisor.backend() != millibox::Backend::Rlimit {
         for period_us in [999, 1_000_001] {
             let expected = RequestError::Limit(LimitError::BandwidthPeriod { period_us });
-            refused(&supervisor, &bandwidth(5000, period_us), &expected);
+            assert_client_rejects(&supervisor, &bandwidth(5000, period_us), &expected);
         }
         let expected = RequestError::Limit(LimitError::BandwidthMax { max_us: 999 });
-        refused(&supervisor, &bandwidth(999, 5000), &expected);
+        assert_client_rejects(&supervisor, &bandwidth(999, 5000), &expected);
     }
     let swap = request(["exit", "0"]).swap_limit(1 << 20);
-    refused(
+    assert_client_rejects(
         &supervisor,
         &swap,
         &RequestError::Limit(LimitError::SwapWithoutMemory),
@@ -566,13 +568,13 @@ fn values_that_the_kernel_would_refuse() {
         request(["x"]).cpus([1024]).check(),
         Err(RequestError::CpuNumber(1024))
     );
-    refused(
+    assert_client_rejects(
         &supervisor,
         &request(["x"]).cpus([1024]),
         &RequestError::CpuNumber(1024),
     );
     let no_such_cpu = request(["exit", "0"]).cpus([1023]);
-    not_started(
+    assert_not_started(
         &supervisor,
         &no_such_cpu,
         &RunError::new(Step::Affinity).with_errno(libc::EINVAL),
@@ -598,14 +600,14 @@ fn values_that_the_kernel_would_refuse() {
         ] {
             let world = World::minimal().mount(mount);
             let expected = RequestError::World(WorldError::at(b"/a", WorldProblem::Mode(mode)));
-            refused(
+            assert_client_rejects(
                 &supervisor,
                 &request(["exit", "0"]).world(&world),
                 &expected,
             );
         }
     }
-    // What the kernel would take for another number, or refuse without saying why.
+    // The kernel would read these as other numbers, or reject them without a reason.
     for (size, inodes, problem) in [
         (Some(u64::MAX), None, WorldProblem::Size(u64::MAX)),
         (Some(1 << 63), None, WorldProblem::Size(1 << 63)),
@@ -623,7 +625,7 @@ fn values_that_the_kernel_would_refuse() {
                 no_exec: false,
             };
             let expected = RequestError::World(WorldError::at(at.as_bytes(), problem.clone()));
-            refused(
+            assert_client_rejects(
                 &supervisor,
                 &request(["exit", "0"]).world(&World::minimal().mount(tmpfs)),
                 &expected,
@@ -650,30 +652,30 @@ fn values_that_the_kernel_would_refuse() {
     let expected = RunError::new(Step::Rlimit)
         .with_errno(libc::EPERM)
         .with_subject("RLIMIT_NICE");
-    not_started(&supervisor, &hard, &expected);
+    assert_not_started(&supervisor, &hard, &expected);
 }
 
 #[test]
-fn a_run_is_held_on_its_cpus() {
+fn run_with_cpus_is_confined_to_them() {
     let supervisor = supervisor();
     let output = run(&supervisor, &request(["scheduling"]).cpus([0]));
     assert_eq!(output.value("cpus"), "0");
-    // And the next one is not.
+    // The next run uses all CPUs again.
     if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
         assert_ne!(probe_run(&supervisor, &["scheduling"]).value("cpus"), "0");
     }
 }
 
 #[test]
-fn pinned_slots() {
+fn pinned_slots_have_one_cpu_each() {
     let supervisor = start(builder().slots(2).pin_slots(true));
     let (first, second) = (pipe(), pipe());
-    let ask = |write: &Arc<OwnedFd>| {
+    let submit = |write: &Arc<OwnedFd>| {
         supervisor
             .run(&request(["scheduling"]).stdout(write.clone()))
             .unwrap()
     };
-    let handles: Vec<_> = [&first.1, &second.1].into_iter().map(ask).collect();
+    let handles: Vec<_> = [&first.1, &second.1].into_iter().map(submit).collect();
     assert!(
         handles
             .iter()
@@ -688,23 +690,23 @@ fn pinned_slots() {
             .unwrap();
         assert!(
             cpus.parse::<u32>().is_ok(),
-            "a pinned slot has the CPUs {cpus}"
+            "the CPUs of a pinned slot are {cpus}"
         );
     }
 }
 
 #[test]
-fn dropping_a_supervisor_kills_what_runs() {
-    // A supervisor that waited for its runs would be killed after six seconds. A busy machine may
-    // be slow once.
+fn dropping_supervisor_kills_its_runs() {
+    // A supervisor that waited for its runs would be killed after six seconds. On a busy machine, a
+    // drop may occasionally be slow.
     let slow = (0..3)
-        .map(|_| drop_while_something_runs())
+        .map(|_| time_to_drop_with_runs())
         .take_while(|took| *took > Duration::from_secs(4))
         .count();
-    assert!(slow < 3, "it waits for what runs");
+    assert!(slow < 3, "the supervisor waits for its runs");
 }
 
-fn drop_while_something_runs() -> Duration {
+fn time_to_drop_with_runs() -> Duration {
     let supervisor = supervisor();
     let token = token();
     let (running, read) = sleeper(&supervisor, &[&token]);
@@ -723,12 +725,12 @@ fn drop_while_something_runs() -> Duration {
     drop(supervisor);
     let took = begin.elapsed();
     gone.assert();
-    assert!(eventually(Duration::from_secs(5), || processes_that_say(
+    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
         &token
     )
     .is_empty()));
     assert_eq!(millibox_tests::read_all(read), b"");
-    // Handles outlive it.
+    // Handles outlive their supervisor.
     assert!(matches!(running.wait(), Err(Error::Died(_))));
     assert!(
         waiting
@@ -740,7 +742,7 @@ fn drop_while_something_runs() -> Duration {
 }
 
 #[test]
-fn one_descriptor_serves_many_runs() {
+fn one_descriptor_can_serve_many_runs() {
     let supervisor = supervisor();
     let program = probe();
     let before = Arc::strong_count(&program);
@@ -761,19 +763,19 @@ fn one_descriptor_serves_many_runs() {
 }
 
 #[test]
-fn a_descriptor_that_cannot_be_executed() {
+fn descriptor_that_cannot_be_executed_returns_eacces() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     assert!(read.as_raw_fd() > 2);
-    not_started(
+    assert_not_started(
         &supervisor,
         &Request::from_descriptor(write).arg("x"),
-        &exec(libc::EACCES),
+        &exec_error(libc::EACCES),
     );
 }
 
 #[test]
-fn a_variable_that_is_set_twice_has_the_last_value() {
+fn variable_set_twice_has_the_last_value() {
     let supervisor = supervisor();
     let request = Request::new("/usr/bin/env")
         .env("A", "1")
@@ -781,20 +783,20 @@ fn a_variable_that_is_set_twice_has_the_last_value() {
         .env("A", "3");
     assert_eq!(run(&supervisor, &request).text(), "B=2\nA=3\n");
     let unnamed = RequestError::UnnamedVariable("=x".into());
-    refused(
+    assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").env("", "x"),
         &unnamed,
     );
-    // It would be another variable, and there twice after the next.
+    // "A=B" would set the variable A, which would then occur twice.
     let equals = RequestError::VariableHasEquals("A=B".into());
-    refused(
+    assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").env("A=B", "c").env("A", "1"),
         &equals,
     );
     let nul = RequestError::VariableHasNul("A\0B".into());
-    refused(
+    assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").env("A\0B", "c"),
         &nul,
@@ -807,15 +809,15 @@ fn a_variable_that_is_set_twice_has_the_last_value() {
 }
 
 #[test]
-fn a_script_by_descriptor() {
+fn script_by_descriptor_is_rejected() {
     let script = rustix::fs::memfd_create("script", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     rustix::io::write(&script, b"#!/bin/sh\nexit 3\n").unwrap();
     let request = Request::from_descriptor(script).arg("script");
-    refused(&supervisor(), &request, &RequestError::ScriptByDescriptor);
+    assert_client_rejects(&supervisor(), &request, &RequestError::ScriptByDescriptor);
 }
 
 #[test]
-fn the_smaller_of_two_limits_on_files() {
+fn smaller_of_two_file_size_limits_applies() {
     let supervisor = supervisor();
     let writes = |limit: &str| {
         Request::new("/bin/sh")
@@ -826,21 +828,21 @@ fn the_smaller_of_two_limits_on_files() {
         let request =
             writes("ulimit -f; trap '' XFSZ; head -c 5000 /dev/zero > /tmp/x; stat -c %s /tmp/x");
         let request = request.rlimit("FSIZE", first);
-        let said = run(&supervisor, &request).text();
+        let text = run(&supervisor, &request).text();
         assert_eq!(
-            said.lines().last(),
+            text.lines().last(),
             Some(expected.to_string().as_str()),
-            "{said}"
+            "{text}"
         );
     }
 }
 
 #[test]
-fn more_processes_than_there_can_be() {
+fn process_limit_above_maximum_is_rejected() {
     let supervisor = supervisor();
     for limit in [Request::MAX_PROCESS_LIMIT + 1, 5_000_000] {
         let expected = RequestError::Limit(LimitError::TooManyProcesses { limit });
-        refused(
+        assert_client_rejects(
             &supervisor,
             &Request::new("/bin/true").process_limit(limit),
             &expected,
@@ -853,7 +855,7 @@ fn more_processes_than_there_can_be() {
 }
 
 #[test]
-fn limits_that_leave_room_for_no_program() {
+fn limits_of_zero_are_rejected() {
     let supervisor = supervisor();
     let request = || Request::new("/bin/true");
     for (request, limit) in [
@@ -862,7 +864,7 @@ fn limits_that_leave_room_for_no_program() {
         (request().real_time_limit(Duration::ZERO), Limit::RealTime),
         (request().cpu_time_limit(Duration::ZERO), Limit::CpuTime),
     ] {
-        refused(
+        assert_client_rejects(
             &supervisor,
             &request,
             &RequestError::Limit(LimitError::Zero(limit)),
@@ -871,8 +873,8 @@ fn limits_that_leave_room_for_no_program() {
 }
 
 #[test]
-fn more_places_than_there_can_be() {
-    for (builder, says) in [
+fn builder_with_invalid_slots_or_cpus_returns_error() {
+    for (builder, expected) in [
         (
             builder().slots(0),
             "Builder::slots(0): give a number from 1 to 512",
@@ -892,14 +894,14 @@ fn more_places_than_there_can_be() {
         ),
     ] {
         match builder.start() {
-            Err(Error::Start(why)) => assert!(why.contains(says), "{why}"),
+            Err(Error::Start(why)) => assert!(why.contains(expected), "{why}"),
             other => panic!("{other:?}"),
         }
     }
 }
 
 #[test]
-fn ids_that_are_none() {
+fn invalid_user_and_group_ids_are_rejected() {
     let supervisor = supervisor();
     for (world, method) in [
         (World::minimal().uid(u32::MAX), "World::uid"),
@@ -908,7 +910,7 @@ fn ids_that_are_none() {
         let expected = RequestError::from(WorldProblem::NoId {
             method: method.to_owned(),
         });
-        refused(
+        assert_client_rejects(
             &supervisor,
             &Request::new("/bin/true").world(&world),
             &expected,
@@ -917,7 +919,7 @@ fn ids_that_are_none() {
 }
 
 #[test]
-fn more_mounts_than_can_be_said() {
+fn world_with_too_many_mounts_is_rejected() {
     let supervisor = supervisor();
     let many = (0..2500).fold(World::minimal(), |world, n| {
         world.mount(Mount::tmpfs(format!("/m{n}")))
