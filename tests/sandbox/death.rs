@@ -1,6 +1,6 @@
-//! Death of each process at any moment: nothing is left, and the others say what happened.
+//! Each process is killed at any moment: the other processes report it, and nothing remains.
 
-use crate::limits::Above;
+use crate::limits::ParentCgroup;
 use crate::{builder, supervisor};
 use millibox::{
     Backend, Error, Handle, Hint, Mount, Outcome, ProcessEnd, Request, RunError, Step, Supervisor,
@@ -8,7 +8,7 @@ use millibox::{
 };
 use millibox_tests::{
     Gone, PATIENCE, Process, Random, SPAWNER, descendants, directory, eventually, executable, kill,
-    name, pipe, process, processes_that_say, read_all, request, result, sandbox_error, skip,
+    name, pipe, process, processes_with_argument, read_all, request, result, sandbox_error, skip,
     sleeper, start, token, wait,
 };
 use rustix::process::Signal;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const SOON: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn died(handle: &Handle) -> String {
     match handle.wait_timeout(PATIENCE) {
@@ -26,9 +26,9 @@ fn died(handle: &Handle) -> String {
     }
 }
 
-/// Those above the target that says this: its pid1, its zygote, its runner.
+/// The processes above the target with this argument: pid1, zygote and runner.
 fn family(token: &str) -> [Process; 3] {
-    let target = processes_that_say(token)
+    let target = processes_with_argument(token)
         .into_iter()
         .next()
         .expect("the target");
@@ -39,7 +39,7 @@ fn family(token: &str) -> [Process; 3] {
 }
 
 #[test]
-fn a_supervisor_that_we_have_closed() {
+fn closed_supervisor_is_reported_to_handles() {
     for close in [
         |supervisor: Supervisor| supervisor.close(),
         |supervisor: Supervisor| drop(supervisor),
@@ -56,14 +56,14 @@ fn a_supervisor_that_we_have_closed() {
 }
 
 #[test]
-fn a_supervisor_that_is_killed() {
+fn killed_supervisor_is_reported_and_leaves_nothing() {
     for (signal, number) in [(Signal::KILL, 9), (Signal::TERM, 15), (Signal::SEGV, 11)] {
         let supervisor = supervisor();
         let token = token();
         let done = supervisor.run(&request(["exit", "7"])).unwrap();
         let read_before = supervisor.run(&request(["exit", "8"])).unwrap();
         wait(&read_before);
-        assert!(eventually(SOON, || matches!(done.try_wait(), Ok(Some(_)))));
+        assert!(eventually(CLEANUP_TIMEOUT, || matches!(done.try_wait(), Ok(Some(_)))));
         let (running, read) = sleeper(&supervisor, &[&token]);
         let waiting: Vec<_> = (0..100)
             .map(|_| {
@@ -93,17 +93,17 @@ fn a_supervisor_that_is_killed() {
             "{later}"
         );
         assert!(begin.elapsed() < Duration::from_secs(1));
-        // What was over by then can still be read.
+        // Results that arrived before the death can still be read.
         assert_eq!(wait(&done).outcome, Outcome::Exited(7));
         assert_eq!(wait(&read_before).outcome, Outcome::Exited(8));
         gone.assert();
-        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
     }
 }
 
 #[test]
-fn results_that_were_not_read_before_the_death() {
+fn results_sent_before_the_death_are_delivered() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     let request = |code: i32| request(["exit", &code.to_string()]).stdout(write.clone());
@@ -112,8 +112,8 @@ fn results_that_were_not_read_before_the_death() {
         .collect();
     drop(write);
     read_all(read);
-    // All have ended; in a moment they will have been answered, and nobody has read the answers
-    // yet.
+    // All programs have ended. Within the next moment, the supervisor sends the results, which the
+    // client has not read yet.
     std::thread::sleep(Duration::from_millis(500));
     kill(supervisor.pid() as i32, Signal::KILL);
     std::thread::sleep(Duration::from_millis(50));
@@ -123,7 +123,7 @@ fn results_that_were_not_read_before_the_death() {
 }
 
 #[test]
-fn a_supervisor_that_is_killed_at_random_moments() {
+fn supervisor_killed_at_random_moments_leaves_nothing() {
     let mut random = Random::new();
     for _ in 0..15 {
         let supervisor = supervisor();
@@ -148,11 +148,11 @@ fn a_supervisor_that_is_killed_at_random_moments() {
             }
         }
         gone.assert();
-        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
     }
 }
 
-/// Is there a keeper between the supervisor and its client?
+/// The keeper of a supervisor, if one exists.
 fn keeper_of(supervisor: &Supervisor) -> Option<Process> {
     let parent =
         process(supervisor.pid() as i32).and_then(|supervisor| process(supervisor.parent))?;
@@ -160,16 +160,16 @@ fn keeper_of(supervisor: &Supervisor) -> Option<Process> {
 }
 
 #[test]
-fn a_keeper_that_is_killed() {
+fn killed_keeper_leaves_no_run_waiting() {
     let supervisor = supervisor();
     let Some(keeper) = keeper_of(&supervisor) else {
-        return skip("there is no keeper without cgroups");
+        return skip("without cgroups, no keeper exists");
     };
     let (running, _read) = sleeper(&supervisor, &[]);
     let gone = Gone::of(&supervisor);
     kill(keeper.pid, Signal::KILL);
-    // Whether the supervisor goes with it or on without it: nobody waits for ever, and
-    // nothing is left. (Runs with more than one process need the keeper on version 1.)
+    // The supervisor may end or continue without its keeper. In both cases, no run waits forever
+    // and nothing remains. (On version 1, runs with several processes need the keeper.)
     let handles: Vec<_> = (0..20)
         .map_while(|_| supervisor.run(&request(["forks", "3"])).ok())
         .collect();
@@ -241,23 +241,23 @@ impl Client {
 }
 
 #[test]
-fn a_client_that_is_killed() {
+fn killed_client_leaves_nothing() {
     let token = token();
     let mut client = Client::start(&["hold=20", "--", "ready-sleep", "100000", &token]);
     client.ready();
     assert_eq!(
-        processes_that_say(&token).len(),
+        processes_with_argument(&token).len(),
         2 + 1,
         "two runs and the client itself"
     );
     let gone = Gone::new(client.supervisor, client.cgroups.clone());
     client.kill();
     gone.assert();
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
 }
 
 #[test]
-fn a_client_that_is_killed_at_random_moments() {
+fn client_killed_at_random_moments_leaves_nothing() {
     let mut random = Random::new();
     for _ in 0..10 {
         let mut client = Client::start(&["storm", "--", "forks", "3"]);
@@ -270,23 +270,24 @@ fn a_client_that_is_killed_at_random_moments() {
 }
 
 #[test]
-fn a_client_that_is_killed_with_its_supervisor() {
+fn client_killed_with_its_supervisor_leaves_nothing() {
     let backend = supervisor().backend();
     if backend == Backend::Rlimit {
-        return skip("there is no keeper");
+        return skip("without cgroups, no keeper exists");
     }
-    // Where no other test's supervisor looks for what was left: root can make that.
-    let above = millibox_tests::is_root().then(|| Above::make(backend));
-    let parent = above
+    // Root can give this client its own parent cgroup, where no other supervisor looks for remains
+    // of a crash.
+    let parent_cgroup = millibox_tests::is_root().then(|| ParentCgroup::make(backend));
+    let parent = parent_cgroup
         .as_ref()
-        .map(|above| format!("cgroup-parent={}", above.0));
-    let mut words = vec!["hold=3", "--", "ready-sleep", "100000"];
-    words.splice(0..0, parent.as_deref());
-    let mut client = Client::start(&words);
+        .map(|parent_cgroup| format!("cgroup-parent={}", parent_cgroup.0));
+    let mut arguments = vec!["hold=3", "--", "ready-sleep", "100000"];
+    arguments.splice(0..0, parent.as_deref());
+    let mut client = Client::start(&arguments);
     client.ready();
     let gone = Gone::new(client.supervisor, client.cgroups.clone());
     let keeper = process(client.supervisor as i32).unwrap().parent;
-    // What the keeper finds then: a supervisor that was killed, and nobody to whom it could say so.
+    // The keeper then finds a killed supervisor and no client.
     kill(keeper, Signal::STOP);
     kill(client.supervisor as i32, Signal::KILL);
     client.kill();
@@ -295,18 +296,18 @@ fn a_client_that_is_killed_with_its_supervisor() {
 }
 
 #[test]
-fn a_supervisor_that_hangs_does_not_outlive_its_client_for_long() {
+fn hanging_supervisor_is_killed_after_its_client() {
     let mut client = Client::start(&["hold=3", "--", "ready-sleep", "100000"]);
     client.ready();
     if client.cgroups.is_empty() {
         client.kill();
-        return skip("there is no keeper");
+        return skip("without cgroups, no keeper exists");
     }
     let gone = Gone::new(client.supervisor, client.cgroups.clone());
     let supervisor = client.supervisor;
     kill(supervisor as i32, Signal::STOP);
     client.kill();
-    // It has its time to end by itself, and its keeper does not look away meanwhile.
+    // The supervisor has some seconds to end by itself. The keeper watches it meanwhile.
     std::thread::sleep(Duration::from_secs(2));
     assert!(gone.left().contains(&supervisor.to_string()));
     eventually(Duration::from_secs(15), || gone.left().is_empty());
@@ -314,17 +315,17 @@ fn a_supervisor_that_hangs_does_not_outlive_its_client_for_long() {
 }
 
 #[test]
-fn a_crash_of_all_is_cleared_by_the_next_start() {
+fn next_start_removes_cgroups_of_a_crash() {
     let mut client = Client::start(&["hold=3", "--", "ready-sleep", "100000"]);
     client.ready();
     if client.cgroups.is_empty() {
         client.kill();
-        return skip("there are no cgroups to clear");
+        return skip("no cgroups are available");
     }
     let cgroups = client.cgroups.clone();
     let gone = Gone::new(client.supervisor, cgroups.clone());
     let keeper = process(client.supervisor as i32).unwrap().parent;
-    // First the one that would clean up, then the one that would notice.
+    // Stop the process that would clean up before the one that would notice.
     for pid in [keeper, client.child.id() as i32] {
         kill(pid, Signal::STOP);
     }
@@ -332,7 +333,7 @@ fn a_crash_of_all_is_cleared_by_the_next_start() {
         kill(pid, Signal::KILL);
     }
     client.kill();
-    // The next start clears what a crash left; the cgroups can go once the processes have.
+    // The next start removes the cgroups of the crash once their processes have ended.
     let cleared = eventually(Duration::from_secs(10), || {
         drop(supervisor());
         cgroups.iter().all(|path| !path.exists())
@@ -342,7 +343,7 @@ fn a_crash_of_all_is_cleared_by_the_next_start() {
 }
 
 #[test]
-fn a_pid1_that_is_killed() {
+fn killed_pid1_is_reported_as_sandbox_error() {
     let supervisor = supervisor();
     for _ in 0..3 {
         let token = token();
@@ -356,7 +357,7 @@ fn a_pid1_that_is_killed() {
             *sandbox_error(&result),
             RunError::new(Step::Pid1).with_hint(killed)
         );
-        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
         assert!(neighbour.try_wait().unwrap().is_none());
         assert_eq!(
@@ -367,7 +368,7 @@ fn a_pid1_that_is_killed() {
 }
 
 #[test]
-fn a_runner_or_zygote_that_is_killed() {
+fn killed_runner_or_zygote_is_reported_as_sandbox_error() {
     let supervisor = supervisor();
     for zygote in [false, true, false, true] {
         let token = token();
@@ -389,7 +390,7 @@ fn a_runner_or_zygote_that_is_killed() {
             *sandbox_error(&result),
             RunError::new(Step::Runner).with_hint(hint)
         );
-        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
         assert!(neighbour.try_wait().unwrap().is_none());
         for _ in 0..10 {
@@ -404,14 +405,14 @@ fn a_runner_or_zygote_that_is_killed() {
     gone.assert();
 }
 
-/// A builder's death is no fault of the request, which gets another one.
+/// The death of a mounter does not fail the request; another mounter takes over.
 #[test]
-fn a_builder_that_is_killed() {
+fn killed_mounter_is_replaced() {
     let supervisor = supervisor();
     let mut killed = 0;
     for round in 0..50 {
-        // Long to build, longer each time, for machines on which looking takes long; and never
-        // built before.
+        // Each world is new and takes long to mount, longer in each round, for machines on which
+        // reading /proc is slow.
         let many = (0..200 << round.min(3)).fold(World::minimal(), |world, index| {
             world.mount(Mount::CreateDir {
                 path: format!("/{round}-{index}").into(),
@@ -420,20 +421,20 @@ fn a_builder_that_is_killed() {
         });
         let request = Request::new("/bin/true").world(&many);
         let run = supervisor.run(&request).unwrap();
-        let builder = || {
+        let mounter = || {
             descendants(supervisor.pid())
                 .into_iter()
                 .find(|process| name(process.pid) == "millibox-mount")
         };
         let mut found = None;
         eventually(PATIENCE, || {
-            found = builder();
+            found = mounter();
             found.is_some() || run.try_wait().is_ok_and(|result| result.is_some())
         });
-        // It may have ended meanwhile; then the number is still its own, as the supervisor has not
-        // waited for it, or free.
-        killed += found.map_or(0, |builder| {
-            let pid = rustix::process::Pid::from_raw(builder.pid).expect("a process id");
+        // The mounter may have ended meanwhile. Its PID is then free, or still its own if the
+        // supervisor has not waited for it.
+        killed += found.map_or(0, |mounter| {
+            let pid = rustix::process::Pid::from_raw(mounter.pid).expect("a process id");
             usize::from(rustix::process::kill_process(pid, Signal::KILL).is_ok())
         });
         let result = wait(&run);
@@ -442,11 +443,11 @@ fn a_builder_that_is_killed() {
             return;
         }
     }
-    panic!("{killed} builders were killed in time");
+    panic!("{killed} mounters were killed in time");
 }
 
 #[test]
-fn a_spawner_that_is_killed() {
+fn killed_spawner_ends_supervisor() {
     let supervisor = supervisor();
     let token = token();
     let (running, read) = sleeper(&supervisor, &[&token]);
@@ -455,19 +456,19 @@ fn a_spawner_that_is_killed() {
         .into_iter()
         .find(|process| name(process.pid) == SPAWNER);
     kill(spawner.expect("the spawner").pid, Signal::KILL);
-    // Nobody else could make a runner in place of one that dies.
+    // Only the spawner can replace runners.
     let why = died(&running);
     assert!(
         why.contains("the spawner") && why.contains("signal 9"),
         "{why}"
     );
     gone.assert();
-    assert!(processes_that_say(&token).is_empty());
+    assert!(processes_with_argument(&token).is_empty());
     assert_eq!(millibox_tests::read_all(read), b"");
 }
 
 #[test]
-fn runners_zygotes_and_pid1s_that_are_killed_at_random_moments() {
+fn processes_killed_at_random_moments_fail_one_run_each() {
     let supervisor = supervisor();
     let mut random = Random::new();
     let token = token();
@@ -481,11 +482,12 @@ fn runners_zygotes_and_pid1s_that_are_killed_at_random_moments() {
             })
             .collect();
         std::thread::sleep(Duration::from_micros(random.below(8000)));
-        // Runners are the supervisor's children, zygotes theirs, pid1s theirs.
+        // The supervisor's children are runners, their children are zygotes, and their children are
+        // pid1s.
         let all = descendants(supervisor.pid());
-        let below = |above: &[i32]| -> Vec<i32> {
+        let below = |parent_cgroup: &[i32]| -> Vec<i32> {
             all.iter()
-                .filter(|p| above.contains(&p.parent))
+                .filter(|p| parent_cgroup.contains(&p.parent))
                 .map(|p| p.pid)
                 .collect()
         };
@@ -511,7 +513,7 @@ fn runners_zygotes_and_pid1s_that_are_killed_at_random_moments() {
                 _ => panic!("round {round}: {result}"),
             }
         }
-        // What was killed last may have been prepared for the next one.
+        // The process killed last may belong to a prepared run.
         let works =
             || self::result(&supervisor, &Request::new("/bin/true")).outcome == Outcome::Exited(0);
         assert!(eventually(PATIENCE, works), "round {round}");
@@ -519,16 +521,16 @@ fn runners_zygotes_and_pid1s_that_are_killed_at_random_moments() {
     eprintln!("{failures} runs failed with their runner, zygote or pid1");
     assert!(
         failures <= 60,
-        "one death ends more than one run: {failures}"
+        "more than one run failed for each killed process: {failures}"
     );
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
     let gone = Gone::of(&supervisor);
     drop(supervisor);
     gone.assert();
 }
 
 #[test]
-fn nothing_is_left_after_a_good_end() {
+fn supervisor_dropped_after_orphans_leaves_nothing() {
     for slots in [1, 3] {
         let supervisor = start(builder().slots(slots));
         let handles: Vec<_> = (0..20)
@@ -548,21 +550,21 @@ fn nothing_is_left_after_a_good_end() {
 }
 
 #[test]
-fn a_supervisor_that_is_out_of_descriptors() {
+fn supervisor_out_of_descriptors_recovers() {
     let supervisor = supervisor();
     let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
     let limit = |current| rustix::process::Rlimit {
         current,
         maximum: Some(1 << 20),
     };
-    // Only root may do this to another process.
+    // Only root may set limits of another process.
     let before =
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(1 << 16)));
     let (Ok(before), Ok(open)) = (
         before,
         std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())),
     ) else {
-        return skip("the supervisor's limits may not be changed");
+        return skip("this process may not set the supervisor's limits");
     };
     for room in [0, 1, 2, 5] {
         let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid()))
@@ -591,13 +593,13 @@ fn a_supervisor_that_is_out_of_descriptors() {
         std::thread::sleep(Duration::from_millis(100));
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, before).unwrap();
         for handle in &handles {
-            // An answer comes, and it is not the program's fault.
+            // Each run has a result, and it does not blame the program.
             let result = wait(handle);
-            let ours = matches!(
+            let is_not_the_programs_fault = matches!(
                 &result.outcome,
                 Outcome::Exited(0) | Outcome::SandboxError(_) | Outcome::NotStarted(_)
             );
-            assert!(ours, "{room}: {result}");
+            assert!(is_not_the_programs_fault, "{room}: {result}");
         }
         for _ in 0..10 {
             assert_eq!(
@@ -606,7 +608,7 @@ fn a_supervisor_that_is_out_of_descriptors() {
                 "{room}"
             );
         }
-        // And it can still be ended.
+        // A run can still be killed.
         let (sleeping, _read) = sleeper(&supervisor, &[]);
         sleeping.kill();
         assert_eq!(wait(&sleeping).outcome, Outcome::Killed);
@@ -615,7 +617,7 @@ fn a_supervisor_that_is_out_of_descriptors() {
 }
 
 #[test]
-fn a_runner_that_cannot_be_started_again_at_once() {
+fn killed_runners_are_replaced_once_possible() {
     let supervisor = supervisor();
     let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
     let limit = |current| rustix::process::Rlimit {
@@ -625,18 +627,18 @@ fn a_runner_that_cannot_be_started_again_at_once() {
     let Ok(before) =
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(1 << 16)))
     else {
-        return skip("the supervisor's limits may not be changed");
+        return skip("this process may not set the supervisor's limits");
     };
     assert_eq!(
         result(&supervisor, &request(["exit", "0"])).outcome,
         Outcome::Exited(0)
     );
-    // No new descriptor, so no socket to a new runner.
+    // Without a free descriptor, the supervisor cannot create the socket of a new runner.
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(3))).unwrap();
     let runners = || {
         descendants(supervisor.pid())
             .into_iter()
-            .filter(|its| name(its.pid) == "millibox-runner")
+            .filter(|process| name(process.pid) == "millibox-runner")
     };
     for runner in runners().collect::<Vec<_>>() {
         rustix::process::kill_process(
@@ -647,9 +649,9 @@ fn a_runner_that_cannot_be_started_again_at_once() {
     }
     assert!(
         eventually(PATIENCE, || runners().next().is_none()),
-        "they are dead"
+        "the runners are still alive"
     );
-    // What is asked for meanwhile waits.
+    // A request waits meanwhile.
     let waiting = supervisor
         .run(&Request::new("/bin/sh").args(["-c", "exit 7"]))
         .unwrap();
@@ -659,38 +661,38 @@ fn a_runner_that_cannot_be_started_again_at_once() {
     assert_eq!(wait(&waiting).outcome, Outcome::Exited(7));
     assert!(
         eventually(PATIENCE, || runners().count() > 1),
-        "all of them come again"
+        "the runners are not replaced"
     );
 }
 
 #[test]
-fn a_cgroup_that_cannot_be_removed() {
+fn cgroup_with_a_foreign_process_blocks_no_run() {
     let supervisor = supervisor();
     if supervisor.cgroups().next().is_none() {
-        return skip("there are no cgroups");
+        return skip("no cgroups are available");
     }
-    // In each of the cgroups sits a process that is not ours: in those that are there for good, and
-    // in those that are made for a run, or a few, and removed while others wait.
+    // A foreign process sits in each cgroup: in permanent ones, and in those that are created for
+    // one or a few runs and removed while other runs wait.
     let (waiting, _read) = sleeper(&supervisor, &[]);
-    let mut squatters = Vec::new();
+    let mut foreigners = Vec::new();
     for top in supervisor.cgroups() {
         for below in std::fs::read_dir(&top)
             .unwrap()
             .flatten()
             .filter(|entry| entry.path().is_dir())
         {
-            let mut squatter = Command::new("/bin/sleep").arg("1000").spawn().unwrap();
-            if std::fs::write(below.path().join("cgroup.procs"), squatter.id().to_string()).is_ok()
+            let mut foreigner = Command::new("/bin/sleep").arg("1000").spawn().unwrap();
+            if std::fs::write(below.path().join("cgroup.procs"), foreigner.id().to_string()).is_ok()
             {
-                squatters.push((squatter, below.path()));
+                foreigners.push((foreigner, below.path()));
             } else {
-                squatter.kill().unwrap();
-                squatter.wait().unwrap();
+                foreigner.kill().unwrap();
+                foreigner.wait().unwrap();
             }
         }
     }
-    if squatters.is_empty() {
-        return skip("a process may not be moved into the supervisor's cgroups");
+    if foreigners.is_empty() {
+        return skip("this process may not move processes into the supervisor's cgroups");
     }
     let queued: Vec<Handle> = (0..30)
         .map(|index| {
@@ -710,58 +712,57 @@ fn a_cgroup_that_cannot_be_removed() {
     drop(supervisor);
     assert!(
         begin.elapsed() < Duration::from_secs(20),
-        "it hangs on the cgroups"
+        "the supervisor waits for the cgroups"
     );
-    for (mut squatter, place) in squatters {
-        if squatter.try_wait().unwrap().is_none() {
-            assert!(place.exists());
-            squatter.kill().unwrap();
-            squatter.wait().unwrap();
+    for (mut foreigner, cgroup) in foreigners {
+        if foreigner.try_wait().unwrap().is_none() {
+            assert!(cgroup.exists());
+            foreigner.kill().unwrap();
+            foreigner.wait().unwrap();
         } else {
-            // In a run's own cgroup whoever is there ends with the run.
+            // In a run's own cgroup, a foreign process is killed with the run.
             assert_eq!(
                 backend,
                 Backend::Cgroup2,
-                "a process that is not ours was killed"
+                "a foreign process was killed"
             );
         }
     }
-    // The next start clears it.
+    // The next start removes the cgroups.
     drop(self::supervisor());
     let left: Vec<&PathBuf> = cgroups.iter().filter(|path| path.exists()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
-fn a_client_that_ignores_its_children() {
-    let said = millibox_tests::client(["careless", "--", "exit", "0"]);
-    assert!(said.stdout.contains("outcome=exited with 0"), "{said:?}");
-    let heard = said.value("heard");
-    // Without a keeper the supervisor is the client's own child, and nobody can be told how it
-    // ended.
-    let known = if said.value("backend") == "rlimit" {
+fn client_that_ignores_sigchld_is_informed_of_a_death() {
+    let output = millibox_tests::client(["careless", "--", "exit", "0"]);
+    assert!(output.stdout.contains("outcome=exited with 0"), "{output:?}");
+    let error = output.value("heard");
+    // Without a keeper, the supervisor is the client's own child, and its exit status is lost.
+    let known = if output.value("backend") == "rlimit" {
         "it closed its socket"
     } else {
         "killed by signal 9"
     };
-    assert!(heard.contains(known), "{heard}");
+    assert!(error.contains(known), "{error}");
 }
 
 #[test]
-fn a_process_forked_from_the_client_ends_nothing() {
-    let said = millibox_tests::client(["forked", "--", "ready-sleep", "60000"]);
-    let values = ["child", "goes_on", "outcome", "next"].map(|key| said.value(key));
+fn child_forked_from_client_does_not_end_its_runs() {
+    let output = millibox_tests::client(["forked", "--", "ready-sleep", "60000"]);
+    let values = ["child", "goes_on", "outcome", "next"].map(|key| output.value(key));
     assert_eq!(
         values,
         ["true", "true", "killed by the caller", "exited with 0"],
-        "{said:?}"
+        "{output:?}"
     );
 }
 
-/// A shell script in the supervisor's place, with the socket at descriptor 0.
-fn in_its_place(directory: &std::path::Path, script: &str) -> PathBuf {
+/// Creates a shell script that replaces the supervisor, with the socket at descriptor 0.
+fn script_as_supervisor(directory: &std::path::Path, script: &str) -> PathBuf {
     let path = directory.join("supervisor");
-    // By another process: see `Scene::set` in privileges.rs.
+    // Another process writes the file, for the reason given at `Scene::start` in privileges.
     let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
     let written = Command::new("/bin/sh")
         .args(["-c", write])
@@ -774,31 +775,31 @@ fn in_its_place(directory: &std::path::Path, script: &str) -> PathBuf {
 }
 
 #[test]
-fn last_words_that_signals_interrupt() {
-    let place = directory();
-    let path = in_its_place(
-        place.path(),
+fn last_message_interrupted_by_signals_is_read() {
+    let dir = directory();
+    let path = script_as_supervisor(
+        dir.path(),
         "exec </dev/null; sleep 0.3; echo millibox: these >&2",
     );
-    let said = millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
+    let output = millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
     assert_eq!(
-        said.value("error"),
+        output.value("error"),
         "cannot start the supervisor: these",
-        "{said:?}"
+        "{output:?}"
     );
 }
 
 #[test]
-fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
-    let place = directory();
-    // It says its number, then something that is no greeting, and ends with its socket.
-    let said = place.path().join("pid");
+fn supervisor_with_unreadable_hello_is_ended() {
+    let dir = directory();
+    // The script writes its PID, sends an invalid greeting, and ends with its socket.
+    let pid_file = dir.path().join("pid");
     let script = format!(
         "echo $$ > {}; printf nonsense >&0; exec cat >/dev/null",
-        said.display()
+        pid_file.display()
     );
     match Supervisor::builder()
-        .executable(in_its_place(place.path(), &script))
+        .executable(in_its_dir(dir.path(), &script))
         .start()
     {
         Err(Error::NotSupervisor { why, .. }) => {
@@ -809,22 +810,22 @@ fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
         }
         other => panic!("{other:?}"),
     }
-    let pid = std::fs::read_to_string(said).unwrap();
+    let pid = std::fs::read_to_string(pid_file).unwrap();
     assert!(
         !std::path::Path::new("/proc").join(pid.trim()).exists(),
-        "a zombie"
+        "the script is still a process"
     );
 }
 
 #[test]
-fn a_handle_that_nobody_could_make_readable_is_not_to_be_polled() {
-    let said = millibox_tests::client(["no-thread", "--", "exit", "0"]);
+fn polling_handle_without_thread_returns_error() {
+    let output = millibox_tests::client(["no-thread", "--", "exit", "0"]);
     assert!(
-        said.value("polled").contains("cannot start a thread"),
-        "{said:?}"
+        output.value("polled").contains("cannot start a thread"),
+        "{output:?}"
     );
     assert_eq!(
-        (said.value("waited"), said.value("readable")),
+        (output.value("waited"), output.value("readable")),
         ("exited with 0".to_owned(), "true".to_owned())
     );
 }

@@ -1,14 +1,16 @@
-//! A fault at every call that a request takes: it is told in words or makes no difference, the run
-//! never has less around it, the next request works, and nothing is left.
+//! Injects a fault at every system call that a request needs. The fault is reported or makes no
+//! difference. The run never has weaker isolation, the next request works, and nothing remains.
 //!
-//! The faults are the kernel's own: the supervisor's executable is started through `faulty`, which
-//! lets us answer each of its family's calls, or kill somebody just then. First a request is
-//! watched; then, call by call, the same request is made with a fault at that call.
+//! The kernel itself provides the faults. `faulty` starts the supervisor under a seccomp listener,
+//! so that the test can answer each call of the supervisor's processes, or kill a process at this
+//! moment. The test first records a request. It then repeats the request once for each call, with a
+//! fault at that call.
 //!
-//! `MILLIBOX_FAULTS=N` takes every fault with each call of a request, from the N-th call on,
-//! instead of one fault with each; and of a start every call, instead of some chosen at random.
+//! `MILLIBOX_FAULTS=N` tries every fault with each call of a request, from the N-th call on,
+//! instead of one fault with each. It tries every call of a start, instead of some chosen at
+//! random.
 
-#![allow(unsafe_code, reason = "it answers the kernel by ioctl(2)")]
+#![allow(unsafe_code, reason = "answers seccomp notifications with ioctl(2)")]
 
 use millibox::{Error, Outcome, Supervisor};
 use millibox_tests::{
@@ -26,20 +28,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Who makes a call.
+/// The process that makes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     Keeper,
     Supervisor,
     Spawner,
-    Builder,
+    Mounter,
     Runner,
     Zygote,
     Pid1,
     Target,
 }
 
-/// A call: the `count`-th of this number that this one makes.
+/// A call: the `count`-th call with this number by this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Point {
     role: Role,
@@ -49,16 +51,16 @@ struct Point {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The call answers this errno.
+    /// The call returns this errno.
     Errno(i32),
-    /// Somebody is killed while the call waits to be made.
+    /// This process is killed while the call waits.
     Kill(Role),
-    /// All runners of the caller are killed, and the call waits until they are gone with all that
-    /// lived on them.
+    /// All runners of the caller are killed. The call waits until they and all their descendants
+    /// are gone.
     NoRunners,
 }
 
-/// Whatever close(2) answers, the descriptor is closed; the others have no errors.
+/// close(2) closes the descriptor even if it returns an error. The other calls have no errors.
 const CANNOT_FAIL: [i64; 11] = [
     libc::SYS_close,
     libc::SYS_getegid,
@@ -69,7 +71,7 @@ const CANNOT_FAIL: [i64; 11] = [
     libc::SYS_getuid,
     libc::SYS_set_tid_address,
     libc::SYS_umask,
-    // Of children that there are, and with arguments that are right.
+    // These wait for existing children, with valid arguments.
     libc::SYS_wait4,
     libc::SYS_waitid,
 ];
@@ -87,33 +89,33 @@ const FAULTS: [Fault; 10] = [
     Fault::Kill(Role::Spawner),
 ];
 
-/// Name of the threads that answer the calls.
-const ANSWERS: &str = "answers";
+/// The name of the threads that answer the calls.
+const ANSWER_THREAD: &str = "answers";
 
-/// Of the one slot: what is prepared for a run is in one of them.
-const RUNNERS: usize = 2;
+/// Runners of the single slot. One of them has a prepared run.
+const RUNNERS_PER_SLOT: usize = 2;
 
 #[derive(Default)]
-struct Watch {
-    /// How often each call was made since the beginning.
+struct Recording {
+    /// How often each call was made since the recording began.
     counts: BTreeMap<(Role, i32), usize>,
-    /// All of them, in order.
+    /// All calls, in order.
     seen: Vec<Point>,
     fault: Option<(Point, Fault)>,
     fired: bool,
-    /// Everybody who made a call.
+    /// All processes that made a call.
     pids: BTreeSet<i32>,
     last: Option<Instant>,
 }
 
-/// Where `faulty` lies, and what is known of those who were started through it.
-struct Place {
+/// The directory of `faulty`, and the recording of the processes that were started through it.
+struct Injector {
     directory: TempDir,
-    watch: Arc<Mutex<Watch>>,
+    watch: Arc<Mutex<Recording>>,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Injector {
+    fn new() -> Injector {
         let directory = directory();
         let copy = directory.path().join("millibox-supervisor");
         std::fs::copy(executable("faulty"), &copy).expect("a copy of faulty");
@@ -126,21 +128,21 @@ impl Place {
         .expect("a file");
         let listener = UnixListener::bind(directory.path().join("socket")).expect("a socket");
         share(&directory.path().join("socket"), 0o777);
-        let watch = Arc::new(Mutex::new(Watch::default()));
-        let for_all = watch.clone();
+        let watch = Arc::new(Mutex::new(Recording::default()));
+        let shared = watch.clone();
         std::thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
-                let watch = for_all.clone();
-                let named = std::thread::Builder::new().name(ANSWERS.to_owned());
+                let watch = shared.clone();
+                let named = std::thread::Mounter::new().name(ANSWER_THREAD.to_owned());
                 named
-                    .spawn(move || answer(&take(&socket), &watch))
+                    .spawn(move || answer(&receive_listener(&socket), &watch))
                     .expect("a thread");
             }
         });
-        Place { directory, watch }
+        Injector { directory, watch }
     }
 
-    fn watch(&self) -> MutexGuard<'_, Watch> {
+    fn watch(&self) -> MutexGuard<'_, Recording> {
         self.watch
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -153,26 +155,26 @@ impl Place {
     fn start(&self) -> Result<Supervisor, Error> {
         builder()
             .slots(1)
-            .runners_per_slot(RUNNERS)
+            .runners_per_slot(RUNNERS_PER_SLOT)
             .executable(self.executable())
             .start()
     }
 
-    /// Counts from here on; what is to happen when. Whether what was to happen before has happened:
-    /// afterwards it does no more.
+    /// Starts a new recording, with this fault. Returns whether the previous fault happened; if
+    /// not, it never will.
     fn arm(&self, fault: Option<(Point, Fault)>) -> bool {
         std::mem::replace(
             &mut *self.watch(),
-            Watch {
+            Recording {
                 fault,
-                ..Watch::default()
+                ..Recording::default()
             },
         )
         .fired
     }
 
-    /// Waits until nobody has made a call for a while, and nobody would if there were a CPU: the
-    /// next run is prepared.
+    /// Waits until no process has made a call for a while, and none waits for a CPU. The next run
+    /// is then prepared.
     fn settle(&self, supervisor: &Supervisor) {
         let quiet = Duration::from_millis(8);
         let quiet = || self.watch().last.is_none_or(|last| last.elapsed() > quiet);
@@ -182,11 +184,12 @@ impl Place {
     }
 }
 
-/// Whether all wait for something to happen: the supervisor's family, and our threads that answer
+/// Returns whether all processes wait: those of the supervisor, and the threads that answer their
+/// calls.
 /// its calls.
 fn all_sleep(supervisor: &Supervisor) -> bool {
-    // The state is field 3, after the last ')' (proc_pid_stat(5)). Who has been vforked from is in
-    // 'D'.
+    // The state is field 3, after the last ')' (proc_pid_stat(5)). A process that waits for a
+    // vforked child is in state 'D'.
     let sleeps = |stat: PathBuf| {
         let stat = std::fs::read_to_string(stat).unwrap_or_default();
         !stat
@@ -194,24 +197,24 @@ fn all_sleep(supervisor: &Supervisor) -> bool {
             .next()
             .is_some_and(|fields| matches!(fields.trim_start().as_bytes().first(), Some(b'R')))
     };
-    let ours = std::fs::read_dir("/proc/self/task")
+    let threads = std::fs::read_dir("/proc/self/task")
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.path());
-    let answers = |thread: &PathBuf| {
-        std::fs::read(thread.join("comm")).is_ok_and(|name| name.trim_ascii() == ANSWERS.as_bytes())
+    let is_answering = |thread: &PathBuf| {
+        std::fs::read(thread.join("comm")).is_ok_and(|name| name.trim_ascii() == ANSWER_THREAD.as_bytes())
     };
     millibox_tests::descendants(supervisor.pid())
         .iter()
         .all(|process| sleeps(format!("/proc/{}/stat", process.pid).into()))
-        && ours
-            .filter(answers)
+        && threads
+            .filter(is_answering)
             .all(|thread| sleeps(thread.join("stat")))
 }
 
-/// The listener that `faulty` sends.
-fn take(socket: &UnixStream) -> OwnedFd {
+/// Receives the listener that `faulty` sends.
+fn receive_listener(socket: &UnixStream) -> OwnedFd {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut pid = [0; 4];
@@ -230,13 +233,13 @@ fn take(socket: &UnixStream) -> OwnedFd {
         .next()
         .and_then(|mut all| all.next())
         .expect("a listener");
-    // Whoever sent it is our child.
+    // The sender is a child of this process.
     let sender = rustix::process::Pid::from_raw(i32::from_ne_bytes(pid));
     let _ = rustix::process::waitpid(sender, rustix::process::WaitOptions::empty());
     listener
 }
 
-/// Who a process is; `None`: a run's program, or nobody any more.
+/// The role of a process. `None` if it is a program or has ended.
 fn role(pid: i32) -> Option<Role> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let field = |name: &str| {
@@ -249,9 +252,9 @@ fn role(pid: i32) -> Option<Role> {
         "millibox-supervi" => Role::Keeper,
         "millibox-supe" | "millibox-super" => Role::Supervisor,
         "millibox-nurse" => Role::Spawner,
-        "millibox-mount" => Role::Builder,
+        "millibox-mount" => Role::Mounter,
         "millibox-runner" => Role::Runner,
-        // All three have the zygote's name; the last two are in a PID namespace of their own.
+        // All three processes have this name. pid1 and target are in their own PID namespace.
         "millibox-zygote" => match field("NSpid:").split_whitespace().last() {
             Some("1") => Role::Pid1,
             Some("2") => Role::Target,
@@ -265,8 +268,8 @@ fn role(pid: i32) -> Option<Role> {
 const RECEIVE: u64 = 0xc050_2100;
 const SEND: u64 = 0xc018_2101;
 
-/// Answers calls until nobody is left who could make one.
-fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
+/// Answers calls until no process is left that could make one.
+fn answer(listener: &OwnedFd, watch: &Mutex<Recording>) {
     loop {
         let mut ready = [rustix::event::PollFd::new(
             listener,
@@ -277,7 +280,7 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
             return;
         }
         let mut call = MaybeUninit::<libc::seccomp_notif>::zeroed();
-        // SAFETY: the kernel fills what it is given, all zero as it wants it.
+        // SAFETY: the kernel requires zeroed memory of this size, and fills it.
         let call = unsafe {
             if libc::ioctl(listener.as_raw_fd(), RECEIVE, call.as_mut_ptr()) != 0 {
                 continue; // The caller is dead.
@@ -315,18 +318,18 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
                             answer.error = -errno;
                         }
                         Fault::Kill(whom) => kill(whom, role, pid),
-                        Fault::NoRunners => end_runners(pid),
+                        Fault::NoRunners => kill_runners(pid),
                     }
                 }
                 _ => {}
             }
         }
-        // SAFETY: the kernel reads what it is given.
+        // SAFETY: the kernel reads a structure of this type.
         unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
     }
 }
 
-/// Kills the caller itself if it is meant, else the nearest of the caller's family.
+/// Kills the caller itself if `whom` is its role, otherwise its nearest relative with this role.
 fn kill(whom: Role, role: Role, pid: i32) {
     let parent = |pid: i32| millibox_tests::process(pid).map(|process| process.parent);
     let mut at = Some(pid);
@@ -348,32 +351,32 @@ fn kill(whom: Role, role: Role, pid: i32) {
     }
 }
 
-/// See [`Fault::NoRunners`].
-fn end_runners(supervisor: i32) {
+/// Implements [`Fault::NoRunners`].
+fn kill_runners(supervisor: i32) {
     let below = millibox_tests::descendants(supervisor as u32);
     let runners = below
         .iter()
         .filter(|process| role(process.pid) == Some(Role::Runner));
-    // Before they are killed: who is left behind is another's.
-    let with_theirs: Vec<Vec<_>> = runners
+    // Listed before the kills, because orphans have another parent.
+    let families: Vec<Vec<_>> = runners
         .map(|runner| millibox_tests::descendants(runner.pid as u32))
         .collect();
-    for family in &with_theirs {
+    for family in &families {
         millibox_tests::kill(family[0].pid, rustix::process::Signal::KILL);
     }
-    let with_theirs: Vec<i32> = with_theirs
+    let families: Vec<i32> = families
         .iter()
         .flatten()
         .map(|process| process.pid)
         .collect();
     eventually(Duration::from_secs(10), || {
-        with_theirs
+        families
             .iter()
             .all(|pid| millibox_tests::process(*pid).is_none())
     });
 }
 
-/// What a run says that it has around it, without what differs from run to run.
+/// The lines in which a run describes its isolation, without those that vary between runs.
 fn walls(text: &str) -> Vec<String> {
     const VARIES: [&str; 12] = [
         "pending=",
@@ -402,7 +405,7 @@ fn walls(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What one has and the other has not.
+/// Asserts that two runs have the same isolation, and names the differences.
 fn same_walls(what: &str, walls: &[String], expected: &[String]) {
     let without = |these: &[String], those: &[String]| -> Vec<String> {
         these
@@ -414,19 +417,19 @@ fn same_walls(what: &str, walls: &[String], expected: &[String]) {
     let (more, less) = (without(walls, expected), without(expected, walls));
     assert!(
         more.is_empty() && less.is_empty(),
-        "{what}: the run has other walls: {more:#?} instead of {less:#?}"
+        "{what}: the run has different walls: {more:#?} instead of {less:#?}"
     );
 }
 
-/// What came of a request: the run's walls, or an error in words.
-enum Came {
+/// The result of a request: the walls of the run, or an error message.
+enum Attempt {
     Ran(Vec<String>),
-    Refused(String),
-    /// The supervisor is gone; its last words.
+    Failed(String),
+    /// The supervisor is dead, with this last message.
     Died(String),
 }
 
-fn ask(supervisor: &Supervisor) -> Came {
+fn try_request(supervisor: &Supervisor) -> Attempt {
     let (read, write) = pipe();
     let request = request(["walls"])
         .world(&world_with_proc())
@@ -444,7 +447,7 @@ fn ask(supervisor: &Supervisor) -> Came {
                     figures.peak_memory_bytes > 100_000 && figures.peak_memory_bytes < 64 << 20,
                     "{result:?}"
                 );
-                // Neither nothing nor what earlier runs have used.
+                // At least a little time, but not that of earlier runs.
                 assert!(
                     cpu > 100_000 && cpu <= 2 * figures.real_time_ns,
                     "{result:?}"
@@ -453,7 +456,7 @@ fn ask(supervisor: &Supervisor) -> Came {
                     figures.peak_processes.is_none_or(|peak| peak == 1),
                     "{result:?}"
                 );
-                Came::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(
+                Attempt::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(
                     read,
                 ))))
             }
@@ -462,26 +465,26 @@ fn ask(supervisor: &Supervisor) -> Came {
                     error.errno.is_some() || error.hint.is_some(),
                     "no cause: {error:?}"
                 );
-                Came::Refused(error.to_string())
+                Attempt::Failed(error.to_string())
             }
-            // Whoever killed it was not of the run.
-            Outcome::Signaled(9) => Came::Refused("killed by signal KILL".to_owned()),
-            _ => panic!("no error, and not what the program did: {result}"),
+            // Another process killed it, not the program.
+            Outcome::Signaled(9) => Attempt::Failed("killed by signal KILL".to_owned()),
+            _ => panic!("neither an error nor a result of the program: {result}"),
         },
         Ok(None) => panic!("no result"),
-        Err(Error::Died(words)) => Came::Died(words),
+        Err(Error::Died(words)) => Attempt::Died(words),
         Err(error) => panic!("{error}"),
     }
 }
 
-fn works(supervisor: &Supervisor, expected: &[String]) {
-    match ask(supervisor) {
-        Came::Ran(walls) => same_walls("the next", &walls, expected),
-        Came::Refused(why) | Came::Died(why) => panic!("the next request does not work: {why}"),
+fn assert_works(supervisor: &Supervisor, expected: &[String]) {
+    match try_request(supervisor) {
+        Attempt::Ran(walls) => same_walls("the next", &walls, expected),
+        Attempt::Failed(why) | Attempt::Died(why) => panic!("the next request fails: {why}"),
     }
 }
 
-/// Descriptors and processes of a family.
+/// Numbers of descriptors and processes of the supervisor and its descendants.
 fn size(supervisor: &Supervisor) -> (usize, usize) {
     let family = millibox_tests::descendants(supervisor.pid());
     let descriptors = |pid: i32| {
@@ -493,10 +496,10 @@ fn size(supervisor: &Supervisor) -> (usize, usize) {
     )
 }
 
-/// The same when every runner has had its turn.
-fn size_at_rest(place: &Place, supervisor: &Supervisor, expected: &[String]) -> (usize, usize) {
+/// The same numbers after every runner has had a run.
+fn size_at_rest(place: &Injector, supervisor: &Supervisor, expected: &[String]) -> (usize, usize) {
     for _ in 0..4 {
-        works(supervisor, expected);
+        assert_works(supervisor, expected);
         place.settle(supervisor);
     }
     size(supervisor)
@@ -512,23 +515,23 @@ struct Tally {
 }
 
 #[test]
-fn a_fault_at_every_call_of_a_request() {
-    let place = Place::new();
+fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
+    let place = Injector::new();
     let mut supervisor = match place.start() {
         Ok(supervisor) => supervisor,
-        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+        Err(error) => return skip(&format!("no seccomp listener is available: {error}")),
     };
-    let Came::Ran(expected) = ask(&supervisor) else {
-        panic!("a request without a fault")
+    let Attempt::Ran(expected) = try_request(&supervisor) else {
+        panic!("the request fails without a fault")
     };
     assert!(expected.len() > 60, "{expected:?}");
     for _ in 0..4 {
-        works(&supervisor, &expected);
+        assert_works(&supervisor, &expected);
         place.settle(&supervisor);
     }
-    // A request, and what is prepared after it.
+    // Record one request, and the preparation after it.
     place.arm(None);
-    works(&supervisor, &expected);
+    assert_works(&supervisor, &expected);
     place.settle(&supervisor);
     let points = place.watch().seen.clone();
     for role in [Role::Supervisor, Role::Zygote, Role::Pid1, Role::Target] {
@@ -552,33 +555,33 @@ fn a_fault_at_every_call_of_a_request() {
             index % FAULTS.len()..index % FAULTS.len() + 1
         };
         for fault in &FAULTS[these] {
-            // The kernel closes whatever is open, whatever it answers (close(2)).
+            // The kernel closes the descriptor even if close(2) returns an error.
             if i64::from(point.number) == libc::SYS_close && matches!(fault, Fault::Errno(_)) {
                 continue;
             }
             let gone = Gone::of(&supervisor);
             let what = format!("{fault:?} at call {index}, {point:?}");
             place.arm(Some((*point, *fault)));
-            let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
-            let came = came.unwrap_or_else(|_| panic!("{what}"));
-            let said = match &came {
-                Came::Ran(_) => "no difference",
-                Came::Refused(why) | Came::Died(why) => why,
+            let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_request(&supervisor)));
+            let attempt = attempt.unwrap_or_else(|_| panic!("{what}"));
+            let description = match &attempt {
+                Attempt::Ran(_) => "no difference",
+                Attempt::Failed(why) | Attempt::Died(why) => why,
             };
-            eprintln!("{what}: {said}");
+            eprintln!("{what}: {description}");
             place.settle(&supervisor);
             let fired = place.arm(None);
             tally.fired += usize::from(fired);
-            match came {
-                Came::Ran(ref walls) => {
+            match attempt {
+                Attempt::Ran(ref walls) => {
                     tally.no_difference += 1;
                     same_walls(&what, walls, &expected);
                 }
-                Came::Refused(ref why) | Came::Died(ref why) if !fired => {
-                    panic!("{what}: not made, and yet {why}")
+                Attempt::Failed(ref why) | Attempt::Died(ref why) if !fired => {
+                    panic!("{what}: the fault did not happen, but the request failed: {why}")
                 }
-                Came::Refused(_) => tally.refused += 1,
-                Came::Died(ref why) => {
+                Attempt::Failed(_) => tally.refused += 1,
+                Attempt::Died(ref why) => {
                     tally.died += 1;
                     assert!(
                         why.contains("signal") || why.contains("cannot "),
@@ -586,32 +589,31 @@ fn a_fault_at_every_call_of_a_request() {
                     );
                 }
             }
-            // What came after the answer may have hit what was prepared for a later run. Which
-            // runner has that run is a matter of who was ready first; it is told once, and those
-            // after it work.
-            let mut told = matches!(came, Came::Refused(_));
-            for _ in 0..RUNNERS {
+            // A fault after the result may have hit the preparation of a later run. Which runner
+            // has that run depends on timing. The fault is reported once, and later requests work.
+            let mut is_reported = matches!(attempt, Attempt::Failed(_));
+            for _ in 0..RUNNERS_PER_SLOT {
                 if !fired || supervisor.is_dead() {
                     break;
                 }
-                match ask(&supervisor) {
-                    Came::Ran(walls) => same_walls(&what, &walls, &expected),
-                    Came::Refused(why) => {
-                        assert!(!told, "{what}: told again: {why:?}");
-                        told = true;
+                match try_request(&supervisor) {
+                    Attempt::Ran(walls) => same_walls(&what, &walls, &expected),
+                    Attempt::Failed(why) => {
+                        assert!(!is_reported, "{what}: reported twice: {why:?}");
+                        is_reported = true;
                     }
-                    Came::Died(_) => {}
+                    Attempt::Died(_) => {}
                 }
                 place.settle(&supervisor);
             }
-            // It may have died after its answer, too.
+            // The supervisor may also have died after the result.
             let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                (0..RUNNERS).for_each(|_| works(&supervisor, &expected));
+                (0..RUNNERS_PER_SLOT).for_each(|_| assert_works(&supervisor, &expected));
             }));
             if next.is_err() {
                 assert!(
                     supervisor.is_dead(),
-                    "{what}: the next request does not work"
+                    "{what}: the next request fails"
                 );
                 drop(supervisor);
                 gone.assert();
@@ -623,8 +625,8 @@ fn a_fault_at_every_call_of_a_request() {
         }
     }
     let after = size_at_rest(&place, &supervisor, &expected);
-    // How many runners have something prepared varies: each that has is a zygote, a pid1 and a
-    // target more, with some 25 descriptors each.
+    // The number of prepared runners varies. Each has an additional zygote, pid1 and target, with
+    // about 25 descriptors each.
     let more = after.1.saturating_sub(before.1);
     assert!(
         more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20,
@@ -636,20 +638,21 @@ fn a_fault_at_every_call_of_a_request() {
     eprintln!("{tally:?}");
     assert!(
         tally.fired * 2 > tally.points,
-        "most faults did not happen: {tally:?}"
+        "less than half of the faults happened: {tally:?}"
     );
 }
 
-/// The launch is what the supervisor sends first for a request. Nothing of the run has begun then.
+/// The first message that the supervisor sends for a request is the launch. Nothing of the run has
+/// started then.
 #[test]
-fn runners_that_die_before_they_have_their_run() {
-    let place = Place::new();
+fn runners_killed_before_the_launch_are_replaced() {
+    let place = Injector::new();
     let supervisor = match place.start() {
         Ok(supervisor) => supervisor,
-        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+        Err(error) => return skip(&format!("no seccomp listener is available: {error}")),
     };
-    let Came::Ran(expected) = ask(&supervisor) else {
-        panic!("a request without a fault")
+    let Attempt::Ran(expected) = try_request(&supervisor) else {
+        panic!("the request fails without a fault")
     };
     for _ in 0..3 {
         place.settle(&supervisor);
@@ -659,54 +662,54 @@ fn runners_that_die_before_they_have_their_run() {
             count: 1,
         };
         place.arm(Some((launch, Fault::NoRunners)));
-        works(&supervisor, &expected);
-        assert!(place.arm(None), "the supervisor sends nothing");
+        assert_works(&supervisor, &expected);
+        assert!(place.arm(None), "the supervisor did not send the launch");
     }
-    works(&supervisor, &expected);
+    assert_works(&supervisor, &expected);
 }
 
-/// Cgroups in these directories that one of these made.
+/// The cgroups in these directories that one of these processes created.
 fn cgroups_of(parents: &BTreeSet<PathBuf>, pids: &BTreeSet<i32>) -> Vec<PathBuf> {
     let entries = parents
         .iter()
         .filter_map(|parent| std::fs::read_dir(parent).ok())
         .flatten()
         .flatten();
-    let ours = |path: &PathBuf| {
-        // millibox-PID-RANDOM, as the keeper calls them.
+    let is_created_by_pids = |path: &PathBuf| {
+        // The keeper names cgroups millibox-PID-RANDOM.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let maker = name
             .strip_prefix("millibox-")
             .and_then(|rest| rest.split_once('-')?.0.parse().ok());
         maker.is_some_and(|maker: i32| pids.contains(&maker))
     };
-    entries.map(|entry| entry.path()).filter(ours).collect()
+    entries.map(|entry| entry.path()).filter(is_created_by_pids).collect()
 }
 
 #[test]
-fn a_fault_at_calls_of_the_start() {
-    let place = Place::new();
+fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
+    let place = Injector::new();
     let first = match place.start() {
         Ok(supervisor) => supervisor,
-        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+        Err(error) => return skip(&format!("no seccomp listener is available: {error}")),
     };
-    let Came::Ran(expected) = ask(&first) else {
-        panic!("a request without a fault")
+    let Attempt::Ran(expected) = try_request(&first) else {
+        panic!("the request fails without a fault")
     };
     let parents: BTreeSet<PathBuf> = first
         .cgroups()
         .filter_map(|path| path.parent().map(PathBuf::from))
         .collect();
     drop(first);
-    // A start, and a first request, whose template is still to be built.
+    // Record a start and a first request, for which the template must be mounted.
     place.arm(None);
     let second = place.start().unwrap_or_else(|error| panic!("{error}"));
-    works(&second, &expected);
+    assert_works(&second, &expected);
     let points = place.watch().seen.clone();
     drop(second);
     assert!(
-        points.iter().any(|point| point.role == Role::Builder),
-        "nobody builds a template"
+        points.iter().any(|point| point.role == Role::Mounter),
+        "no mounter runs"
     );
 
     let mut random = Random::new();
@@ -717,7 +720,7 @@ fn a_fault_at_calls_of_the_start() {
             .map(|_| random.below(points.len() as u64) as usize)
             .collect(),
     };
-    let (mut fired, mut told) = (0, 0);
+    let (mut fired, mut reported) = (0, 0);
     for index in chosen {
         let (point, fault) = (
             points[index],
@@ -725,29 +728,29 @@ fn a_fault_at_calls_of_the_start() {
         );
         let what = format!("{fault:?} at call {index}, {point:?}");
         place.arm(Some((point, fault)));
-        let said = match place.start() {
+        let description = match place.start() {
             Err(error) => error.to_string(),
             Ok(supervisor) => {
-                let came =
-                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
-                match came.unwrap_or_else(|_| panic!("{what}")) {
-                    Came::Ran(walls) => {
+                let attempt =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_request(&supervisor)));
+                match attempt.unwrap_or_else(|_| panic!("{what}")) {
+                    Attempt::Ran(walls) => {
                         same_walls(&what, &walls, &expected);
                         "no difference".to_owned()
                     }
-                    Came::Refused(why) | Came::Died(why) => why,
+                    Attempt::Failed(why) | Attempt::Died(why) => why,
                 }
             }
         };
-        eprintln!("{what}: {said}");
+        eprintln!("{what}: {description}");
         let (hit, pids) = {
             let watch = place.watch();
             (watch.fired, watch.pids.clone())
         };
         fired += usize::from(hit);
-        if said != "no difference" {
-            told += 1;
-            assert!(hit, "{what}: not made, and yet {said}");
+        if description != "no difference" {
+            reported += 1;
+            assert!(hit, "{what}: the fault did not happen, but the start failed: {description}");
             let words = [
                 "cannot ",
                 "killed",
@@ -757,11 +760,11 @@ fn a_fault_at_calls_of_the_start() {
                 "the spawner",
             ]
             .iter()
-            .any(|word| said.contains(word));
-            assert!(words && !said.contains("panicked"), "{what}: {said:?}");
+            .any(|word| description.contains(word));
+            assert!(words && !description.contains("panicked"), "{what}: {description:?}");
         }
         let left = || -> Vec<i32> {
-            // A number may be somebody else's by now.
+            // A PID may belong to an unrelated process by now.
             pids.iter()
                 .copied()
                 .filter(|pid| millibox_tests::process(*pid).is_some() && role(*pid).is_some())
@@ -769,19 +772,19 @@ fn a_fault_at_calls_of_the_start() {
         };
         assert!(
             eventually(Duration::from_secs(10), || left().is_empty()),
-            "{what}: {said}: left: {:?}",
+            "{what}: {description}: remaining processes: {:?}",
             left()
         );
         let cgroups = || cgroups_of(&parents, &pids);
         assert!(
             eventually(Duration::from_secs(10), || cgroups().is_empty()),
-            "{what}: left: {:?}",
+            "{what}: remaining cgroups: {:?}",
             cgroups()
         );
     }
     place.arm(None);
     let last = place.start().unwrap_or_else(|error| panic!("{error}"));
-    works(&last, &expected);
-    eprintln!("{fired} faults at {} calls, {told} told", points.len());
-    assert!(fired > 10 && told > 5, "{fired} faults, {told} told");
+    assert_works(&last, &expected);
+    eprintln!("{fired} faults at {} calls, {reported} reported", points.len());
+    assert!(fired > 10 && reported > 5, "{fired} faults, {reported} reported");
 }
