@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
-    Random, eventually, pipe, processes_with_argument, read_all, request, result, sleeper, start, token,
-    wait,
+    Random, eventually, pipe, processes_with_argument, read_all, request, result, start,
+    start_sleeper, token, wait,
 };
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,15 @@ const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 fn running_program_is_cancelled() {
     let supervisor = supervisor();
     let token = token();
-    let (handle, read) = sleeper(&supervisor, &[&token]);
+    let (handle, read) = start_sleeper(&supervisor, &[&token]);
     assert_eq!(processes_with_argument(&token).len(), 1);
     handle.cancel();
     // The reader of the output sees its end, although the handle still exists.
     assert_eq!(read_all(read), b"");
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
     assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
     // Cancelling again has no effect.
     handle.cancel();
@@ -34,7 +37,7 @@ fn running_program_is_cancelled() {
 #[test]
 fn waiting_run_is_cancelled() {
     let supervisor = start(builder().slots(1));
-    let (first, _first_read) = sleeper(&supervisor, &[]);
+    let (first, _first_read) = start_sleeper(&supervisor, &[]);
     let token = token();
     let neighbour = supervisor.run(&request(["exit", "8"])).unwrap();
     let pipes: Vec<_> = (0..100)
@@ -76,15 +79,18 @@ fn ended_run_is_not_changed_by_cancel_or_kill() {
 fn dropped_handle_cancels_its_run() {
     let supervisor = supervisor();
     let token = token();
-    let (handle, read) = sleeper(&supervisor, &[&token]);
-    let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+    let (handle, read) = start_sleeper(&supervisor, &[&token]);
+    let (neighbour, _neighbour_read) = start_sleeper(&supervisor, &[]);
     let queued = supervisor
         .run(&request(["sleep", "100000", &token]))
         .unwrap();
     drop(queued);
     drop(handle);
     assert_eq!(read_all(read), b"");
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
     assert!(neighbour.try_wait().unwrap().is_none());
     neighbour.kill();
     assert_eq!(wait(&neighbour).outcome, Outcome::Killed);
@@ -101,22 +107,30 @@ fn all_processes_of_a_run_are_killed() {
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(read), b"done\n");
     assert!(
-        eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()),
+        eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token)
+            .is_empty()),
         "orphans survive the first process"
     );
     // The same applies to a cancelled run.
     let handle = supervisor
         .run(&request(["forks-stay", "20", &token]))
         .unwrap();
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).len() == 21));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .len()
+        == 21));
     handle.cancel();
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
 }
 
 #[test]
 fn run_is_killed_from_another_thread() {
     let supervisor = supervisor();
-    let (handle, _read) = sleeper(&supervisor, &[]);
+    let (handle, _read) = start_sleeper(&supervisor, &[]);
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| wait(&handle));
         std::thread::sleep(Duration::from_millis(50));
@@ -134,7 +148,7 @@ fn run_is_killed_from_another_thread() {
 #[test]
 fn waiting_run_is_killed() {
     let supervisor = start(builder().slots(1));
-    let (first, _read) = sleeper(&supervisor, &[]);
+    let (first, _read) = start_sleeper(&supervisor, &[]);
     let waiting: Vec<_> = (0..100)
         .map(|_| supervisor.run(&request(["sleep", "100000"])).unwrap())
         .collect();
@@ -188,7 +202,10 @@ fn end_at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
         );
     }
     eprintln!("after the exec or not: {seen:?}");
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,
         Outcome::Exited(0)

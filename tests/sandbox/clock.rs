@@ -5,7 +5,9 @@
 
 use crate::builder;
 use millibox::{BackendChoice, Outcome, RunResult};
-use millibox_tests::{executable, needs_cgroups, request, result, run, skip, sleeper, start, wait};
+use millibox_tests::{
+    executable, has_cgroups_or_skips, request, result, run, skip, start, start_sleeper, wait,
+};
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -120,10 +122,12 @@ fn assert_plausible(result: &RunResult, took: Duration, real: Duration, cpu: Dur
 
 #[test]
 fn limits_and_figures_ignore_clock_jumps() {
-    let Some(jumps) = ClockJumps::new() else { return };
+    let Some(jumps) = ClockJumps::new() else {
+        return;
+    };
     for backend in [BackendChoice::Auto, BackendChoice::Rlimit] {
         let supervisor = start(builder().backend(backend));
-        if backend == BackendChoice::Auto && !needs_cgroups(&supervisor) {
+        if backend == BackendChoice::Auto && !has_cgroups_or_skips(&supervisor) {
             continue;
         }
         let (none, millis) = (Duration::ZERO, Duration::from_millis);
@@ -165,7 +169,7 @@ fn limits_and_figures_ignore_clock_jumps() {
             assert_plausible(&under.result, took, none, millis(200));
 
             // The caller's own timeout, for a run that continues.
-            let (handle, _read) = sleeper(&supervisor, &[]);
+            let (handle, _read) = start_sleeper(&supervisor, &[]);
             let (none, took) = jumps.measure(5, || handle.wait_timeout(millis(300)));
             assert!(
                 none.expect("the run continues").is_none()
@@ -181,7 +185,9 @@ fn limits_and_figures_ignore_clock_jumps() {
 
 #[test]
 fn judge_report_ignores_clock_jumps() {
-    let Some(jumps) = ClockJumps::new() else { return };
+    let Some(jumps) = ClockJumps::new() else {
+        return;
+    };
     let dir = millibox_tests::directory();
     for (name, text) in [
         ("problem.yaml", "name: Double\n"),
@@ -221,7 +227,11 @@ fn judge_report_ignores_clock_jumps() {
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     let time = |value: &serde_json::Value| {
-        Duration::from_nanos(value.as_u64().unwrap_or_else(|| panic!("{value}: {output_text}")))
+        Duration::from_nanos(
+            value
+                .as_u64()
+                .unwrap_or_else(|| panic!("{value}: {output_text}")),
+        )
     };
     let duration = time(&report["duration_ns"]);
     assert!(duration <= took, "{duration:?} of {took:?}");

@@ -2,8 +2,8 @@
 //! options.
 
 use millibox_tests::{
-    directory, ends_within, eventually, executable, is_root, mask, needs_cgroups,
-    processes_with_argument, share, skip, supervisor, token,
+    directory, ends_within, eventually, executable, has_cgroups_or_skips, is_root,
+    processes_with_argument, set_mode, skip, status_mask, supervisor, token,
 };
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -117,7 +117,7 @@ fn run_over_memory_or_output_limit_returns_123() {
         "{}",
         text(&output.stderr)
     );
-    if !needs_cgroups(&supervisor()) {
+    if !has_cgroups_or_skips(&supervisor()) {
         return;
     }
     let eats = "head -c 100M /dev/zero > /tmp/file";
@@ -135,10 +135,10 @@ fn run_of_missing_or_inexecutable_program_returns_127_or_126() {
     let dir = directory();
     let script = dir.path().join("script");
     std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-    share(&script, 0o755);
+    set_mode(&script, 0o755);
     let plain = dir.path().join("plain");
     std::fs::write(&plain, "no program").unwrap();
-    share(&plain, 0o644);
+    set_mode(&plain, 0o644);
     let ro = format!("{}:/dir", dir.path().display());
     for (program, expected) in [
         ("/no/such/program", 127),
@@ -225,15 +225,15 @@ fn run_of_program_closed_to_sandbox_user_names_mode() {
         return skip("only a sandbox that root starts has a different user");
     }
     let dir = directory();
-    share(dir.path(), 0o755);
+    set_mode(dir.path(), 0o755);
     let (program, open) = (dir.path().join("program"), dir.path().join("open"));
     for (path, mode) in [(&program, 0o700), (&open, 0o755)] {
         std::fs::copy("/bin/true", path).unwrap();
-        share(path, mode);
+        set_mode(path, mode);
     }
     std::fs::create_dir(dir.path().join("sub")).unwrap();
     std::fs::copy("/bin/true", dir.path().join("sub/program")).unwrap();
-    share(&dir.path().join("sub"), 0o700);
+    set_mode(&dir.path().join("sub"), 0o700);
     let (program, ro) = (
         program.display().to_string(),
         format!("{}:/dir", dir.path().display()),
@@ -300,7 +300,7 @@ fn run_with_low_open_files_limit_names_ulimit() {
 #[test]
 fn run_of_unsearchable_path_differs_from_missing_path() {
     let dir = directory();
-    share(dir.path(), 0o755);
+    set_mode(dir.path(), 0o755);
     let closed = dir.path().join("closed");
     std::fs::create_dir_all(closed.join("sub")).unwrap();
     let plain = dir.path().join("plain");
@@ -325,13 +325,13 @@ fn run_of_unsearchable_path_differs_from_missing_path() {
         (127, true),
         "{below_file:?}"
     );
-    share(&closed, 0);
+    set_mode(&closed, 0);
     // Root can search every directory.
     let as_user = run_as(
         if is_root() { 54321 } else { 0 },
         &closed.join("sub/program"),
     );
-    share(&closed, 0o755);
+    set_mode(&closed, 0o755);
     match as_user {
         Err(_) => skip("another user cannot execute the command here"),
         Ok(output) => {
@@ -462,7 +462,7 @@ fn value_above_maximum_reports_maximum() {
             "{arguments:?}: {message}"
         );
     }
-    if needs_cgroups(&supervisor()) {
+    if has_cgroups_or_skips(&supervisor()) {
         assert_eq!(
             status(&shell(&["--process-limit", "4194301"], "true")),
             0,
@@ -613,7 +613,9 @@ fn dash_as_stream_file_returns_error() {
         );
         let message = line(&output);
         assert!(
-            message.contains(option) && message.contains("leave the option out") && message.contains("./-"),
+            message.contains(option)
+                && message.contains("leave the option out")
+                && message.contains("./-"),
             "{message}"
         );
         assert!(!dir.path().join("-").exists(), "{option}");
@@ -754,7 +756,7 @@ fn run_with_one_file_for_two_streams_keeps_its_content() {
 fn run_options_build_the_requested_world() {
     let dir = directory();
     std::fs::write(dir.path().join("note"), "of the host\n").unwrap();
-    share(dir.path(), 0o777);
+    set_mode(dir.path(), 0o777);
     let host = dir.path().display().to_string();
     let says = |options: &[&str], script: &str| {
         let output = shell(options, script);
@@ -827,7 +829,7 @@ fn run_options_build_the_requested_world() {
 
 #[test]
 fn process_limit_counts_processes() {
-    if !needs_cgroups(&supervisor()) {
+    if !has_cgroups_or_skips(&supervisor()) {
         return;
     }
     let forks = "(true) && echo forked";
@@ -1030,7 +1032,7 @@ fn failed_run_overwrites_old_report() {
 
 /// Returns whether SIGHUP is ignored, as by nohup(1). The command then keeps ignoring it.
 fn ignores_hangups() -> bool {
-    let ignores = mask("self", "SigIgn").unwrap() & 1 != 0;
+    let ignores = status_mask("self", "SigIgn").unwrap() & 1 != 0;
     if ignores {
         skip("SIGHUP is ignored here");
     }
@@ -1076,10 +1078,10 @@ fn signal_to_run_command_kills_the_run() {
             "{signal}: {output:?}"
         );
         assert!(line(&output).contains(signal), "{output:?}");
-        let gone = eventually(Duration::from_secs(10), || {
+        let is_gone = eventually(Duration::from_secs(10), || {
             processes_with_argument(&token).is_empty()
         });
-        assert!(gone, "{signal}: {:?}", processes_with_argument(&token));
+        assert!(is_gone, "{signal}: {:?}", processes_with_argument(&token));
     }
 }
 
@@ -1247,7 +1249,7 @@ fn doctor_with_inexecutable_supervisor_reports_only_that() {
     let dir = directory();
     let supervisor = dir.path().join("millibox-supervisor");
     std::fs::write(&supervisor, "").unwrap();
-    share(&supervisor, 0o644);
+    set_mode(&supervisor, 0o644);
     let mut command = Command::new(executable("millibox"));
     let output = command
         .args(["doctor", "--json"])
@@ -1354,7 +1356,7 @@ fn wrong_supervisor_executable_is_reported_with_its_source() {
 #[test]
 fn missing_supervisor_is_reported_with_build_instructions() {
     let dir = directory();
-    share(dir.path(), 0o755);
+    set_mode(dir.path(), 0o755);
     let alone = dir.path().join("millibox");
     std::fs::copy(executable("millibox"), &alone).unwrap();
     let mut command = Command::new(&alone);
@@ -1379,7 +1381,8 @@ fn missing_supervisor_is_reported_with_build_instructions() {
     }
     for dir in [&*here, "/no/such"] {
         assert_eq!(
-            message.matches(&format!("{dir}/millibox-supervisor"))
+            message
+                .matches(&format!("{dir}/millibox-supervisor"))
                 .count(),
             1,
             "{message}"
@@ -1390,7 +1393,7 @@ fn missing_supervisor_is_reported_with_build_instructions() {
 #[test]
 fn signal_to_languages_command_ends_it_without_leftovers() {
     let dir = directory();
-    share(dir.path(), 0o755);
+    set_mode(dir.path(), 0o755);
     std::fs::create_dir(dir.path().join("tmp")).unwrap();
     let token = token();
     let suite = format!(
@@ -1649,7 +1652,10 @@ fn command_without_threads_names_ulimit() {
     ] {
         let output = run(1, arguments).unwrap();
         assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
-        assert!(line(&output).contains("ulimit -u"), "{arguments:?}: {output:?}");
+        assert!(
+            line(&output).contains("ulimit -u"),
+            "{arguments:?}: {output:?}"
+        );
     }
     // With these limits, some threads and processes start and later ones fail.
     for most in 2..12 {
@@ -1783,7 +1789,7 @@ fn signal_ends_command_that_waits_for_fifo() {
             .spawn()
             .unwrap();
         let catches = || {
-            mask(&child.id().to_string(), "SigCgt")
+            status_mask(&child.id().to_string(), "SigCgt")
                 .is_some_and(|mask| mask & 1 << (signal - 1) != 0)
         };
         let opens = || {
@@ -1867,7 +1873,7 @@ fn fill(writer: impl AsFd) {
 #[test]
 fn run_with_undelivered_output_returns_125() {
     let dir = directory();
-    share(dir.path(), 0o777);
+    set_mode(dir.path(), 0o777);
     let rw = format!("{}:/given", dir.path().display());
     let mut child = Command::new(executable("millibox"))
         .args([
@@ -1942,7 +1948,8 @@ fn signal_ends_judge_that_waits_for_a_reader() {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     fill(&writer);
     let child = judge.stdout(writer).spawn().unwrap();
-    let catches = |id: u32| mask(&id.to_string(), "SigCgt").is_some_and(|mask| mask & 1 << 14 != 0);
+    let catches =
+        |id: u32| status_mask(&id.to_string(), "SigCgt").is_some_and(|mask| mask & 1 << 14 != 0);
     let id = child.id();
     let waits = || {
         std::thread::sleep(Duration::from_secs(2));
@@ -1980,7 +1987,9 @@ fn judge_with_control_characters_in_problem_name_escapes_them() {
     };
     let path = Path::new(&package);
     let description = std::fs::read_to_string(path.join("problem.yaml")).unwrap();
-    let (begin, end) = description.split_once("name: ").expect("the package's name");
+    let (begin, end) = description
+        .split_once("name: ")
+        .expect("the package's name");
     let end = end.split_once('\n').map_or("", |(_, end)| end);
     let named = format!("{begin}name: \"Strange \\e[31m\\e]0;title\\a\\u202e\"\n{end}");
     std::fs::write(path.join("problem.yaml"), named).unwrap();
@@ -2008,7 +2017,10 @@ fn judge_with_control_characters_in_problem_name_escapes_them() {
         message.contains("Strange") && message.contains("sol.cpp"),
         "{message}"
     );
-    assert!(!message.contains(['\x1b', '\x07', '\u{202e}']), "{message:?}");
+    assert!(
+        !message.contains(['\x1b', '\x07', '\u{202e}']),
+        "{message:?}"
+    );
 
     // If one report cannot be written, the other is still written.
     let full = std::fs::OpenOptions::new()

@@ -1,7 +1,7 @@
 //! Containers as Docker and Podman create them by default. What is impossible there is rejected
 //! with a message that names the helpful option. No run gets a weaker world instead.
 
-use millibox_tests::{Said, client, executable, is_root, skip};
+use millibox_tests::{ClientOutput, client, executable, is_root, skip};
 
 /// The arguments of clients with these changes to their environment: an ordinary user in its own
 /// user namespace, and, if possible, root in its own mount namespace, as in a container.
@@ -28,7 +28,7 @@ fn client_arguments(changes: &[&str]) -> Vec<Vec<String>> {
 }
 
 /// Returns whether the client could change its environment. If not, reports the test as skipped.
-fn is_prepared(output: &Said) -> bool {
+fn is_prepared(output: &ClientOutput) -> bool {
     if output.stdout.contains("unable=") {
         skip(output.stdout.trim());
     }
@@ -36,7 +36,7 @@ fn is_prepared(output: &Said) -> bool {
 }
 
 /// Runs the command `millibox` with these changes to its environment.
-fn millibox(changes: &[String], arguments: &[&str]) -> Said {
+fn millibox(changes: &[String], arguments: &[&str]) -> ClientOutput {
     let command = executable("millibox").display().to_string();
     let before = changes
         .iter()
@@ -46,7 +46,7 @@ fn millibox(changes: &[String], arguments: &[&str]) -> Said {
 }
 
 /// The doctor's check with this name: whether it succeeded, and the remedy.
-fn check(output: &Said, name: &str) -> (bool, String) {
+fn check(output: &ClientOutput, name: &str) -> (bool, String) {
     let found: serde_json::Value =
         serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let checks = found["checks"].as_array().cloned().unwrap_or_default();
@@ -77,7 +77,10 @@ fn masked_proc_rejects_runs_with_procfs() {
             outcome.contains("os error 1") && outcome.contains("systempaths=unconfined"),
             "{output:?}"
         );
-        assert!(!output.stdout.contains("uid="), "the program ran: {output:?}");
+        assert!(
+            !output.stdout.contains("uid="),
+            "the program ran: {output:?}"
+        );
     }
 }
 
@@ -119,7 +122,11 @@ fn doctor_with_masked_proc_names_remedy() {
         if !is_prepared(&output) {
             return;
         }
-        assert_eq!(check(&output, "mounts"), (true, String::new()), "{output:?}");
+        assert_eq!(
+            check(&output, "mounts"),
+            (true, String::new()),
+            "{output:?}"
+        );
         let (ok, remedy) = check(&output, "procfs");
         assert!(
             !ok && remedy.contains("--security-opt systempaths=unconfined"),
@@ -160,7 +167,10 @@ fn filtered_namespaces_prevent_the_start() {
             "{output:?}"
         );
         assert!(error.contains("`millibox doctor`"), "{output:?}");
-        assert!(!output.stdout.contains("outcome="), "the program ran: {output:?}");
+        assert!(
+            !output.stdout.contains("outcome="),
+            "the program ran: {output:?}"
+        );
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::builder;
 use millibox::{Outcome, Supervisor};
 use millibox_tests::{
-    descendants, eventually, is_root, kill, name, needs_cgroups, result, run, skip, sleeper, start,
-    wait, world_with_proc,
+    descendants, eventually, has_cgroups_or_skips, is_root, kill, process_name, result, run, skip,
+    start, start_sleeper, wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
     let all = descendants(supervisor.pid())
         .into_iter()
         .map(|process| process.pid);
-    all.filter(|&pid| name(pid) == "millibox-runner")
+    all.filter(|&pid| process_name(pid) == "millibox-runner")
 }
 
 /// All CPUs that a supervisor may use. Neither the client's affinity nor a CPU quota changes them.
@@ -74,12 +74,12 @@ fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
 
 /// The CPU of the runner in which a sleeper runs.
 fn cpu_of_run(supervisor: &Supervisor) -> usize {
-    let (handle, _output) = sleeper(supervisor, &[]);
+    let (handle, _output) = start_sleeper(supervisor, &[]);
     let cpus = runners(supervisor)
         .filter(|&runner| {
             descendants(runner as u32)
                 .iter()
-                .any(|process| name(process.pid) == "probe")
+                .any(|process| process_name(process.pid) == "probe")
         })
         .flat_map(cpus_of);
     let cpus: Vec<usize> = cpus.collect();
@@ -121,7 +121,7 @@ fn run_of_single_slot_starts_on_supervisors_cpu() {
         for _ in 0..4 {
             // A run that arrives before its target is prepared would start on the runner's CPU.
             std::thread::sleep(Duration::from_millis(100));
-            let (handle, _output) = sleeper(&supervisor, &[]);
+            let (handle, _output) = start_sleeper(&supervisor, &[]);
             let all = descendants(supervisor.pid());
             let parent_of = |child: i32| {
                 let is_parent = |&pid: &i32| {
@@ -138,7 +138,7 @@ fn run_of_single_slot_starts_on_supervisors_cpu() {
             let program = all
                 .iter()
                 .map(|process| process.pid)
-                .find(|&pid| name(pid) == "probe")
+                .find(|&pid| process_name(pid) == "probe")
                 .expect("the program");
             let pid1 = parent_of(program).expect("a pid1");
             let zygote = parent_of(pid1).expect("a zygote");
@@ -192,7 +192,7 @@ fn replacement_of_runner_uses_the_same_cpu() {
     let before = cpus_of_runners(&supervisor, 3);
     let victim = descendants(supervisor.pid())
         .into_iter()
-        .find(|process| name(process.pid) == "millibox-runner");
+        .find(|process| process_name(process.pid) == "millibox-runner");
     let victim = victim.expect("a runner");
     kill(victim.pid, Signal::KILL);
     assert!(eventually(Duration::from_secs(10), || !victim.is_alive()));
@@ -206,7 +206,7 @@ fn cpu_time_limit_applies_on_more_cpus_than_the_supervisors() {
         return;
     };
     let supervisor = start(builder().cpus([all[0]]).slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all);
@@ -244,10 +244,10 @@ fn session_of_supervisor_started_by_root_has_highest_priority() {
         "the supervisor's session"
     );
     assert_eq!(session_nice(own), Some(before), "the client's session");
-    let (run, _output) = sleeper(&supervisor, &[]);
+    let (run, _output) = start_sleeper(&supervisor, &[]);
     let programs = descendants(supervisor.pid())
         .into_iter()
-        .filter(|process| name(process.pid) == "probe");
+        .filter(|process| process_name(process.pid) == "probe");
     let programs: Vec<Option<i32>> = programs.map(|process| session_nice(process.pid)).collect();
     assert_eq!(programs, [Some(0)], "the program's session");
     run.kill();

@@ -7,9 +7,9 @@ use millibox::{
     World,
 };
 use millibox_tests::{
-    Gone, PATIENCE, Process, Random, SPAWNER, descendants, directory, eventually, executable, kill,
-    name, pipe, process, processes_with_argument, read_all, request, result, sandbox_error, skip,
-    sleeper, start, token, wait,
+    Footprint, HANG_TIMEOUT, Process, Random, SPAWNER, descendants, directory, eventually,
+    executable, kill, pipe, process, process_name, processes_with_argument, read_all, request,
+    result, sandbox_error, skip, start, start_sleeper, token, wait,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn died(handle: &Handle) -> String {
-    match handle.wait_timeout(PATIENCE) {
+    match handle.wait_timeout(HANG_TIMEOUT) {
         Err(Error::Died(why)) => why,
         other => panic!("{other:?}"),
     }
@@ -45,7 +45,7 @@ fn closed_supervisor_is_reported_to_handles() {
         |supervisor: Supervisor| drop(supervisor),
     ] {
         let supervisor = supervisor();
-        let (running, _output) = sleeper(&supervisor, &[]);
+        let (running, _output) = start_sleeper(&supervisor, &[]);
         close(supervisor);
         assert!(
             died(&running).starts_with("the connection was closed by this program"),
@@ -63,8 +63,11 @@ fn killed_supervisor_is_reported_and_leaves_nothing() {
         let done = supervisor.run(&request(["exit", "7"])).unwrap();
         let read_before = supervisor.run(&request(["exit", "8"])).unwrap();
         wait(&read_before);
-        assert!(eventually(CLEANUP_TIMEOUT, || matches!(done.try_wait(), Ok(Some(_)))));
-        let (running, read) = sleeper(&supervisor, &[&token]);
+        assert!(eventually(CLEANUP_TIMEOUT, || matches!(
+            done.try_wait(),
+            Ok(Some(_))
+        )));
+        let (running, read) = start_sleeper(&supervisor, &[&token]);
         let waiting: Vec<_> = (0..100)
             .map(|_| {
                 supervisor
@@ -72,7 +75,7 @@ fn killed_supervisor_is_reported_and_leaves_nothing() {
                     .unwrap()
             })
             .collect();
-        let gone = Gone::of(&supervisor);
+        let footprint = Footprint::of(&supervisor);
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| died(&running));
             std::thread::sleep(Duration::from_millis(20));
@@ -96,8 +99,11 @@ fn killed_supervisor_is_reported_and_leaves_nothing() {
         // Results that arrived before the death can still be read.
         assert_eq!(wait(&done).outcome, Outcome::Exited(7));
         assert_eq!(wait(&read_before).outcome, Outcome::Exited(8));
-        gone.assert();
-        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+        footprint.assert_gone();
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+            &token
+        )
+        .is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
     }
 }
@@ -135,10 +141,10 @@ fn supervisor_killed_at_random_moments_leaves_nothing() {
             })
             .collect();
         std::thread::sleep(Duration::from_micros(random.below(60_000)));
-        let gone = Gone::of(&supervisor);
+        let footprint = Footprint::of(&supervisor);
         kill(supervisor.pid() as i32, Signal::KILL);
         for handle in &handles {
-            match handle.wait_timeout(PATIENCE) {
+            match handle.wait_timeout(HANG_TIMEOUT) {
                 Ok(Some(result)) => assert!(
                     matches!(result.outcome, Outcome::Exited(0 | 20)),
                     "{result}"
@@ -147,8 +153,11 @@ fn supervisor_killed_at_random_moments_leaves_nothing() {
                 other => panic!("{other:?}"),
             }
         }
-        gone.assert();
-        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+        footprint.assert_gone();
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+            &token
+        )
+        .is_empty()));
     }
 }
 
@@ -165,8 +174,8 @@ fn killed_keeper_leaves_no_run_waiting() {
     let Some(keeper) = keeper_of(&supervisor) else {
         return skip("without cgroups, no keeper exists");
     };
-    let (running, _read) = sleeper(&supervisor, &[]);
-    let gone = Gone::of(&supervisor);
+    let (running, _read) = start_sleeper(&supervisor, &[]);
+    let footprint = Footprint::of(&supervisor);
     kill(keeper.pid, Signal::KILL);
     // The supervisor may end or continue without its keeper. In both cases, no run waits forever
     // and nothing remains. (On version 1, runs with several processes need the keeper.)
@@ -190,7 +199,7 @@ fn killed_keeper_leaves_no_run_waiting() {
     }
     running.kill();
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 struct Client {
@@ -250,10 +259,13 @@ fn killed_client_leaves_nothing() {
         2 + 1,
         "two runs and the client itself"
     );
-    let gone = Gone::new(client.supervisor, client.cgroups.clone());
+    let footprint = Footprint::new(client.supervisor, client.cgroups.clone());
     client.kill();
-    gone.assert();
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+    footprint.assert_gone();
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
 }
 
 #[test]
@@ -263,9 +275,9 @@ fn client_killed_at_random_moments_leaves_nothing() {
         let mut client = Client::start(&["storm", "--", "forks", "3"]);
         client.ready();
         std::thread::sleep(Duration::from_micros(random.below(40_000)));
-        let gone = Gone::new(client.supervisor, client.cgroups.clone());
+        let footprint = Footprint::new(client.supervisor, client.cgroups.clone());
         client.kill();
-        gone.assert();
+        footprint.assert_gone();
     }
 }
 
@@ -277,7 +289,7 @@ fn client_killed_with_its_supervisor_leaves_nothing() {
     }
     // Root can give this client its own parent cgroup, where no other supervisor looks for remains
     // of a crash.
-    let parent_cgroup = millibox_tests::is_root().then(|| ParentCgroup::make(backend));
+    let parent_cgroup = millibox_tests::is_root().then(|| ParentCgroup::create(backend));
     let parent = parent_cgroup
         .as_ref()
         .map(|parent_cgroup| format!("cgroup-parent={}", parent_cgroup.0));
@@ -285,14 +297,14 @@ fn client_killed_with_its_supervisor_leaves_nothing() {
     arguments.splice(0..0, parent.as_deref());
     let mut client = Client::start(&arguments);
     client.ready();
-    let gone = Gone::new(client.supervisor, client.cgroups.clone());
+    let footprint = Footprint::new(client.supervisor, client.cgroups.clone());
     let keeper = process(client.supervisor as i32).unwrap().parent;
     // The keeper then finds a killed supervisor and no client.
     kill(keeper, Signal::STOP);
     kill(client.supervisor as i32, Signal::KILL);
     client.kill();
     kill(keeper, Signal::CONT);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 #[test]
@@ -303,15 +315,15 @@ fn hanging_supervisor_is_killed_after_its_client() {
         client.kill();
         return skip("without cgroups, no keeper exists");
     }
-    let gone = Gone::new(client.supervisor, client.cgroups.clone());
+    let footprint = Footprint::new(client.supervisor, client.cgroups.clone());
     let supervisor = client.supervisor;
     kill(supervisor as i32, Signal::STOP);
     client.kill();
     // The supervisor has some seconds to end by itself. The keeper watches it meanwhile.
     std::thread::sleep(Duration::from_secs(2));
-    assert!(gone.left().contains(&supervisor.to_string()));
-    eventually(Duration::from_secs(15), || gone.left().is_empty());
-    gone.assert();
+    assert!(footprint.remaining().contains(&supervisor.to_string()));
+    eventually(Duration::from_secs(15), || footprint.remaining().is_empty());
+    footprint.assert_gone();
 }
 
 #[test]
@@ -323,7 +335,7 @@ fn next_start_removes_cgroups_of_a_crash() {
         return skip("no cgroups are available");
     }
     let cgroups = client.cgroups.clone();
-    let gone = Gone::new(client.supervisor, cgroups.clone());
+    let footprint = Footprint::new(client.supervisor, cgroups.clone());
     let keeper = process(client.supervisor as i32).unwrap().parent;
     // Stop the process that would clean up before the one that would notice.
     for pid in [keeper, client.child.id() as i32] {
@@ -338,8 +350,8 @@ fn next_start_removes_cgroups_of_a_crash() {
         drop(supervisor());
         cgroups.iter().all(|path| !path.exists())
     });
-    assert!(cleared, "{}", gone.left());
-    gone.assert();
+    assert!(cleared, "{}", footprint.remaining());
+    footprint.assert_gone();
 }
 
 #[test]
@@ -347,8 +359,8 @@ fn killed_pid1_is_reported_as_sandbox_error() {
     let supervisor = supervisor();
     for _ in 0..3 {
         let token = token();
-        let (victim, read) = sleeper(&supervisor, &[&token]);
-        let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+        let (victim, read) = start_sleeper(&supervisor, &[&token]);
+        let (neighbour, _neighbour_read) = start_sleeper(&supervisor, &[]);
         let [pid1, ..] = family(&token);
         kill(pid1.pid, Signal::KILL);
         let result = wait(&victim);
@@ -357,7 +369,10 @@ fn killed_pid1_is_reported_as_sandbox_error() {
             *sandbox_error(&result),
             RunError::new(Step::Pid1).with_hint(killed)
         );
-        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+            &token
+        )
+        .is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
         assert!(neighbour.try_wait().unwrap().is_none());
         assert_eq!(
@@ -372,8 +387,8 @@ fn killed_runner_or_zygote_is_reported_as_sandbox_error() {
     let supervisor = supervisor();
     for zygote in [false, true, false, true] {
         let token = token();
-        let (victim, read) = sleeper(&supervisor, &[&token]);
-        let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+        let (victim, read) = start_sleeper(&supervisor, &[&token]);
+        let (neighbour, _neighbour_read) = start_sleeper(&supervisor, &[]);
         let [_, its_zygote, runner] = family(&token);
         assert!(descendants(supervisor.pid()).contains(&runner));
         kill(
@@ -390,7 +405,10 @@ fn killed_runner_or_zygote_is_reported_as_sandbox_error() {
             *sandbox_error(&result),
             RunError::new(Step::Runner).with_hint(hint)
         );
-        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
+        assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+            &token
+        )
+        .is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
         assert!(neighbour.try_wait().unwrap().is_none());
         for _ in 0..10 {
@@ -400,9 +418,9 @@ fn killed_runner_or_zygote_is_reported_as_sandbox_error() {
             );
         }
     }
-    let gone = Gone::of(&supervisor);
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 /// The death of a mounter does not fail the request; another mounter takes over.
@@ -424,10 +442,10 @@ fn killed_mounter_is_replaced() {
         let mounter = || {
             descendants(supervisor.pid())
                 .into_iter()
-                .find(|process| name(process.pid) == "millibox-mount")
+                .find(|process| process_name(process.pid) == "millibox-mount")
         };
         let mut found = None;
-        eventually(PATIENCE, || {
+        eventually(HANG_TIMEOUT, || {
             found = mounter();
             found.is_some() || run.try_wait().is_ok_and(|result| result.is_some())
         });
@@ -450,11 +468,11 @@ fn killed_mounter_is_replaced() {
 fn killed_spawner_ends_supervisor() {
     let supervisor = supervisor();
     let token = token();
-    let (running, read) = sleeper(&supervisor, &[&token]);
-    let gone = Gone::of(&supervisor);
+    let (running, read) = start_sleeper(&supervisor, &[&token]);
+    let footprint = Footprint::of(&supervisor);
     let spawner = descendants(supervisor.pid())
         .into_iter()
-        .find(|process| name(process.pid) == SPAWNER);
+        .find(|process| process_name(process.pid) == SPAWNER);
     kill(spawner.expect("the spawner").pid, Signal::KILL);
     // Only the spawner can replace runners.
     let why = died(&running);
@@ -462,7 +480,7 @@ fn killed_spawner_ends_supervisor() {
         why.contains("the spawner") && why.contains("signal 9"),
         "{why}"
     );
-    gone.assert();
+    footprint.assert_gone();
     assert!(processes_with_argument(&token).is_empty());
     assert_eq!(millibox_tests::read_all(read), b"");
 }
@@ -495,7 +513,7 @@ fn processes_killed_at_random_moments_fail_one_run_each() {
         for _ in 0..=round % 3 {
             victims = below(&victims);
         }
-        victims.retain(|&pid| name(pid) != SPAWNER);
+        victims.retain(|&pid| process_name(pid) != SPAWNER);
         if !victims.is_empty() {
             kill(
                 victims[random.below(victims.len() as u64) as usize],
@@ -516,17 +534,20 @@ fn processes_killed_at_random_moments_fail_one_run_each() {
         // The process killed last may belong to a prepared run.
         let works =
             || self::result(&supervisor, &Request::new("/bin/true")).outcome == Outcome::Exited(0);
-        assert!(eventually(PATIENCE, works), "round {round}");
+        assert!(eventually(HANG_TIMEOUT, works), "round {round}");
     }
     eprintln!("{failures} runs failed with their runner, zygote or pid1");
     assert!(
         failures <= 60,
         "more than one run failed for each killed process: {failures}"
     );
-    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token).is_empty()));
-    let gone = Gone::of(&supervisor);
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 #[test]
@@ -543,9 +564,9 @@ fn supervisor_dropped_after_orphans_leaves_nothing() {
         for handle in &handles {
             wait(handle);
         }
-        let gone = Gone::of(&supervisor);
+        let footprint = Footprint::of(&supervisor);
         drop(supervisor);
-        gone.assert();
+        footprint.assert_gone();
     }
 }
 
@@ -609,7 +630,7 @@ fn supervisor_out_of_descriptors_recovers() {
             );
         }
         // A run can still be killed.
-        let (sleeping, _read) = sleeper(&supervisor, &[]);
+        let (sleeping, _read) = start_sleeper(&supervisor, &[]);
         sleeping.kill();
         assert_eq!(wait(&sleeping).outcome, Outcome::Killed);
     }
@@ -638,7 +659,7 @@ fn killed_runners_are_replaced_once_possible() {
     let runners = || {
         descendants(supervisor.pid())
             .into_iter()
-            .filter(|process| name(process.pid) == "millibox-runner")
+            .filter(|process| process_name(process.pid) == "millibox-runner")
     };
     for runner in runners().collect::<Vec<_>>() {
         rustix::process::kill_process(
@@ -648,7 +669,7 @@ fn killed_runners_are_replaced_once_possible() {
         .unwrap();
     }
     assert!(
-        eventually(PATIENCE, || runners().next().is_none()),
+        eventually(HANG_TIMEOUT, || runners().next().is_none()),
         "the runners are still alive"
     );
     // A request waits meanwhile.
@@ -660,7 +681,7 @@ fn killed_runners_are_replaced_once_possible() {
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, before).unwrap();
     assert_eq!(wait(&waiting).outcome, Outcome::Exited(7));
     assert!(
-        eventually(PATIENCE, || runners().count() > 1),
+        eventually(HANG_TIMEOUT, || runners().count() > 1),
         "the runners are not replaced"
     );
 }
@@ -673,7 +694,7 @@ fn cgroup_with_a_foreign_process_blocks_no_run() {
     }
     // A foreign process sits in each cgroup: in permanent ones, and in those that are created for
     // one or a few runs and removed while other runs wait.
-    let (waiting, _read) = sleeper(&supervisor, &[]);
+    let (waiting, _read) = start_sleeper(&supervisor, &[]);
     let mut foreigners = Vec::new();
     for top in supervisor.cgroups() {
         for below in std::fs::read_dir(&top)
@@ -682,7 +703,11 @@ fn cgroup_with_a_foreign_process_blocks_no_run() {
             .filter(|entry| entry.path().is_dir())
         {
             let mut foreigner = Command::new("/bin/sleep").arg("1000").spawn().unwrap();
-            if std::fs::write(below.path().join("cgroup.procs"), foreigner.id().to_string()).is_ok()
+            if std::fs::write(
+                below.path().join("cgroup.procs"),
+                foreigner.id().to_string(),
+            )
+            .is_ok()
             {
                 foreigners.push((foreigner, below.path()));
             } else {
@@ -721,11 +746,7 @@ fn cgroup_with_a_foreign_process_blocks_no_run() {
             foreigner.wait().unwrap();
         } else {
             // In a run's own cgroup, a foreign process is killed with the run.
-            assert_eq!(
-                backend,
-                Backend::Cgroup2,
-                "a foreign process was killed"
-            );
+            assert_eq!(backend, Backend::Cgroup2, "a foreign process was killed");
         }
     }
     // The next start removes the cgroups.
@@ -737,8 +758,11 @@ fn cgroup_with_a_foreign_process_blocks_no_run() {
 #[test]
 fn client_that_ignores_sigchld_is_informed_of_a_death() {
     let output = millibox_tests::client(["careless", "--", "exit", "0"]);
-    assert!(output.stdout.contains("outcome=exited with 0"), "{output:?}");
-    let error = output.value("heard");
+    assert!(
+        output.stdout.contains("outcome=exited with 0"),
+        "{output:?}"
+    );
+    let error = output.value("error");
     // Without a keeper, the supervisor is the client's own child, and its exit status is lost.
     let known = if output.value("backend") == "rlimit" {
         "it closed its socket"
@@ -751,7 +775,7 @@ fn client_that_ignores_sigchld_is_informed_of_a_death() {
 #[test]
 fn child_forked_from_client_does_not_end_its_runs() {
     let output = millibox_tests::client(["forked", "--", "ready-sleep", "60000"]);
-    let values = ["child", "goes_on", "outcome", "next"].map(|key| output.value(key));
+    let values = ["child", "continues", "outcome", "next"].map(|key| output.value(key));
     assert_eq!(
         values,
         ["true", "true", "killed by the caller", "exited with 0"],
@@ -781,7 +805,8 @@ fn last_message_interrupted_by_signals_is_read() {
         dir.path(),
         "exec </dev/null; sleep 0.3; echo millibox: these >&2",
     );
-    let output = millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
+    let output =
+        millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
     assert_eq!(
         output.value("error"),
         "cannot start the supervisor: these",
@@ -799,7 +824,7 @@ fn supervisor_with_unreadable_hello_is_ended() {
         pid_file.display()
     );
     match Supervisor::builder()
-        .executable(in_its_dir(dir.path(), &script))
+        .executable(script_as_supervisor(dir.path(), &script))
         .start()
     {
         Err(Error::NotSupervisor { why, .. }) => {

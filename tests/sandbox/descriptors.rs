@@ -1,14 +1,12 @@
 //! Descriptors: those that a program has, and those that it must not have.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that prepare descriptors"
-)]
+#![allow(unsafe_code, reason = "plain system calls that prepare descriptors")]
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, World};
 use millibox_tests::{
-    PATIENCE, client, is_root, pipe, probe_run, read_all, readable, request, run, skip, start, wait,
+    HANG_TIMEOUT, client, is_root, pipe, read_all, readable, request, run, run_probe, skip, start,
+    wait,
 };
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -51,7 +49,7 @@ fn program_has_exactly_three_descriptors() {
     assert_eq!(values["2"], NULL_WRITE);
     // The next pid1 was prepared while this program ran.
     for _ in 0..3 {
-        assert_eq!(probe_run(&supervisor, &["fds"]).values().len(), 3);
+        assert_eq!(run_probe(&supervisor, &["fds"]).values().len(), 3);
     }
     drop((before, after));
 }
@@ -71,7 +69,7 @@ fn descriptor_leaked_by_client_is_not_kept_open() {
     drop(leaked);
     // A child that another test forked meanwhile may hold the pipe for a while.
     assert!(
-        readable(&read, PATIENCE),
+        readable(&read, HANG_TIMEOUT),
         "another process still holds the writing end"
     );
     assert_eq!(read_all(read), b"");
@@ -131,7 +129,7 @@ fn given_descriptors_arrive_in_their_places() {
 #[test]
 fn standard_input_from_dev_null_is_empty() {
     let supervisor = supervisor();
-    assert_eq!(probe_run(&supervisor, &["stdin"]).number("bytes"), 0);
+    assert_eq!(run_probe(&supervisor, &["stdin"]).number("bytes"), 0);
 }
 
 #[test]
@@ -143,7 +141,10 @@ fn pipe_breaks_when_program_closes_its_end() {
     let handle = supervisor.run(&closes_stdout).unwrap();
     drop(closes_stdout);
     assert_eq!(read_all(read), b"");
-    assert!(handle.try_wait().unwrap().is_none(), "the run has ended too early");
+    assert!(
+        handle.try_wait().unwrap().is_none(),
+        "the run has ended too early"
+    );
     handle.kill();
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
     // Standard input: the client's write returns EPIPE.
@@ -195,7 +196,7 @@ fn client_without_standard_descriptors_does_not_hang() {
     // The client cannot print anything. It must neither hang nor write into a socket.
     drop(output);
     let supervisor = start(builder());
-    assert_eq!(probe_run(&supervisor, &["fds"]).values().len(), 3);
+    assert_eq!(run_probe(&supervisor, &["fds"]).values().len(), 3);
 }
 
 #[test]
@@ -221,7 +222,8 @@ fn run_cannot_exhaust_descriptors_in_flight() {
         return skip(output.stdout.trim());
     }
     let number = |key: &str| {
-        output.value(key)
+        output
+            .value(key)
             .parse::<i64>()
             .unwrap_or_else(|_| panic!("{output:?}"))
     };

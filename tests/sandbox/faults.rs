@@ -14,7 +14,7 @@
 
 use millibox::{Error, Outcome, Supervisor};
 use millibox_tests::{
-    Gone, Random, builder, directory, eventually, executable, pipe, request, share, skip,
+    Footprint, Random, builder, directory, eventually, executable, pipe, request, set_mode, skip,
     world_with_proc,
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -119,7 +119,7 @@ impl Injector {
         let directory = directory();
         let copy = directory.path().join("millibox-supervisor");
         std::fs::copy(executable("faulty"), &copy).expect("a copy of faulty");
-        share(&copy, 0o755);
+        set_mode(&copy, 0o755);
         let real = executable("millibox-supervisor");
         std::fs::write(
             directory.path().join("supervisor"),
@@ -127,13 +127,13 @@ impl Injector {
         )
         .expect("a file");
         let listener = UnixListener::bind(directory.path().join("socket")).expect("a socket");
-        share(&directory.path().join("socket"), 0o777);
+        set_mode(&directory.path().join("socket"), 0o777);
         let watch = Arc::new(Mutex::new(Recording::default()));
         let shared = watch.clone();
         std::thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
                 let watch = shared.clone();
-                let named = std::thread::Mounter::new().name(ANSWER_THREAD.to_owned());
+                let named = std::thread::Builder::new().name(ANSWER_THREAD.to_owned());
                 named
                     .spawn(move || answer(&receive_listener(&socket), &watch))
                     .expect("a thread");
@@ -203,7 +203,8 @@ fn all_sleep(supervisor: &Supervisor) -> bool {
         .flatten()
         .map(|entry| entry.path());
     let is_answering = |thread: &PathBuf| {
-        std::fs::read(thread.join("comm")).is_ok_and(|name| name.trim_ascii() == ANSWER_THREAD.as_bytes())
+        std::fs::read(thread.join("comm"))
+            .is_ok_and(|name| name.trim_ascii() == ANSWER_THREAD.as_bytes())
     };
     millibox_tests::descendants(supervisor.pid())
         .iter()
@@ -437,7 +438,7 @@ fn try_request(supervisor: &Supervisor) -> Attempt {
         .stdout(write);
     let run = supervisor.run(&request);
     drop(request);
-    let result = run.and_then(|handle| handle.wait_timeout(millibox_tests::PATIENCE));
+    let result = run.and_then(|handle| handle.wait_timeout(millibox_tests::HANG_TIMEOUT));
     match result {
         Ok(Some(result)) => match &result.outcome {
             Outcome::Exited(0) => {
@@ -559,10 +560,11 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
             if i64::from(point.number) == libc::SYS_close && matches!(fault, Fault::Errno(_)) {
                 continue;
             }
-            let gone = Gone::of(&supervisor);
+            let footprint = Footprint::of(&supervisor);
             let what = format!("{fault:?} at call {index}, {point:?}");
             place.arm(Some((*point, *fault)));
-            let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_request(&supervisor)));
+            let attempt =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_request(&supervisor)));
             let attempt = attempt.unwrap_or_else(|_| panic!("{what}"));
             let description = match &attempt {
                 Attempt::Ran(_) => "no difference",
@@ -611,12 +613,9 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
                 (0..RUNNERS_PER_SLOT).for_each(|_| assert_works(&supervisor, &expected));
             }));
             if next.is_err() {
-                assert!(
-                    supervisor.is_dead(),
-                    "{what}: the next request fails"
-                );
+                assert!(supervisor.is_dead(), "{what}: the next request fails");
                 drop(supervisor);
-                gone.assert();
+                footprint.assert_gone();
                 supervisor = place
                     .start()
                     .unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -632,9 +631,9 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
         more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20,
         "{before:?} became {after:?}"
     );
-    let gone = Gone::of(&supervisor);
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
     eprintln!("{tally:?}");
     assert!(
         tally.fired * 2 > tally.points,
@@ -683,7 +682,10 @@ fn cgroups_of(parents: &BTreeSet<PathBuf>, pids: &BTreeSet<i32>) -> Vec<PathBuf>
             .and_then(|rest| rest.split_once('-')?.0.parse().ok());
         maker.is_some_and(|maker: i32| pids.contains(&maker))
     };
-    entries.map(|entry| entry.path()).filter(is_created_by_pids).collect()
+    entries
+        .map(|entry| entry.path())
+        .filter(is_created_by_pids)
+        .collect()
 }
 
 #[test]
@@ -731,8 +733,9 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
         let description = match place.start() {
             Err(error) => error.to_string(),
             Ok(supervisor) => {
-                let attempt =
-                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_request(&supervisor)));
+                let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    try_request(&supervisor)
+                }));
                 match attempt.unwrap_or_else(|_| panic!("{what}")) {
                     Attempt::Ran(walls) => {
                         same_walls(&what, &walls, &expected);
@@ -750,7 +753,10 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
         fired += usize::from(hit);
         if description != "no difference" {
             reported += 1;
-            assert!(hit, "{what}: the fault did not happen, but the start failed: {description}");
+            assert!(
+                hit,
+                "{what}: the fault did not happen, but the start failed: {description}"
+            );
             let words = [
                 "cannot ",
                 "killed",
@@ -761,7 +767,10 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
             ]
             .iter()
             .any(|word| description.contains(word));
-            assert!(words && !description.contains("panicked"), "{what}: {description:?}");
+            assert!(
+                words && !description.contains("panicked"),
+                "{what}: {description:?}"
+            );
         }
         let left = || -> Vec<i32> {
             // A PID may belong to an unrelated process by now.
@@ -785,6 +794,12 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
     place.arm(None);
     let last = place.start().unwrap_or_else(|error| panic!("{error}"));
     assert_works(&last, &expected);
-    eprintln!("{fired} faults at {} calls, {reported} reported", points.len());
-    assert!(fired > 10 && reported > 5, "{fired} faults, {reported} reported");
+    eprintln!(
+        "{fired} faults at {} calls, {reported} reported",
+        points.len()
+    );
+    assert!(
+        fired > 10 && reported > 5,
+        "{fired} faults, {reported} reported"
+    );
 }

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
 use millibox_tests::{
-    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_with_argument, request,
-    result, run, start, token, wait,
+    HANG_TIMEOUT, eventually, has_cgroups_or_skips, kill, process, processes_with_argument,
+    request, result, run, run_probe, start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn cpu_ns(figures: &Figures) -> u64 {
 fn real_time_includes_sleep() {
     let supervisor = supervisor();
     for millis in [1, 20, 150] {
-        let figures = probe_run(&supervisor, &["sleep", &millis.to_string()])
+        let figures = run_probe(&supervisor, &["sleep", &millis.to_string()])
             .result
             .figures;
         assert!(figures.real_time_ns >= millis * 1_000_000, "{figures:?}");
@@ -31,7 +31,7 @@ fn real_time_includes_sleep() {
 fn cpu_time_is_at_least_the_programs_own_measurement() {
     let supervisor = supervisor();
     for millis in ["1", "10", "60"] {
-        let output = probe_run(&supervisor, &["spin", millis]);
+        let output = run_probe(&supervisor, &["spin", millis]);
         // A figure from rusage has a resolution of one microsecond.
         let figures = output.result.figures;
         assert!(
@@ -49,12 +49,12 @@ fn cpu_time_is_at_least_the_programs_own_measurement() {
 #[test]
 fn cpu_time_is_the_sum_of_the_tree() {
     let supervisor = supervisor();
-    let figures = probe_run(&supervisor, &["spin-tree", "6", "20"])
+    let figures = run_probe(&supervisor, &["spin-tree", "6", "20"])
         .result
         .figures;
     assert!(cpu_ns(&figures) >= 120_000_000, "{figures:?}");
     assert!(cpu_ns(&figures) < 1_000_000_000, "{figures:?}");
-    let output = probe_run(&supervisor, &["spin-threads", "3", "20"]);
+    let output = run_probe(&supervisor, &["spin-threads", "3", "20"]);
     assert!(cpu_ns(&output.result.figures) + 1000 >= output.number("own") as u64);
     assert!(cpu_ns(&output.result.figures) >= 60_000_000);
 }
@@ -62,10 +62,10 @@ fn cpu_time_is_the_sum_of_the_tree() {
 #[test]
 fn cpu_time_includes_children_without_wait() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    let figures = probe_run(&supervisor, &["spin-unwaited", "4", "20"])
+    let figures = run_probe(&supervisor, &["spin-unwaited", "4", "20"])
         .result
         .figures;
     assert!(cpu_ns(&figures) >= 80_000_000, "{figures:?}");
@@ -75,8 +75,8 @@ fn cpu_time_includes_children_without_wait() {
 fn cpu_time_excludes_earlier_runs() {
     let supervisor = start(builder().slots(1));
     for _ in 0..3 {
-        probe_run(&supervisor, &["spin", "1500"]);
-        let figures = probe_run(&supervisor, &["exit", "0"]).result.figures;
+        run_probe(&supervisor, &["spin", "1500"]);
+        let figures = run_probe(&supervisor, &["exit", "0"]).result.figures;
         assert!(cpu_ns(&figures) < 1_200_000_000, "{figures:?}");
     }
 }
@@ -123,11 +123,11 @@ const PRECHARGED_BYTES: u64 = 2 * MIB;
 #[test]
 fn peak_memory_is_the_touched_memory() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let peak = |mib: u64| {
-        let output = probe_run(&supervisor, &["eat", &mib.to_string()]);
+        let output = run_probe(&supervisor, &["eat", &mib.to_string()]);
         output.result.figures.peak_memory_bytes
     };
     for round in 0..3 {
@@ -165,7 +165,7 @@ fn peak_memory_of_ended_run_without_cgroups_is_reported() {
         let peak = ended.figures.peak_memory_bytes;
         assert!((50 * MIB..54 * MIB).contains(&peak), "{program:?}: {peak}");
     }
-    let by_itself = probe_run(&supervisor, &["eat", "50"])
+    let by_itself = run_probe(&supervisor, &["eat", "50"])
         .result
         .figures
         .peak_memory_bytes;
@@ -175,20 +175,23 @@ fn peak_memory_of_ended_run_without_cgroups_is_reported() {
 #[test]
 fn peak_memory_is_the_sum_of_the_tree() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    let peak = probe_run(&supervisor, &["map-fork-eat", "80"])
+    let peak = run_probe(&supervisor, &["map-fork-eat", "80"])
         .result
         .figures
         .peak_memory_bytes;
-    assert!((80 * MIB - PRECHARGED_BYTES..86 * MIB).contains(&peak), "{peak}");
+    assert!(
+        (80 * MIB - PRECHARGED_BYTES..86 * MIB).contains(&peak),
+        "{peak}"
+    );
 }
 
 #[test]
 fn peak_memory_of_empty_program_is_small() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // The first runs read the program into the page cache.
@@ -205,16 +208,19 @@ fn peak_memory_of_empty_program_is_small() {
     assert!(peaks[peaks.len() / 2] < MIB, "{peaks:?}");
     // Half a megabyte of its own, and on a busy machine the memory that each of its CPUs has
     // charged in advance.
-    assert!(peaks.iter().all(|peak| *peak < PRECHARGED_BYTES), "{peaks:?}");
+    assert!(
+        peaks.iter().all(|peak| *peak < PRECHARGED_BYTES),
+        "{peaks:?}"
+    );
 }
 
 #[test]
 fn peak_memory_excludes_earlier_runs() {
     let supervisor = start(builder().slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    probe_run(&supervisor, &["exit", "0"]);
+    run_probe(&supervisor, &["exit", "0"]);
     // Memory of tmpfs, shared memory and page cache may outlive a run.
     for before in [
         &["eat", "100"][..],
@@ -224,8 +230,8 @@ fn peak_memory_excludes_earlier_runs() {
         &["charge", "pipes", "8"],
     ] {
         for _ in 0..3 {
-            probe_run(&supervisor, before);
-            let peak = probe_run(&supervisor, &["exit", "0"])
+            run_probe(&supervisor, before);
+            let peak = run_probe(&supervisor, &["exit", "0"])
                 .result
                 .figures
                 .peak_memory_bytes;
@@ -237,11 +243,11 @@ fn peak_memory_excludes_earlier_runs() {
 #[test]
 fn peak_memory_includes_kernel_memory() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for what in ["tmp", "shm", "memfd"] {
-        let peak = probe_run(&supervisor, &["charge", what, "20"])
+        let peak = run_probe(&supervisor, &["charge", what, "20"])
             .result
             .figures
             .peak_memory_bytes;
@@ -251,20 +257,23 @@ fn peak_memory_includes_kernel_memory() {
         );
     }
     for what in ["pipes", "sockets"] {
-        let output = probe_run(&supervisor, &["charge", what, "8"]);
+        let output = run_probe(&supervisor, &["charge", what, "8"]);
         let (filled, peak) = (
             output.number("filled") as u64,
             output.result.figures.peak_memory_bytes,
         );
         assert!(filled >= 4 * MIB, "{what}: {filled}");
-        assert!(peak + PRECHARGED_BYTES >= filled, "{what}: {peak} of {filled}");
+        assert!(
+            peak + PRECHARGED_BYTES >= filled,
+            "{what}: {peak} of {filled}"
+        );
     }
 }
 
 #[test]
 fn peak_memory_includes_page_cache_of_written_files() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // On the host's file system, of any type.
@@ -285,7 +294,7 @@ fn peak_memory_includes_page_cache_of_written_files() {
 #[test]
 fn peak_processes_is_the_largest_number() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for round in 0..3 {
@@ -295,9 +304,9 @@ fn peak_processes_is_the_largest_number() {
             ("threads", "12", 13),
             ("exit", "0", 1),
         ] {
-            let figures = probe_run(&supervisor, &[command, count]).result.figures;
+            let figures = run_probe(&supervisor, &[command, count]).result.figures;
             // `None` on kernels before 6.1.
-            if let Some(peak) = figures.peak_processes_is_the_largest_number {
+            if let Some(peak) = figures.peak_processes {
                 assert_eq!(peak, expected, "round {round}: {command} {count}");
             }
         }
@@ -326,7 +335,10 @@ fn real_time_of_ended_run_lasts_until_its_last_process_is_gone() {
     let run = supervisor
         .run(&request(["sleep", "100000", &token]).real_time_limit(limit))
         .unwrap();
-    assert!(eventually(PATIENCE, || !processes_with_argument(&token).is_empty()));
+    assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
+        &token
+    )
+    .is_empty()));
     let target = processes_with_argument(&token).remove(0);
     let zygote = process(target.parent).expect("pid1").parent;
     kill(zygote, Signal::STOP);

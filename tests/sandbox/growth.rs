@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    Gone, Process, Random, SPAWNER, descendants, eventually, name, needs_cgroups, pipe, request,
-    skip, wait,
+    Footprint, Process, Random, SPAWNER, descendants, eventually, has_cgroups_or_skips, pipe,
+    process_name, request, skip, wait,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -152,7 +152,8 @@ fn resources_do_not_grow_over_thousands_of_runs() {
         .args(arguments)
         .output()
         .unwrap();
-    let output_text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let output_text =
+        String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success() && output_text.contains("1 passed"),
         "{output_text}"
@@ -168,7 +169,7 @@ fn resources_do_not_grow_over_thousands_of_runs_alone() {
 #[test]
 fn cgroups_do_not_grow_after_runs_with_many_processes() {
     let supervisor = millibox_tests::start(builder().slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let count = || {
@@ -179,7 +180,7 @@ fn cgroups_do_not_grow_after_runs_with_many_processes() {
     };
     let runs = |times: usize| {
         for _ in 0..times {
-            millibox_tests::probe_run(&supervisor, &["forks", "10"]);
+            millibox_tests::run_probe(&supervisor, &["forks", "10"]);
         }
     };
     runs(20);
@@ -197,7 +198,7 @@ fn cgroups_do_not_grow_after_runs_with_many_processes() {
 #[test]
 fn idle_supervisor_adds_no_load() {
     let supervisor = millibox_tests::start(builder().slots(1));
-    millibox_tests::probe_run(&supervisor, &["exit", "0"]);
+    millibox_tests::run_probe(&supervisor, &["exit", "0"]);
     let waiting = || -> Vec<char> {
         let state = |pid: i32| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -279,7 +280,7 @@ fn soak_million() {
             // The supervisor ends without its spawner, which is killed later.
             let mut below = descendants(supervisor.pid());
             below.retain(|process| {
-                process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER
+                process.pid != supervisor.pid() as i32 && process_name(process.pid) != SPAWNER
             });
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
@@ -314,17 +315,17 @@ fn soak_million() {
         }
         if random.below(20) == 0 {
             // Ends the supervisor: kills it, or the spawner that it needs.
-            let gone = Gone::of(&supervisor);
+            let footprint = Footprint::of(&supervisor);
             deaths += 1;
             let spawner = descendants(supervisor.pid())
                 .into_iter()
-                .find(|process| name(process.pid) == SPAWNER);
+                .find(|process| process_name(process.pid) == SPAWNER);
             let victim = spawner
                 .filter(|_| random.below(2) == 0)
                 .map_or(supervisor.pid() as i32, |spawner| spawner.pid);
             millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
-            gone.assert();
+            footprint.assert_gone();
             supervisor = self::supervisor();
             make_runs(&supervisor, 40);
             std::thread::sleep(Duration::from_millis(300));
@@ -348,10 +349,13 @@ fn soak_million() {
          {after:?}"
     );
     assert!(fits(&after), "before {before:?}, after {after:?}");
-    assert!(failed <= kills * 8, "{failed} runs failed after {kills} kills");
-    let gone = Gone::of(&supervisor);
+    assert!(
+        failed <= kills * 8,
+        "{failed} runs failed after {kills} kills"
+    );
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
     let left: Vec<&PathBuf> = cgroups.iter().filter(|path| path.exists()).collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(mounts(), mounts_before, "mounts");

@@ -1,10 +1,10 @@
 //! Programs inherit no state of the client.
 
 use crate::supervisor;
-use millibox_tests::{Said, client, probe_run, request, run, skip, world_with_proc};
+use millibox_tests::{ClientOutput, client, request, run, run_probe, skip, world_with_proc};
 
 /// The probe's output from a client in an unusual state.
-fn run_from_unusual_client(arguments: &[&str]) -> Option<Said> {
+fn run_from_unusual_client(arguments: &[&str]) -> Option<ClientOutput> {
     let output = client(["dirty", "--"].iter().chain(arguments));
     if output.stdout.contains("unable=") {
         skip(output.stdout.trim());
@@ -16,7 +16,7 @@ fn run_from_unusual_client(arguments: &[&str]) -> Option<Said> {
 
 #[test]
 fn umask_is_not_inherited() {
-    assert_eq!(probe_run(&supervisor(), &["umask"]).value("umask"), "22");
+    assert_eq!(run_probe(&supervisor(), &["umask"]).value("umask"), "22");
     let Some(output) = run_from_unusual_client(&["umask"]) else {
         return;
     };
@@ -26,7 +26,7 @@ fn umask_is_not_inherited() {
 #[test]
 fn scheduling_is_not_inherited() {
     let supervisor = supervisor();
-    let clean = probe_run(&supervisor, &["scheduling"]);
+    let clean = run_probe(&supervisor, &["scheduling"]);
     let Some(output) = run_from_unusual_client(&["scheduling"]) else {
         return;
     };
@@ -35,7 +35,11 @@ fn scheduling_is_not_inherited() {
         clean.value("cpus"),
         "the client's affinity"
     );
-    assert_eq!(output.value("policy"), "0", "the client's scheduling policy");
+    assert_eq!(
+        output.value("policy"),
+        "0",
+        "the client's scheduling policy"
+    );
     for what in ["personality", "ioprio", "no_huge_pages", "mempolicy"] {
         assert_eq!(output.value(what), clean.value(what), "the client's {what}");
     }
@@ -56,7 +60,7 @@ fn signal_state_is_not_inherited() {
         ("stack", "0"),
     ];
     // Rust's runtime ignores SIGPIPE, so the test process itself has an unusual state.
-    let output = probe_run(&supervisor(), &["signals"]);
+    let output = run_probe(&supervisor(), &["signals"]);
     for (what, value) in expected {
         assert_eq!(output.value(what), value, "{what}");
     }
@@ -70,8 +74,10 @@ fn signal_state_is_not_inherited() {
 
 #[test]
 fn environment_and_arguments_are_not_inherited() {
-    assert_eq!(probe_run(&supervisor(), &["env"]).text(), "");
-    let Some(output) = run_from_unusual_client(&["env"]) else { return };
+    assert_eq!(run_probe(&supervisor(), &["env"]).text(), "");
+    let Some(output) = run_from_unusual_client(&["env"]) else {
+        return;
+    };
     assert!(
         !output.stdout.contains("SECRET") && !output.stdout.contains("LD_PRELOAD"),
         "{output:?}"
@@ -81,13 +87,17 @@ fn environment_and_arguments_are_not_inherited() {
 
 #[test]
 fn working_directory_is_not_inherited() {
-    let Some(output) = run_from_unusual_client(&["cwd"]) else { return };
+    let Some(output) = run_from_unusual_client(&["cwd"]) else {
+        return;
+    };
     assert_eq!(output.value("cwd"), "/");
 }
 
 #[test]
 fn descriptors_are_not_inherited() {
-    let Some(output) = run_from_unusual_client(&["fds"]) else { return };
+    let Some(output) = run_from_unusual_client(&["fds"]) else {
+        return;
+    };
     let numbers: Vec<&str> = output
         .stdout
         .lines()
@@ -120,7 +130,7 @@ fn oom_score_is_not_inherited() {
 /// The client has lowered soft limits; its hard limits are unchanged.
 #[test]
 fn resource_limits_are_not_inherited() {
-    let clean = probe_run(&supervisor(), &["limits"]);
+    let clean = run_probe(&supervisor(), &["limits"]);
     let Some(output) = run_from_unusual_client(&["limits"]) else {
         return;
     };
@@ -166,5 +176,5 @@ fn resource_limits_are_not_inherited() {
 #[test]
 fn parent_death_signal_is_not_inherited() {
     // The sandbox sets the signal for itself.
-    assert_eq!(probe_run(&supervisor(), &["caps"]).value("pdeathsig"), "0");
+    assert_eq!(run_probe(&supervisor(), &["caps"]).value("pdeathsig"), "0");
 }

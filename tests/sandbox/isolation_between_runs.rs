@@ -1,14 +1,11 @@
 //! A run sees neither earlier runs nor runs at the same time.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that create IPC objects"
-)]
+#![allow(unsafe_code, reason = "plain system calls that create IPC objects")]
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    pipe, probe_run, read_line, request, run, sleeper, start, wait, world_with_proc,
+    pipe, read_line, request, run, run_probe, start, start_sleeper, wait, world_with_proc,
 };
 
 const IPC: [&str; 4] = ["shm", "sem", "msg", "mq"];
@@ -48,7 +45,7 @@ fn ipc_objects_of_host_are_invisible() {
     let supervisor = supervisor();
     // SAFETY: shmget(2) takes numbers only. The segment is removed below.
     let segment = unsafe { libc::shmget(0x4d42_0001, 4096, libc::IPC_CREAT | 0o666) };
-    let seen = probe_run(&supervisor, &["ipc", "look", &0x4d42_0001.to_string()]);
+    let seen = run_probe(&supervisor, &["ipc", "look", &0x4d42_0001.to_string()]);
     // SAFETY: IPC_RMID does not use the pointer.
     unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
     assert!(segment >= 0);
@@ -66,11 +63,11 @@ fn abstract_sockets_of_other_runs_are_unreachable() {
     assert_eq!(read_line(&read), "errno=0");
     // At the same time, in the other slot.
     assert_eq!(
-        probe_run(&supervisor, &["abstract-connect", name]).number("errno"),
+        run_probe(&supervisor, &["abstract-connect", name]).number("errno"),
         i64::from(libc::ECONNREFUSED)
     );
     assert_eq!(
-        probe_run(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
+        run_probe(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
         0
     );
     server_handle.kill();
@@ -78,11 +75,11 @@ fn abstract_sockets_of_other_runs_are_unreachable() {
     // Afterwards.
     for _ in 0..4 {
         assert_eq!(
-            probe_run(&supervisor, &["abstract-connect", name]).number("errno"),
+            run_probe(&supervisor, &["abstract-connect", name]).number("errno"),
             i64::from(libc::ECONNREFUSED)
         );
         assert_eq!(
-            probe_run(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
+            run_probe(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
             0
         );
     }
@@ -91,15 +88,15 @@ fn abstract_sockets_of_other_runs_are_unreachable() {
 #[test]
 fn files_of_other_runs_are_invisible() {
     let supervisor = supervisor();
-    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     for _ in 0..6 {
-        assert_eq!(probe_run(&supervisor, &["ls", "/tmp"]).text(), "\n");
+        assert_eq!(run_probe(&supervisor, &["ls", "/tmp"]).text(), "\n");
         assert_eq!(
-            probe_run(&supervisor, &["file", "/tmp/file", "100"]).number("written"),
+            run_probe(&supervisor, &["file", "/tmp/file", "100"]).number("written"),
             100
         );
         assert_eq!(
-            probe_run(&supervisor, &["mkdirs", "/tmp", "3"]).number("made"),
+            run_probe(&supervisor, &["mkdirs", "/tmp", "3"]).number("made"),
             3
         );
     }
@@ -109,7 +106,7 @@ fn files_of_other_runs_are_invisible() {
 #[test]
 fn processes_of_other_runs_are_invisible() {
     let supervisor = supervisor();
-    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     for _ in 0..4 {
         let orphans = run(
             &supervisor,
@@ -133,10 +130,10 @@ fn processes_of_other_runs_are_invisible() {
 #[test]
 fn process_ids_restart_for_each_run() {
     let supervisor = start(builder().slots(1));
-    let first = probe_run(&supervisor, &["pids"]).text();
-    probe_run(&supervisor, &["forks", "20"]);
+    let first = run_probe(&supervisor, &["pids"]).text();
+    run_probe(&supervisor, &["forks", "20"]);
     for _ in 0..4 {
-        assert_eq!(probe_run(&supervisor, &["pids"]).text(), first);
+        assert_eq!(run_probe(&supervisor, &["pids"]).text(), first);
     }
 }
 
@@ -145,7 +142,7 @@ fn process_ids_restart_for_each_run() {
 #[test]
 fn cgroups_look_the_same_after_any_run() {
     let supervisor = millibox_tests::start(builder().slots(1));
-    if !millibox_tests::needs_cgroups(&supervisor) {
+    if !millibox_tests::has_cgroups_or_skips(&supervisor) {
         return;
     }
     // This test has its own copy of the probe. Emptying a cgroup drops the cached pages of the

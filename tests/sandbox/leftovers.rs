@@ -3,8 +3,8 @@
 use crate::builder;
 use millibox::{Figures, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    PATIENCE, eventually, kill, pipe, process, processes_with_argument, request, result, skip, start,
-    token, wait,
+    HANG_TIMEOUT, eventually, kill, pipe, process, processes_with_argument, request, result, skip,
+    start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -21,7 +21,10 @@ fn run_and_stop_zygote(supervisor: &Supervisor, script: &str) -> (i32, Figures) 
     let run = supervisor.run(&request).unwrap();
     drop(request);
     // Until the exec, the target has its runner's command line.
-    assert!(eventually(PATIENCE, || !processes_with_argument(&token).is_empty()));
+    assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
+        &token
+    )
+    .is_empty()));
     let target = processes_with_argument(&token).remove(0);
     let pid1 = process(target.parent).expect("pid1");
     kill(pid1.parent, Signal::STOP);
@@ -57,7 +60,7 @@ fn slow_cleanup_of_one_runner_does_not_delay_others() {
             assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
         }
     }
-    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < HANG_TIMEOUT, "{:?}", begin.elapsed());
     kill(zygote, Signal::CONT);
     for handle in submit_several(&supervisor, &innocent) {
         assert_eq!(wait(&handle).outcome, Outcome::Exited(0));

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Backend, BackendChoice, Error, Outcome, Request, RequestError, Step, World};
 use millibox_tests::{
-    SPAWNER, eventually, name, needs_cgroups, probe_run, processes_with_argument, request, result, run,
-    sleeper, start, token, wait,
+    SPAWNER, eventually, has_cgroups_or_skips, process_name, processes_with_argument, request,
+    result, run, run_probe, start, start_sleeper, token, wait,
 };
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 #[test]
 fn memory_limit_ends_run_at_the_exact_limit() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for limit in [16, 64] {
@@ -142,11 +142,11 @@ fn files_left_in_memory_are_not_charged_to_next_run() {
         .runners_per_slot(1)
         .start()
         .expect("a supervisor");
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let dir = tempfile::tempdir_in(shared).expect("a directory");
-    millibox_tests::share(dir.path(), 0o777);
+    millibox_tests::set_mode(dir.path(), 0o777);
     let world = World::minimal().read_write(dir.path(), "/out");
     let leave = Request::new("/bin/sh")
         .args(["-c", "head -c 100M /dev/zero > /out/file"])
@@ -186,7 +186,7 @@ fn shared_memory_left_is_not_charged_to_next_run() {
         .runners_per_slot(1)
         .start()
         .expect("a supervisor");
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // This test has its own copy of the probe. Emptying the cgroup drops the cached pages of the
@@ -236,7 +236,7 @@ fn shared_memory_left_is_not_charged_to_next_run() {
 #[test]
 fn memory_limit_applies_to_the_whole_tree() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let halves = request(["map-fork-eat", "80"]);
@@ -253,7 +253,7 @@ fn memory_limit_applies_to_the_whole_tree() {
 #[test]
 fn child_killed_for_memory_ends_run_with_memory_limit() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // The run is over even if the kernel kills a child and the first process lives.
@@ -269,7 +269,7 @@ fn child_killed_for_memory_ends_run_with_memory_limit() {
 #[test]
 fn memory_limit_below_need_of_exec_ends_run() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for limit in [1, 4096, 65536, 200_000] {
@@ -285,7 +285,7 @@ fn memory_limit_below_need_of_exec_ends_run() {
 #[test]
 fn untouched_mapping_is_not_charged() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let output = run(
@@ -304,7 +304,7 @@ fn untouched_mapping_is_not_charged() {
 #[test]
 fn kernel_memory_is_charged() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for what in ["tmp", "shm", "memfd"] {
@@ -330,7 +330,7 @@ fn kernel_memory_is_charged() {
 #[test]
 fn limits_do_not_outlive_their_run() {
     let supervisor = start(builder().slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for _ in 0..3 {
@@ -346,9 +346,9 @@ fn limits_do_not_outlive_their_run() {
             run(&supervisor, &request(["forks", "5"]).process_limit(2)).number("errno"),
             i64::from(libc::EAGAIN)
         );
-        assert_eq!(probe_run(&supervisor, &["forks", "5"]).number("reached"), 6);
+        assert_eq!(run_probe(&supervisor, &["forks", "5"]).number("reached"), 6);
         let slow = request(["spin", "60"])
-            .cpu_bandwidth_slows_the_run(Duration::from_millis(1), Duration::from_millis(10));
+            .cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(10));
         assert!(result(&supervisor, &slow).figures.real_time_ns > 500_000_000);
         // Without the limit, 60 ms of work take less than the 590 ms that they take with it. A busy
         // machine may be slower at times, but not in 50 attempts.
@@ -361,7 +361,7 @@ fn limits_do_not_outlive_their_run() {
         let nofile = request(["descriptors", "100"]).rlimit("NOFILE", 10);
         assert_eq!(run(&supervisor, &nofile).number("opened"), 7);
         assert_eq!(
-            probe_run(&supervisor, &["descriptors", "100"]).number("opened"),
+            run_probe(&supervisor, &["descriptors", "100"]).number("opened"),
             100
         );
     }
@@ -370,7 +370,7 @@ fn limits_do_not_outlive_their_run() {
 #[test]
 fn memory_kill_does_not_affect_the_next_run() {
     let supervisor = start(builder().slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // Every runner of the slot has a run that is killed. Later runs that do not reach their exec
@@ -394,7 +394,7 @@ fn memory_kill_does_not_affect_the_next_run() {
 #[test]
 fn swap_limit_is_applied_or_rejected() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let result = result(
@@ -420,7 +420,7 @@ fn swap_limit_is_applied_or_rejected() {
 #[test]
 fn process_limit_applies_to_processes_and_threads() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for limit in [1, 2, 3, 10, 50] {
@@ -480,7 +480,7 @@ fn run_without_process_limit_has_the_default_limit() {
 #[test]
 fn fork_bomb_is_limited_and_killed() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let token = token();
@@ -488,11 +488,10 @@ fn fork_bomb_is_limited_and_killed() {
         .process_limit(30)
         .memory_limit(256 * MIB);
     let handle = supervisor.run(&bomb).unwrap();
-    assert!(eventually(Duration::from_secs(20), || processes_with_argument(
-        &token
-    )
-    .len()
-        == 30));
+    assert!(eventually(
+        Duration::from_secs(20),
+        || processes_with_argument(&token).len() == 30
+    ));
     let most = (0..20).map(|_| processes_with_argument(&token).len()).max();
     assert_eq!(most, Some(30));
     // Other runs continue.
@@ -502,19 +501,17 @@ fn fork_bomb_is_limited_and_killed() {
     );
     handle.kill();
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
-    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
-        &token
-    )
-    .is_empty()));
+    assert!(eventually(Duration::from_secs(5), || {
+        processes_with_argument(&token).is_empty()
+    }));
     let timed = result(
         &supervisor,
         &bomb.real_time_limit(Duration::from_millis(300)),
     );
     assert_eq!(timed.outcome, Outcome::RealTimeLimit);
-    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
-        &token
-    )
-    .is_empty()));
+    assert!(eventually(Duration::from_secs(5), || {
+        processes_with_argument(&token).is_empty()
+    }));
 }
 
 // --- CPU bandwidth ---------------------------------------------------------------------
@@ -522,13 +519,13 @@ fn fork_bomb_is_limited_and_killed() {
 #[test]
 fn cpu_bandwidth_slows_the_run() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // Half a CPU: 10 ms of work take at least nine periods of 2 ms, minus up to one period at each
     // end.
     let half =
-        request(["spin", "10"]).cpu_bandwidth_slows_the_run(Duration::from_millis(1), Duration::from_millis(2));
+        request(["spin", "10"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
     let figures = result(&supervisor, &half).figures;
     assert!(figures.real_time_ns >= 17_500_000, "{figures:?}");
     assert!(
@@ -537,7 +534,7 @@ fn cpu_bandwidth_slows_the_run() {
     );
     // The bandwidth applies to all processes together.
     let tree = request(["spin-tree", "4", "10"])
-        .cpu_bandwidth_slows_the_run(Duration::from_millis(2), Duration::from_millis(10));
+        .cpu_bandwidth(Duration::from_millis(2), Duration::from_millis(10));
     let figures = result(&supervisor, &tree).figures;
     assert!(figures.real_time_ns >= 150_000_000, "{figures:?}");
 }
@@ -547,12 +544,12 @@ fn cpu_bandwidth_slows_the_run() {
 #[test]
 fn cpu_bandwidth_debt_ends_with_the_run() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // The quota must suffice for the part before the long call on every machine.
     let bandwidth =
-        |request: Request| request.cpu_bandwidth_slows_the_run(Duration::from_millis(20), Duration::from_secs(1));
+        |request: Request| request.cpu_bandwidth(Duration::from_millis(20), Duration::from_secs(1));
     let begin = Instant::now();
     let owes = bandwidth(request(["long-call", "400"])).memory_limit(64 * MIB);
     let over = result(
@@ -623,7 +620,7 @@ fn real_time_limit_ends_run() {
 #[test]
 fn real_time_limit_does_not_affect_other_runs() {
     let supervisor = supervisor();
-    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     for _ in 0..5 {
         let over = result(
             &supervisor,
@@ -657,7 +654,7 @@ fn real_time_limit_does_not_include_queueing() {
 #[test]
 fn cpu_time_limit_ends_run() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let limit = Duration::from_millis(60);
@@ -706,7 +703,7 @@ fn cpu_time_limit_ends_run() {
 #[test]
 fn outcome_names_the_exceeded_limit() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let all = |command: &[&str]| {
@@ -757,7 +754,7 @@ fn weaker_backend_is_used_only_if_requested() {
             request(["exit", "0"]).process_limit(3),
             request(["exit", "0"]).cpu_time_limit(Duration::from_secs(1)),
             request(["exit", "0"])
-                .cpu_bandwidth_slows_the_run(Duration::from_millis(10), Duration::from_millis(20)),
+                .cpu_bandwidth(Duration::from_millis(10), Duration::from_millis(20)),
         ] {
             assert!(matches!(
                 automatic.run(&request),
@@ -827,7 +824,7 @@ fn rlimit_backend_enforces_its_limits() {
         );
     }
     let bandwidth =
-        request(["exit", "0"]).cpu_bandwidth_slows_the_run(Duration::from_millis(1), Duration::from_millis(2));
+        request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
     let rejected = result(&supervisor, &bandwidth);
     assert!(
         matches!(&rejected.outcome, Outcome::NotStarted(error) if error.step == Step::CpuBandwidth),
@@ -848,7 +845,7 @@ fn rlimit_backend_enforces_its_limits() {
 #[test]
 fn run_not_received_by_stopped_target_runs_in_another() {
     let supervisor = millibox_tests::start(builder().slots(1).runners_per_slot(1));
-    probe_run(&supervisor, &["exit", "0"]);
+    run_probe(&supervisor, &["exit", "0"]);
     // The prepared target, which waits for its launch, is the process without children. The test
     // stops it.
     let prepared = || {
@@ -858,7 +855,7 @@ fn run_not_received_by_stopped_target_runs_in_another() {
         let leaf = all
             .iter()
             .filter(is_leaf)
-            .find(|one| name(one.pid) != SPAWNER)?
+            .find(|one| process_name(one.pid) != SPAWNER)?
             .pid;
         // Supervisor, spawner, runner, zygote, pid1 and target: all must exist.
         (all.len() >= 6).then_some(leaf)
@@ -874,5 +871,5 @@ fn run_not_received_by_stopped_target_runs_in_another() {
         .unwrap();
     let result = wait(&run);
     assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
-    probe_run(&supervisor, &["exit", "0"]);
+    run_probe(&supervisor, &["exit", "0"]);
 }

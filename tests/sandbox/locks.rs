@@ -78,7 +78,9 @@ fn flocks_of_dead_process_do_not_count_for_a_later_process_with_its_pid() {
         && begin.elapsed() < Duration::from_secs(20)
         && run.try_wait().unwrap().is_none()
     {
-        let shell = processes_with_argument(&token).first().map(|shell| shell.pid);
+        let shell = processes_with_argument(&token)
+            .first()
+            .map(|shell| shell.pid);
         let is_reused = process(dead).is_some_and(|process| Some(process.parent) == shell);
         seen += usize::from(is_reused);
         if is_reused {

@@ -1,9 +1,6 @@
 //! Mounts: a run sees exactly the files that its world describes.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that prepare the mounts"
-)]
+#![allow(unsafe_code, reason = "plain system calls that prepare the mounts")]
 
 use crate::{builder, supervisor};
 use millibox::{
@@ -11,8 +8,8 @@ use millibox::{
     WorldError, WorldProblem,
 };
 use millibox_tests::{
-    copy_probe, directory, executable, is_root, not_started, probe_run, request, result, run,
-    share, skip, start, world_with_proc,
+    copy_probe, directory, executable, is_root, not_started, request, result, run, run_probe,
+    set_mode, skip, start, world_with_proc,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -77,7 +74,13 @@ fn number(supervisor: &Supervisor, world: &World, arguments: &[&str], key: &str)
 
 /// Asserts that a run in this world does not start because a mount fails, and that the error names
 /// `subject`.
-fn assert_mount_fails(supervisor: &Supervisor, world: &World, step: Step, errno: i32, subject: &str) {
+fn assert_mount_fails(
+    supervisor: &Supervisor,
+    world: &World,
+    step: Step,
+    errno: i32,
+    subject: &str,
+) {
     let error = failure(supervisor, world);
     assert_eq!((error.step, error.errno), (step, Some(errno)), "{error}");
     let named = error.subject.as_deref().unwrap_or_default();
@@ -88,7 +91,12 @@ fn assert_mount_fails(supervisor: &Supervisor, world: &World, step: Step, errno:
 }
 
 /// Asserts that the supervisor rejects the world.
-fn assert_supervisor_rejects(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
+fn assert_supervisor_rejects(
+    supervisor: &Supervisor,
+    world: &World,
+    path: &str,
+    problem: WorldProblem,
+) {
     let error = WorldError::at(path.as_bytes(), problem);
     assert_eq!(
         failure(supervisor, world),
@@ -110,7 +118,12 @@ fn failure(supervisor: &Supervisor, world: &World) -> RunError {
 }
 
 /// Asserts that the client rejects the world before it sends anything.
-fn assert_client_rejects(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
+fn assert_client_rejects(
+    supervisor: &Supervisor,
+    world: &World,
+    path: &str,
+    problem: WorldProblem,
+) {
     match supervisor.run(&request(["exit", "0"]).world(world)) {
         Err(Error::Request(RequestError::World(error))) => {
             assert_eq!(error, WorldError::at(path.as_bytes(), problem));
@@ -141,7 +154,7 @@ fn default_world_is_writable_only_in_tmp() {
 #[test]
 fn default_world_contains_only_system_directories() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["ls", "/"]);
+    let output = run_probe(&supervisor, &["ls", "/"]);
     let allowed = [
         "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "tmp", "usr",
     ];
@@ -150,7 +163,7 @@ fn default_world_contains_only_system_directories() {
         "{}",
         output.text()
     );
-    let dev = probe_run(&supervisor, &["ls", "/dev"]).text();
+    let dev = run_probe(&supervisor, &["ls", "/dev"]).text();
     assert_eq!(
         dev,
         "fd\nfull\nnull\nrandom\nstderr\nstdin\nstdout\nurandom\nzero\n"
@@ -166,7 +179,7 @@ fn default_world_contains_only_system_directories() {
         "/run",
     ] {
         assert_eq!(
-            probe_run(&supervisor, &["stat", private]).number("errno"),
+            run_probe(&supervisor, &["stat", private]).number("errno"),
             i64::from(libc::ENOENT),
             "{private}"
         );
@@ -178,7 +191,7 @@ fn default_world_contains_only_system_directories() {
         ("/dev/urandom", "r"),
     ] {
         assert_eq!(
-            probe_run(&supervisor, &["open", path, mode]).number("errno"),
+            run_probe(&supervisor, &["open", path, mode]).number("errno"),
             0,
             "{path}"
         );
@@ -376,9 +389,9 @@ fn tmpfs_with_read_only_or_noexec_enforces_it() {
 fn tmpfs_is_fresh_for_each_run() {
     let supervisor = start(builder().slots(1));
     for _ in 0..6 {
-        assert_eq!(probe_run(&supervisor, &["ls", "/tmp"]).text(), "\n");
+        assert_eq!(run_probe(&supervisor, &["ls", "/tmp"]).text(), "\n");
         assert_eq!(
-            probe_run(&supervisor, &["file", "/tmp/mine", "10"]).number("errno"),
+            run_probe(&supervisor, &["file", "/tmp/mine", "10"]).number("errno"),
             0
         );
     }
@@ -391,7 +404,7 @@ fn bind_of_directory_shows_its_files() {
     let supervisor = supervisor();
     let directory = directory();
     std::fs::write(directory.path().join("file"), "content").unwrap();
-    share(&directory.path().join("file"), 0o666);
+    set_mode(&directory.path().join("file"), 0o666);
     let read_only = World::minimal().read_only(directory.path(), "/deep/in/data");
     let cat = run(
         &supervisor,
@@ -429,7 +442,7 @@ fn bind_of_file_shows_its_content() {
     let directory = directory();
     let file = directory.path().join("file");
     std::fs::write(&file, "content").unwrap();
-    share(&file, 0o666);
+    set_mode(&file, 0o666);
     let world = World::minimal().read_only(&file, "/a/b/c");
     assert_eq!(
         run(&supervisor, &request(["cat", "/a/b/c"]).world(&world)).text(),
@@ -463,7 +476,7 @@ fn bind_below_tmpfs_or_other_bind_is_visible() {
     let (outer, inner) = (directory(), directory());
     std::fs::create_dir(outer.path().join("inner")).unwrap();
     std::fs::write(inner.path().join("file"), "inner").unwrap();
-    share(&inner.path().join("file"), 0o666);
+    set_mode(&inner.path().join("file"), 0o666);
     let world = World::minimal()
         .read_only(inner.path(), "/tmp/x/y")
         .read_only(inner.path().join("file"), "/tmp/f")
@@ -578,7 +591,7 @@ fn bind_with_invalid_source_or_target_is_rejected() {
     let directory = directory();
     let inner = directory.path().join("private/inner");
     std::fs::create_dir_all(&inner).unwrap();
-    share(&directory.path().join("private"), 0);
+    set_mode(&directory.path().join("private"), 0);
     assert_mount_fails(
         &supervisor,
         &World::minimal().read_only(&inner, "/x"),
@@ -586,7 +599,7 @@ fn bind_with_invalid_source_or_target_is_rejected() {
         libc::EACCES,
         "inner",
     );
-    share(&directory.path().join("private"), 0o755);
+    set_mode(&directory.path().join("private"), 0o755);
     // The bind's target has the wrong type.
     let wrong = World::minimal().read_only("/usr", "/dev/null");
     let error = failure(&supervisor, &wrong);
@@ -762,11 +775,11 @@ fn bind_with_noexec_prevents_execution() {
 }
 
 /// Runs a client that has mounted its own tmpfs below a bound directory.
-fn client_with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_tests::Said> {
+fn client_with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_tests::ClientOutput> {
     let directory = directory();
     let top = directory.path().join("top");
     std::fs::create_dir_all(top.join("sub")).unwrap();
-    share(&top, 0o777);
+    set_mode(&top, 0o777);
     // SAFETY: geteuid(2) has no preconditions.
     let uid = unsafe { libc::geteuid() };
     let uid = if uid == 0 { 12345 } else { uid };
@@ -1066,7 +1079,7 @@ fn mounts_create_nothing_on_host_file_system() {
     let host = directory();
     std::fs::create_dir_all(host.path().join("present/proc")).unwrap();
     std::fs::write(host.path().join("present/file"), "").unwrap();
-    share(host.path(), 0o777);
+    set_mode(host.path(), 0o777);
     let before = listing(host.path());
     let add = |at: &str, mount: fn(String) -> Mount| {
         World::minimal()
@@ -1200,7 +1213,7 @@ fn mounts_create_nothing_on_host_file_system() {
 fn mount_point_moved_by_another_run_is_never_replaced() {
     let supervisor = start(builder().slots(1));
     let host = directory();
-    share(host.path(), 0o777);
+    set_mode(host.path(), 0o777);
     let plain = World::minimal().read_write(host.path(), "/work");
     let shell = |world: &World, script: &str| {
         run(
@@ -1251,7 +1264,7 @@ fn mount_point_moved_by_another_run_is_never_replaced() {
     let create = |path: &str| {
         let path = host.path().join(path);
         std::fs::create_dir(&path).unwrap();
-        share(&path, 0o777);
+        set_mode(&path, 0o777);
     };
     // The template has the host's procfs there. The run's own procfs is mounted on it.
     create("p");
@@ -1275,7 +1288,7 @@ fn mount_point_moved_by_another_run_is_never_replaced() {
     create("t");
     let tool = directory();
     std::fs::write(tool.path().join("file"), "genuine").unwrap();
-    share(&tool.path().join("file"), 0o644);
+    set_mode(&tool.path().join("file"), 0o644);
     let staged = plain
         .clone()
         .mount(tmpfs("/work/t"))
@@ -1295,7 +1308,7 @@ fn mount_point_moved_by_another_run_is_never_replaced() {
 fn mount_below_symlink_of_world_is_rejected() {
     let supervisor = supervisor();
     let host = directory();
-    share(host.path(), 0o777);
+    set_mode(host.path(), 0o777);
     let linked = |mount: Mount| {
         World::minimal()
             .read_write(host.path(), "/tmp/a")
@@ -1379,7 +1392,7 @@ fn mount_path_with_special_bytes_works() {
 }
 
 /// Runs a client that mounts its own file system on a directory; `change` names the kind.
-fn client_with_own_file_system(change: &str) -> Option<millibox_tests::Said> {
+fn client_with_own_file_system(change: &str) -> Option<millibox_tests::ClientOutput> {
     let directory = directory();
     // SAFETY: geteuid(2) has no preconditions.
     let uid = unsafe { libc::geteuid() };
@@ -1464,7 +1477,7 @@ fn later_host_mount_does_not_reach_the_run() {
     let host = directory();
     let below = host.path().join("below");
     std::fs::create_dir(&below).unwrap();
-    share(&below, 0o777);
+    set_mode(&below, 0o777);
     // systemd makes all mounts shared. This namespace must do the same, independent of the host.
     let mut sandbox = Command::new("unshare")
         .args(["--mount", "--propagation", "shared"])

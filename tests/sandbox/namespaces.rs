@@ -1,15 +1,12 @@
 //! PID, user, UTS, time and cgroup namespaces, and attacks on them.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that create keyrings"
-)]
+#![allow(unsafe_code, reason = "plain system calls that create keyrings")]
 
 use crate::supervisor;
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
-    Gone, directory, probe_run, processes_with_argument, request, result, run, share, skip, sleeper,
-    token, world_with_proc,
+    Footprint, directory, processes_with_argument, request, result, run, run_probe, set_mode, skip,
+    start_sleeper, token, world_with_proc,
 };
 
 // --- PID -------------------------------------------------------------------------------
@@ -17,7 +14,7 @@ use millibox_tests::{
 #[test]
 fn parent_of_program_is_pid1() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["pids"]);
+    let output = run_probe(&supervisor, &["pids"]);
     assert_eq!(output.number("ppid"), 1);
     let pid = output.number("pid");
     assert!(pid > 1 && pid < 10, "{pid}");
@@ -26,7 +23,7 @@ fn parent_of_program_is_pid1() {
 #[test]
 fn program_has_its_own_session_and_process_group() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["pids"]);
+    let output = run_probe(&supervisor, &["pids"]);
     assert_eq!(output.number("sid"), output.number("pid"));
     assert_eq!(output.number("pgid"), output.number("pid"));
 }
@@ -34,7 +31,7 @@ fn program_has_its_own_session_and_process_group() {
 #[test]
 fn kill_all_reaches_only_the_run() {
     let supervisor = supervisor();
-    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     let output = run(&supervisor, &request(["kill-all"]));
     assert_eq!(
         output.result.outcome,
@@ -90,7 +87,7 @@ fn pid1_cannot_be_traced_or_read() {
 #[test]
 fn orphans_are_reaped_by_pid1() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["reap", "20"]);
+    let output = run_probe(&supervisor, &["reap", "20"]);
     assert_eq!(
         (output.number("children"), output.number("zombies")),
         (20, 0)
@@ -101,7 +98,7 @@ fn orphans_are_reaped_by_pid1() {
 fn end_of_first_process_kills_all_others() {
     let supervisor = supervisor();
     let token = token();
-    let output = probe_run(&supervisor, &["orphans", "10", "100000", &token]);
+    let output = run_probe(&supervisor, &["orphans", "10", "100000", &token]);
     assert_eq!(output.text(), "done\n");
     // Without a delay: the result states that the run has ended.
     assert_eq!(processes_with_argument(&token), []);
@@ -110,7 +107,7 @@ fn end_of_first_process_kills_all_others() {
 #[test]
 fn proc_shows_only_processes_of_the_run() {
     let supervisor = supervisor();
-    let (_neighbour, _read) = sleeper(&supervisor, &[]);
+    let (_neighbour, _read) = start_sleeper(&supervisor, &[]);
     let output = run(
         &supervisor,
         &request(["ls", "/proc"]).world(&world_with_proc()),
@@ -221,7 +218,7 @@ fn ids_cannot_be_changed_by_program() {
 #[test]
 fn host_and_domain_name_are_empty() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["host"]);
+    let output = run_probe(&supervisor, &["host"]);
     assert_eq!(
         (
             output.value("host").as_str(),
@@ -236,7 +233,7 @@ fn clocks_inside_start_with_the_supervisor() {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
     let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["clocks"]);
+    let output = run_probe(&supervisor, &["clocks"]);
     for clock in ["monotonic", "boottime"] {
         let seconds = output.number(clock) as f64 / 1e9;
         assert!((0.0..30.0).contains(&seconds), "{clock} {seconds}");
@@ -268,7 +265,7 @@ fn supervisor_started_at_any_part_of_a_second_works() {
 #[test]
 fn cgroup_namespace_hides_parent_cgroups() {
     let supervisor = supervisor();
-    if !millibox_tests::needs_cgroups(&supervisor) {
+    if !millibox_tests::has_cgroups_or_skips(&supervisor) {
         return;
     }
     let output = run(
@@ -294,7 +291,7 @@ fn cgroup_namespace_hides_parent_cgroups() {
 fn cgroup_file_system_is_not_mounted() {
     let supervisor = supervisor();
     assert_eq!(
-        probe_run(&supervisor, &["ls", "/sys"]).number("errno"),
+        run_probe(&supervisor, &["ls", "/sys"]).number("errno"),
         i64::from(libc::ENOENT)
     );
     let output = run(
@@ -332,7 +329,7 @@ fn default_profile_forbids_new_namespaces() {
                 vec!["clone", &number]
             };
             assert_eq!(
-                probe_run(&supervisor, &arguments).number("errno"),
+                run_probe(&supervisor, &arguments).number("errno"),
                 i64::from(libc::EPERM),
                 "{word} {flag:#x}"
             );
@@ -362,7 +359,7 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     let supervisor = supervisor();
     let directory = directory();
     std::fs::write(directory.path().join("secret"), "x").unwrap();
-    share(&directory.path().join("secret"), 0o644);
+    set_mode(&directory.path().join("secret"), 0o644);
     // A directory of the host and a mount that hides it, besides procfs, tmpfs and binds.
     let hide = Mount::Tmpfs {
         at: "/hidden".into(),
@@ -424,7 +421,11 @@ fn new_cgroup_of_program_does_not_raise_limits() {
             let raises = what.starts_with("mkdir")
                 || what.starts_with("write") && !what.ends_with("procs")
                 || what.starts_with("join");
-            assert!(!raises || errno != "0", "{what} succeeds: {}", output.text());
+            assert!(
+                !raises || errno != "0",
+                "{what} succeeds: {}",
+                output.text()
+            );
         }
     }
     assert_eq!(
@@ -432,9 +433,9 @@ fn new_cgroup_of_program_does_not_raise_limits() {
         Outcome::Exited(0)
     );
     // No cgroup of the program prevents the cleanup.
-    let gone = Gone::of(&supervisor);
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{builder, supervisor};
 use millibox::{Network, Outcome, World};
-use millibox_tests::{pipe, probe_run, read_line, request, run, start, wait};
+use millibox_tests::{pipe, read_line, request, run, run_probe, start, wait};
 
 fn loopback() -> World {
     World::minimal().network(Network::Loopback)
@@ -21,7 +21,7 @@ fn run_without_network_reaches_no_address() {
         ("::1", "80"),
         ("2001:db8::1", "80"),
     ] {
-        let errno = probe_run(&supervisor, &["connect", host, port]).number("errno");
+        let errno = run_probe(&supervisor, &["connect", host, port]).number("errno");
         assert_eq!(errno, i64::from(libc::EAFNOSUPPORT), "{host}");
         let errno =
             run(&supervisor, &request(["connect", host, port]).world(&bare)).number("errno");
@@ -34,7 +34,7 @@ fn run_without_network_reaches_no_address() {
             "{host}: {errno}"
         );
     }
-    let output = probe_run(&supervisor, &["interfaces"]);
+    let output = run_probe(&supervisor, &["interfaces"]);
     assert_eq!(
         (output.number("there"), output.value("up").as_str()),
         (0, "")
@@ -158,7 +158,7 @@ fn run_after_a_run_with_loopback_has_no_network() {
         let output = run(&supervisor, &request(["interfaces"]).world(&loopback()));
         assert_eq!(output.value("up"), "lo");
         for _ in 0..2 {
-            assert_eq!(probe_run(&supervisor, &["interfaces"]).value("up"), "");
+            assert_eq!(run_probe(&supervisor, &["interfaces"]).value("up"), "");
             let errno = run(
                 &supervisor,
                 &request(["connect", "127.0.0.1", "80"]).world(&bare),

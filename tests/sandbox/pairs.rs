@@ -75,7 +75,7 @@ fn pairs_and_single_runs_share_two_slots() {
 #[test]
 fn pair_waits_for_a_free_slot() {
     let supervisor = start(builder().slots(1));
-    let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let (sleeper, _output) = millibox_tests::start_sleeper(&supervisor, &[]);
     let pair = run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]);
     for half in &pair {
         assert!(
@@ -104,7 +104,7 @@ fn later_run_does_not_overtake_a_waiting_pair() {
             Outcome::Exited(0)
         );
     }
-    let (first, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let (first, _output) = millibox_tests::start_sleeper(&supervisor, &[]);
     let pair = run_writer_and_reader(
         &supervisor,
         [&world_with_proc(), &World::minimal().uid(1000)],
@@ -118,7 +118,7 @@ fn later_run_does_not_overtake_a_waiting_pair() {
 #[test]
 fn run_that_cannot_start_prevents_its_partner_from_starting() {
     let supervisor = start(builder().slots(1));
-    let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let (sleeper, _output) = millibox_tests::start_sleeper(&supervisor, &[]);
     let good = request(["exit", "0"]);
     let bad = good
         .clone()
@@ -142,29 +142,36 @@ fn run_that_cannot_start_prevents_its_partner_from_starting() {
             .map(|_| supervisor.run_pair([&good, &good]).unwrap())
             .collect();
         for (number, [first, second]) in pairs.iter().enumerate().rev() {
-            let (gone, other) = if number % 2 == 0 {
+            let (killed, other) = if number % 2 == 0 {
                 (first, second)
             } else {
                 (second, first)
             };
-            gone.kill();
-            assert_eq!(wait(gone).outcome, Outcome::Killed);
+            killed.kill();
+            assert_eq!(wait(killed).outcome, Outcome::Killed);
             let result = wait(other);
             assert!(matches!(result.outcome, Outcome::NotStarted(_)), "{result}");
         }
     }
     sleeper.kill();
-    assert_ended(&run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]));
+    assert_ended(&run_writer_and_reader(
+        &supervisor,
+        [&World::minimal(), &World::minimal()],
+    ));
 }
 
 #[test]
 fn dropped_handle_does_not_block_later_pairs() {
     let supervisor = start(builder().slots(1));
     for _ in 0..20 {
-        let [_, second] = run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]);
+        let [_, second] =
+            run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]);
         drop(second);
     }
-    assert_ended(&run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]));
+    assert_ended(&run_writer_and_reader(
+        &supervisor,
+        [&World::minimal(), &World::minimal()],
+    ));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::builder;
 use millibox::{Error, Handle, Outcome, Pool, Supervisor};
 use millibox_tests::{
-    PATIENCE, Process, descendants, eventually, kill, run, skip, start, token, wait,
+    HANG_TIMEOUT, Process, descendants, eventually, kill, run, skip, start, token, wait,
     world_with_proc,
 };
 use std::collections::BTreeSet;
@@ -24,8 +24,8 @@ fn sleep(pool: &Pool) -> Handle {
 
 /// The only CPU that the member may use.
 fn cpu_of(member: &Supervisor) -> usize {
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("the status of the member");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", member.pid()))
+        .expect("the status of the member");
     let cpus = status
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
@@ -162,7 +162,10 @@ fn killed_member_receives_no_more_runs() {
         .run(&millibox_tests::request(["sleep", "100000", &token()]))
         .expect("a run");
     kill(victim.pid() as i32, rustix::process::Signal::KILL);
-    assert!(matches!(handle.wait_timeout(PATIENCE), Err(Error::Died(_))));
+    assert!(matches!(
+        handle.wait_timeout(HANG_TIMEOUT),
+        Err(Error::Died(_))
+    ));
     for _ in 0..10 {
         let handle = pool
             .run(&millibox_tests::request(["exit", "5"]))
@@ -186,7 +189,7 @@ fn kill_silently(member: &Supervisor) -> usize {
     // The socket is closed once the last thread of all its processes has ended.
     let threads =
         || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
-    assert!(eventually(PATIENCE, || !family
+    assert!(eventually(HANG_TIMEOUT, || !family
         .iter()
         .any(Process::is_alive)
         && threads() <= 1));
@@ -205,7 +208,8 @@ fn silently_killed_member_is_replaced_by_another() {
 
     let Some(pool) = self::pool() else { return };
     let cpu = kill_silently(pool.members().next().expect("a member"));
-    let pair = call_on_cpu(cpu, || pool.run_pair([&exit, &exit])).expect("a pair of another member");
+    let pair =
+        call_on_cpu(cpu, || pool.run_pair([&exit, &exit])).expect("a pair of another member");
     assert_eq!(
         pair.each_ref().map(|handle| wait(handle).outcome),
         [5, 5].map(Outcome::Exited)

@@ -9,7 +9,8 @@
 
 use millibox_seccomp::{Action, Arch, Program, constant_action};
 use millibox_tests::{
-    SPAWNER, descendants, directory, eventually, executable, is_root, name, process, share, skip,
+    SPAWNER, descendants, directory, eventually, executable, is_root, process, process_name,
+    set_mode, skip,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -49,7 +50,7 @@ impl Scene {
                 .map(Path::to_owned)
                 .expect("a directory"),
             Some(copies) => {
-                share(copies.path(), 0o755);
+                set_mode(copies.path(), 0o755);
                 let all = ["client", "probe", "millibox-supervisor"].map(executable);
                 // Another process makes the copies. A child that another test forks meanwhile would
                 // inherit a writable descriptor of this process, and the copy could not be executed
@@ -61,7 +62,7 @@ impl Scene {
                     .expect("cp");
                 assert!(copied.success());
                 for file in &all {
-                    share(
+                    set_mode(
                         &copies.path().join(file.file_name().expect("a name")),
                         0o755,
                     );
@@ -138,7 +139,7 @@ fn find(client: i32, supervisor: i32, last: &'static str) -> Vec<(&'static str, 
     }
     all.push(("supervisor", supervisor));
     let below = descendants(supervisor as u32);
-    let is_spawner = |pid: i32| name(pid) == SPAWNER;
+    let is_spawner = |pid: i32| process_name(pid) == SPAWNER;
     all.extend(
         below
             .iter()
@@ -576,7 +577,9 @@ mod taken_over {
     use super::*;
     use crate::builder;
     use millibox::{Error, Hint, Outcome, ProcessEnd, RunError, Step, Supervisor};
-    use millibox_tests::{Gone, PATIENCE, request, sandbox_error, sleeper, start, wait};
+    use millibox_tests::{
+        Footprint, HANG_TIMEOUT, request, sandbox_error, start, start_sleeper, wait,
+    };
     use std::os::unix::fs::FileExt;
 
     #[derive(Debug, PartialEq, Eq)]
@@ -811,17 +814,17 @@ mod taken_over {
         ];
         for (what, number, arguments) in forbidden_calls().into_iter().chain(more) {
             let supervisor = small();
-            let (running, _read) = sleeper(&supervisor, &[]);
-            let gone = Gone::of(&supervisor);
+            let (running, _read) = start_sleeper(&supervisor, &[]);
+            let footprint = Footprint::of(&supervisor);
             match call(supervisor.pid() as i32, number, &arguments) {
                 Answer::Forbidden => return skip("this process may not trace the supervisor"),
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
-            match running.wait_timeout(PATIENCE) {
+            match running.wait_timeout(HANG_TIMEOUT) {
                 Err(Error::Died(why)) => assert_reports_sigsys(&why),
                 other => panic!("{what}: {other:?}"),
             }
-            gone.assert();
+            footprint.assert_gone();
         }
     }
 
@@ -833,12 +836,12 @@ mod taken_over {
                 .runners_per_slot(1)
                 .backend(millibox::BackendChoice::Rlimit),
         );
-        let (running, _read) = sleeper(&supervisor, &[]);
+        let (running, _read) = start_sleeper(&supervisor, &[]);
         match call(supervisor.pid() as i32, libc::SYS_setns, &[]) {
             Answer::Forbidden => return skip("this process may not trace the supervisor"),
             answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS)),
         }
-        match running.wait_timeout(PATIENCE) {
+        match running.wait_timeout(HANG_TIMEOUT) {
             Err(Error::Died(why)) => assert_reports_sigsys(&why),
             other => panic!("{other:?}"),
         }
@@ -873,7 +876,7 @@ mod taken_over {
                 "{answer:?}"
             );
         }
-        let (running, _read) = sleeper(&supervisor, &[]);
+        let (running, _read) = start_sleeper(&supervisor, &[]);
         running.kill();
         assert_eq!(wait(&running).outcome, Outcome::Killed);
     }
@@ -981,18 +984,18 @@ mod taken_over {
             let Some(keeper) = keeper(&supervisor) else {
                 return skip("without cgroups, no keeper exists");
             };
-            let (running, _read) = sleeper(&supervisor, &[]);
-            let gone = Gone::of(&supervisor);
+            let (running, _read) = start_sleeper(&supervisor, &[]);
+            let footprint = Footprint::of(&supervisor);
             match call(keeper, number, &arguments) {
                 Answer::Forbidden => return skip("this process may not trace the keeper"),
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
             assert!(
-                matches!(running.wait_timeout(PATIENCE), Err(Error::Died(_))),
+                matches!(running.wait_timeout(HANG_TIMEOUT), Err(Error::Died(_))),
                 "{what}"
             );
             drop(supervisor);
-            gone.assert();
+            footprint.assert_gone();
         }
     }
 
@@ -1047,7 +1050,7 @@ mod taken_over {
         };
         for (what, number, arguments) in calls() {
             let supervisor = separate(true);
-            let (running, _read) = sleeper(&supervisor, &[]);
+            let (running, _read) = start_sleeper(&supervisor, &[]);
             let pid1 = pid1_of(&supervisor);
             match call(pid1, number, &arguments) {
                 Answer::Forbidden => return skip("this process may not trace pid1"),
@@ -1069,7 +1072,7 @@ mod taken_over {
         // As docs/security/privileges.md states, a pid1 in its runner's memory is confined only by
         // its world's seccomp program.
         let supervisor = separate(false);
-        let (_running, _read) = sleeper(&supervisor, &[]);
+        let (_running, _read) = start_sleeper(&supervisor, &[]);
         let open = [Number(libc::AT_FDCWD as u64), Text("/"), Number(0)];
         let answer = call(pid1_of(&supervisor), libc::SYS_openat, &open);
         assert!(matches!(answer, Answer::Returned(0..)), "{answer:?}");

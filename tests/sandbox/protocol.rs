@@ -92,7 +92,13 @@ impl RawClient {
 
     /// Asserts that the supervisor rejects a frame with this error under this id, and accepts the
     /// next frame.
-    fn assert_rejected(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd], expected: &RunError) {
+    fn assert_rejected(
+        &mut self,
+        id: u64,
+        frame: &[u8],
+        descriptors: &[BorrowedFd],
+        expected: &RunError,
+    ) {
         assert_eq!(self.rejection(id, frame, descriptors), *expected);
     }
 
@@ -141,7 +147,7 @@ impl Drop for RawClient {
 }
 
 fn receive(socket: &OwnedFd) -> Vec<u8> {
-    assert!(readable(socket, millibox_tests::PATIENCE), "no reply");
+    assert!(readable(socket, millibox_tests::HANG_TIMEOUT), "no reply");
     let mut frame = vec![0; 1 << 16];
     let (length, _) = rustix::net::recv(socket, &mut frame[..], RecvFlags::empty()).unwrap();
     assert_ne!(length, 0, "the supervisor closed the connection");

@@ -6,8 +6,8 @@ use millibox::{
     Supervisor, World, WorldError, WorldProblem,
 };
 use millibox_tests::{
-    copy_probe, directory, eventually, needs_cgroups, pipe, probe, probe_run, processes_with_argument,
-    request, result, run, share, sleeper, start, token, wait,
+    copy_probe, directory, eventually, has_cgroups_or_skips, pipe, probe, processes_with_argument,
+    request, result, run, run_probe, set_mode, start, start_sleeper, token, wait,
 };
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -79,7 +79,7 @@ fn results_can_be_waited_for_in_any_order() {
 #[test]
 fn long_waiting_requests_use_no_descriptors() {
     let supervisor = start(builder().slots(1));
-    let (first, _read) = sleeper(&supervisor, &[]);
+    let (first, _read) = start_sleeper(&supervisor, &[]);
     let long = request(["exit", "5"]).arg("x".repeat(100_000));
     let handles: Vec<_> = (0..300).map(|_| supervisor.run(&long).unwrap()).collect();
     let links = std::fs::read_dir("/proc/self/fd")
@@ -104,7 +104,7 @@ fn long_waiting_requests_use_no_descriptors() {
 #[test]
 fn thousand_outstanding_requests_of_one_thread_finish() {
     let supervisor = start(builder().slots(1));
-    let (first, _read) = sleeper(&supervisor, &[]);
+    let (first, _read) = start_sleeper(&supervisor, &[]);
     let (read, write) = pipe();
     let submit = |code: i32| {
         let request = request(["exit", &code.to_string()]).stdout(write.clone());
@@ -159,7 +159,7 @@ fn slots_run_in_parallel() {
     let supervisor = start(builder().slots(3));
     assert_eq!(supervisor.slots(), 3);
     // Each program reports that it runs while the others still sleep.
-    let sleepers: Vec<_> = (0..3).map(|_| sleeper(&supervisor, &[])).collect();
+    let sleepers: Vec<_> = (0..3).map(|_| start_sleeper(&supervisor, &[])).collect();
     assert!(
         sleepers
             .iter()
@@ -170,7 +170,7 @@ fn slots_run_in_parallel() {
 #[test]
 fn result_event_can_be_polled() {
     let supervisor = supervisor();
-    let (handle, _read) = sleeper(&supervisor, &[]);
+    let (handle, _read) = start_sleeper(&supervisor, &[]);
     assert!(!millibox_tests::readable(
         handle.event().unwrap(),
         Duration::from_millis(50)
@@ -184,7 +184,7 @@ fn result_event_can_be_polled() {
     handle.kill();
     assert!(millibox_tests::readable(
         handle.event().unwrap(),
-        millibox_tests::PATIENCE
+        millibox_tests::HANG_TIMEOUT
     ));
     assert_eq!(handle.try_wait().unwrap().unwrap().outcome, Outcome::Killed);
     // A second call returns the same result. The event also works if it is requested after the end.
@@ -231,7 +231,7 @@ fn program_without_execute_permission_returns_eacces() {
     let supervisor = supervisor();
     let directory = directory();
     let copy = copy_probe(directory.path());
-    share(&copy, 0o644);
+    set_mode(&copy, 0o644);
     let world = World::minimal().read_only(&copy, "/probe");
     let request = Request::new("/probe").world(&world);
     assert_not_started(
@@ -247,7 +247,7 @@ fn file_that_is_not_executable_returns_enoexec() {
     let directory = directory();
     let file = directory.path().join("garbage");
     std::fs::write(&file, b"\x01\x02\x03 not a program").unwrap();
-    share(&file, 0o755);
+    set_mode(&file, 0o755);
     let world = World::minimal().read_only(&file, "/garbage");
     let request = Request::new("/garbage").world(&world);
     assert_not_started(
@@ -263,7 +263,7 @@ fn missing_script_interpreter_is_reported_with_hint() {
     let directory = directory();
     let script = directory.path().join("script");
     std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-    share(&script, 0o755);
+    set_mode(&script, 0o755);
     let world = World::minimal().read_only(&script, "/script");
     let script = Request::new("/script").world(&world);
     let expected = exec_error(libc::ENOENT)
@@ -300,7 +300,7 @@ fn script_by_path_runs() {
     let directory = directory();
     let script = directory.path().join("script");
     std::fs::write(&script, "#!/bin/sh\nexit 7\n").unwrap();
-    share(&script, 0o755);
+    set_mode(&script, 0o755);
     let world = World::minimal().read_only(&script, "/script");
     assert_eq!(
         result(&supervisor, &Request::new("/script").world(&world)).outcome,
@@ -524,7 +524,7 @@ fn program_by_name_is_looked_up_in_directories() {
 #[test]
 fn working_directory_is_set_or_reported() {
     let supervisor = supervisor();
-    assert_eq!(probe_run(&supervisor, &["cwd"]).value("cwd"), "/");
+    assert_eq!(run_probe(&supervisor, &["cwd"]).value("cwd"), "/");
     assert_eq!(
         run(&supervisor, &request(["cwd"]).current_dir("/usr/lib")).value("cwd"),
         "/usr/lib"
@@ -662,7 +662,7 @@ fn run_with_cpus_is_confined_to_them() {
     assert_eq!(output.value("cpus"), "0");
     // The next run uses all CPUs again.
     if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
-        assert_ne!(probe_run(&supervisor, &["scheduling"]).value("cpus"), "0");
+        assert_ne!(run_probe(&supervisor, &["scheduling"]).value("cpus"), "0");
     }
 }
 
@@ -709,7 +709,7 @@ fn dropping_supervisor_kills_its_runs() {
 fn time_to_drop_with_runs() -> Duration {
     let supervisor = supervisor();
     let token = token();
-    let (running, read) = sleeper(&supervisor, &[&token]);
+    let (running, read) = start_sleeper(&supervisor, &[&token]);
     let waiting: Vec<_> = (0..20)
         .map(|_| {
             supervisor
@@ -720,15 +720,14 @@ fn time_to_drop_with_runs() -> Duration {
     let done = supervisor
         .run(&request(["exit", "3"]).current_dir("/nowhere"))
         .unwrap();
-    let gone = millibox_tests::Gone::of(&supervisor);
+    let footprint = millibox_tests::Footprint::of(&supervisor);
     let begin = Instant::now();
     drop(supervisor);
     let took = begin.elapsed();
-    gone.assert();
-    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
-        &token
-    )
-    .is_empty()));
+    footprint.assert_gone();
+    assert!(eventually(Duration::from_secs(5), || {
+        processes_with_argument(&token).is_empty()
+    }));
     assert_eq!(millibox_tests::read_all(read), b"");
     // Handles outlive their supervisor.
     assert!(matches!(running.wait(), Err(Error::Died(_))));
@@ -848,7 +847,7 @@ fn process_limit_above_maximum_is_rejected() {
             &expected,
         );
     }
-    if needs_cgroups(&supervisor) {
+    if has_cgroups_or_skips(&supervisor) {
         let most = Request::new("/bin/true").process_limit(Request::MAX_PROCESS_LIMIT);
         assert_eq!(result(&supervisor, &most).outcome, Outcome::Exited(0));
     }

@@ -2,7 +2,9 @@
 
 use crate::{builder, supervisor};
 use millibox::{Budget, Moved, Outcome, Request, RunError, Step, World, move_output};
-use millibox_tests::{needs_cgroups, pipe, request, result, run, sleeper, start, wait};
+use millibox_tests::{
+    has_cgroups_or_skips, pipe, request, result, run, start, start_sleeper, wait,
+};
 use std::time::Duration;
 
 #[test]
@@ -68,11 +70,11 @@ fn end_by_caller_or_limit_is_reported() {
         &request(["sleep", "10000"]).real_time_limit(Duration::from_millis(10)),
     );
     assert_eq!(real.outcome, Outcome::RealTimeLimit);
-    let (killed, _read) = sleeper(&supervisor, &[]);
+    let (killed, _read) = start_sleeper(&supervisor, &[]);
     killed.kill();
     assert_eq!(wait(&killed).outcome, Outcome::Killed);
     assert_eq!(wait(&killed).signal, Some(libc::SIGKILL));
-    let (cancelled, _read) = sleeper(&supervisor, &[]);
+    let (cancelled, _read) = start_sleeper(&supervisor, &[]);
     cancelled.cancel();
     assert_eq!(wait(&cancelled).outcome, Outcome::Cancelled);
     let missing = RunError::new(Step::Exec)
@@ -82,7 +84,7 @@ fn end_by_caller_or_limit_is_reported() {
         result(&supervisor, &Request::new("/missing")).outcome,
         Outcome::NotStarted(missing)
     );
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let cpu = result(

@@ -2,7 +2,7 @@
 
 use crate::supervisor;
 use millibox::{Outcome, Request};
-use millibox_tests::{client, may_raise_limits, needs_cgroups, request, result, run};
+use millibox_tests::{client, has_cgroups_or_skips, may_raise_limits, request, result, run};
 
 fn limited(name: &str, value: u64, command: &[&str]) -> Request {
     request(command.iter().copied()).rlimit(name, value)
@@ -120,7 +120,7 @@ fn open_files_limit_returns_emfile() {
 #[test]
 fn open_files_limit_depends_on_memory_and_processes() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     // The kernel charges no cgroup for some of the memory of open files. The limit therefore
@@ -154,7 +154,10 @@ fn pending_signals_limit_is_shared_among_runs() {
     } else {
         "100 100"
     };
-    assert_eq!(client(["signals=400", "--", "limits"]).value("11"), expected);
+    assert_eq!(
+        client(["signals=400", "--", "limits"]).value("11"),
+        expected
+    );
 }
 
 #[test]

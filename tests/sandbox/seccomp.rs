@@ -4,7 +4,7 @@ use crate::supervisor;
 use millibox::{Error, Mount, Network, Outcome, Request, RequestError, World};
 use millibox_seccomp::{Arch, Policy, compile};
 use millibox_tests::{
-    needs_cgroups, pipe, probe_run, request, result, run, skip, skip_named, world_with_proc,
+    has_cgroups_or_skips, pipe, request, result, run, run_probe, skip, skip_named, world_with_proc,
 };
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -51,10 +51,10 @@ fn clone3_returns_enosys_and_libc_falls_back() {
     assert_eq!(errno_of(&supervisor, &call(libc::SYS_clone3)), libc::ENOSYS);
     // Threads and processes of the C library still work.
     assert_eq!(
-        probe_run(&supervisor, &["threads", "3"]).number("reached"),
+        run_probe(&supervisor, &["threads", "3"]).number("reached"),
         4
     );
-    assert_eq!(probe_run(&supervisor, &["forks", "3"]).number("reached"), 4);
+    assert_eq!(run_probe(&supervisor, &["forks", "3"]).number("reached"), 4);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn policy_may_forbid_calls_of_the_sandbox_itself() {
 #[test]
 fn forbidden_calls_after_attachment_affect_no_limit() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let world = |rest: &str| {
@@ -662,7 +662,7 @@ fn seccomp_program_that_forbids_execveat_by_arguments_returns_error() {
         instruction(0x15, 0, 3, number), // execveat?
         instruction(0x20, 0, 0, 48),     // the low half of the fifth argument, the flags
         instruction(0x15, 0, 1, 0x1000), // AT_EMPTY_PATH?
-        return_action(0x0005_0000 | 95),        // errno
+        return_action(0x0005_0000 | 95), // errno
         return_action(ALLOW),
     ]
     .concat();

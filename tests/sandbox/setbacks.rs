@@ -4,8 +4,9 @@
 use crate::builder;
 use millibox::{Backend, Handle, Outcome, Request, Step, Supervisor};
 use millibox_tests::{
-    PATIENCE, Process, Random, SPAWNER, descendants, eventually, kill, name, pipe, process,
-    processes_with_argument, read_all, request, result, run, skip, start, token, wait, world_with_proc,
+    HANG_TIMEOUT, Process, Random, SPAWNER, descendants, eventually, kill, pipe, process,
+    process_name, processes_with_argument, read_all, request, result, run, skip, start, token,
+    wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
@@ -16,8 +17,9 @@ use std::time::Duration;
 
 /// Runners and their descendants.
 fn below_runners(supervisor: &Supervisor) -> Vec<Process> {
-    let is_below_runners =
-        |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER;
+    let is_below_runners = |process: &Process| {
+        process.pid != supervisor.pid() as i32 && process_name(process.pid) != SPAWNER
+    };
     descendants(supervisor.pid())
         .into_iter()
         .filter(is_below_runners)
@@ -54,7 +56,8 @@ fn start_copy(supervisor: &Supervisor, text: &str) -> (Handle, OwnedFd) {
 
 /// Starts two programs that send each other a line.
 fn start_pair(supervisor: &Supervisor) -> ([Handle; 2], OwnedFd) {
-    let ((first_in, second_out), (second_in, first_out), (answers, answers_end)) = (pipe(), pipe(), pipe());
+    let ((first_in, second_out), (second_in, first_out), (answers, answers_end)) =
+        (pipe(), pipe(), pipe());
     let shell = |script: &str| Request::new("/bin/sh").args(["-c", script]);
     let first = shell("echo ping; read -r answer; echo \"$answer\" >&2")
         .stdin(first_in)
@@ -85,7 +88,7 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
         stopped = now;
         are_all
     };
-    assert!(eventually(PATIENCE, stop_and_check));
+    assert!(eventually(HANG_TIMEOUT, stop_and_check));
     stopped
 }
 
@@ -159,7 +162,10 @@ fn stop_a_runner(supervisor: &Supervisor) -> i32 {
         .stdin(read);
     let run = supervisor.run(&shell).unwrap();
     drop(shell);
-    assert!(eventually(PATIENCE, || !processes_with_argument(&token).is_empty()));
+    assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
+        &token
+    )
+    .is_empty()));
     let target = processes_with_argument(&token).remove(0);
     let zygote = process(target.parent).expect("pid1").parent;
     kill(zygote, Signal::STOP);

@@ -1,6 +1,6 @@
 //! The supervisor's command line, and the users under which it refuses to run.
 
-use millibox_tests::{Said, client, directory, executable, is_root, share, skip};
+use millibox_tests::{ClientOutput, client, directory, executable, is_root, set_mode, skip};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,10 @@ fn fail_to_start(arguments: &[&str], stdin: Stdio) -> String {
         .stdin(stdin)
         .output()
         .unwrap();
-    assert!(!output.status.success(), "{arguments:?}: the supervisor has started");
+    assert!(
+        !output.status.success(),
+        "{arguments:?}: the supervisor has started"
+    );
     assert!(
         output.status.code().is_some(),
         "{arguments:?}: {}",
@@ -161,7 +164,7 @@ fn outside() -> u32 {
 }
 
 /// Returns whether the client could change its environment. If not, reports the test as skipped.
-fn is_prepared(output: &Said) -> bool {
+fn is_prepared(output: &ClientOutput) -> bool {
     if output.stdout.contains("unable=") {
         skip(output.stdout.trim());
     }
@@ -236,7 +239,7 @@ fn supervisor_started_by_root_has_an_unprivileged_user() {
     let chosen = millibox_tests::start(millibox_tests::builder().user(4242, 4343));
     assert_eq!(chosen.ids(), (4242, 4343));
     assert_eq!(
-        millibox_tests::probe_run(&chosen, &["ids"]).value("uid"),
+        millibox_tests::run_probe(&chosen, &["ids"]).value("uid"),
         "4242 4242 4242"
     );
 }
@@ -298,7 +301,7 @@ fn false_null_device_is_rejected() {
     let directory = directory();
     let file = directory.path().join("null");
     std::fs::write(&file, "").unwrap();
-    share(&file, 0o666);
+    set_mode(&file, 0o666);
     // A regular file, and another device.
     for fake in [file.to_str().unwrap(), "/dev/zero"] {
         let user = format!("user={0}:{0}", outside());
@@ -311,7 +314,8 @@ fn false_null_device_is_rejected() {
         ]);
         if is_prepared(&output) {
             assert!(
-                output.value("error")
+                output
+                    .value("error")
                     .contains("/dev/null is not the null device"),
                 "{output:?}"
             );

@@ -3,7 +3,7 @@
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, Step, Supervisor, World};
 use millibox_tests::{
-    Gone, directory, not_started, request, result, run, share, sleeper, start, wait,
+    Footprint, directory, not_started, request, result, run, set_mode, start, start_sleeper, wait,
 };
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,15 +71,15 @@ fn more_worlds_than_the_supervisor_keeps_are_correct() {
         let open = open.count();
         assert!(open < 64 + 200, "{open} descriptors are open");
     }
-    let gone = Gone::of(&supervisor);
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 #[test]
 fn world_can_be_used_while_another_run_lasts() {
     let supervisor = supervisor();
-    let (one, _read) = sleeper(&supervisor, &[]);
+    let (one, _read) = start_sleeper(&supervisor, &[]);
     for mark in 0..5 {
         assert_sees_only_mark(&supervisor, mark);
     }
@@ -95,7 +95,10 @@ fn world_that_failed_is_tried_again() {
     let submit =
         |supervisor: &Supervisor| result(supervisor, &request(["stat", "/later"]).world(&world));
     for _ in 0..3 {
-        assert!(matches!(submit(&supervisor).outcome, Outcome::NotStarted(_)));
+        assert!(matches!(
+            submit(&supervisor).outcome,
+            Outcome::NotStarted(_)
+        ));
     }
     // Every waiting run of this world fails with its own result. Other runs do not fail.
     let mut handles = Vec::new();
@@ -117,7 +120,7 @@ fn world_that_failed_is_tried_again() {
         );
     }
     std::fs::create_dir(&source).unwrap();
-    share(&source, 0o755);
+    set_mode(&source, 0o755);
     assert_eq!(submit(&supervisor).outcome, Outcome::Exited(0));
 }
 
@@ -179,7 +182,10 @@ fn long_world_is_mounted_or_rejected() {
     }
     let rejected = result(&supervisor, &request(["exit", "0"]).world(&too_long));
     assert!(
-        matches!(rejected.outcome, Outcome::NotStarted(_) | Outcome::Exited(0)),
+        matches!(
+            rejected.outcome,
+            Outcome::NotStarted(_) | Outcome::Exited(0)
+        ),
         "{rejected}"
     );
     assert_sees_only_mark(&supervisor, 2);
@@ -243,11 +249,11 @@ fn world_is_mounted_once_while_other_runs_come_and_go() {
 fn replaced_source_is_seen_by_later_runs() {
     let supervisor = supervisor();
     let directory = directory();
-    share(directory.path(), 0o755);
+    set_mode(directory.path(), 0o755);
     let path = |name: &str| directory.path().join(name);
     let write = |name: &str, text: &str| {
         std::fs::write(path(name), text).unwrap();
-        share(&path(name), 0o644);
+        set_mode(&path(name), 0o644);
     };
     write("file", "one");
     let world = World::minimal().read_only(path("file"), "/seen");
@@ -273,7 +279,7 @@ fn replaced_source_is_seen_by_later_runs() {
     // A directory that was created again, and one behind a symbolic link.
     for name in ["a", "b"] {
         std::fs::create_dir(path(name)).unwrap();
-        share(&path(name), 0o755);
+        set_mode(&path(name), 0o755);
         write(&format!("{name}/text"), name);
     }
     let world = World::minimal()
@@ -286,7 +292,7 @@ fn replaced_source_is_seen_by_later_runs() {
     }
     std::fs::remove_dir_all(path("a")).unwrap();
     std::fs::create_dir(path("a")).unwrap();
-    share(&path("a"), 0o755);
+    set_mode(&path("a"), 0o755);
     write("a/text", "again");
     assert_eq!(read_in_run(&supervisor, &world, "/a/text"), "again");
 }

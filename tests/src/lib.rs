@@ -4,9 +4,9 @@
 //! * [`request`]: a request to run the [`probe`], by descriptor, in the minimal world;
 //! * [`run`]: runs a request and returns its [`Output`];
 //! * [`not_started`], [`sandbox_error`]: the error of a result, which tests compare by its fields;
-//! * [`needs_cgroups`], [`skip`]: report a test that cannot run here. They write `SKIPPED: ...` to
+//! * [`has_cgroups_or_skips`], [`skip`]: report a test that cannot run here. They write `SKIPPED: ...` to
 //!   standard error, and a line to the file that `MILLIBOX_SKIPS` names;
-//! * [`eventually`], [`descendants`], [`Gone`]: check that no process or cgroup is left.
+//! * [`eventually`], [`descendants`], [`Footprint`]: check that no process or cgroup is left.
 //!
 //! The tests need no privileges. Started by root, the sandbox runs as another user, so tests set
 //! the permissions of bound files ([`directory`]).
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A timeout so long that only a hang exceeds it, even on a slow and busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A builder for a supervisor with two slots and the best available backend.
 pub fn builder() -> Builder {
@@ -45,15 +45,15 @@ pub fn start(builder: Builder) -> Supervisor {
 
 /// Returns whether the backend uses cgroups. If not, reports the test as skipped; the caller must
 /// return.
-pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
-    let there = supervisor.backend() != Backend::Rlimit;
-    if !there {
+pub fn has_cgroups_or_skips(supervisor: &Supervisor) -> bool {
+    let has_cgroups = supervisor.backend() != Backend::Rlimit;
+    if !has_cgroups {
         skip(&format!(
             "no cgroups are available: {}",
             supervisor.declined().join("; ")
         ));
     }
-    there
+    has_cgroups
 }
 
 /// Reports that the current test cannot run here.
@@ -82,11 +82,11 @@ pub fn is_root() -> bool {
 
 /// Returns whether this process may raise hard limits: CAP_SYS_RESOURCE, number 24.
 pub fn may_raise_limits() -> bool {
-    mask("self", "CapEff").is_some_and(|set| set & 1 << 24 != 0)
+    status_mask("self", "CapEff").is_some_and(|set| set & 1 << 24 != 0)
 }
 
 /// Reads a hexadecimal mask from /proc/PID/status. `process` is a PID or `self`.
-pub fn mask(process: &str, name: &str) -> Option<u64> {
+pub fn status_mask(process: &str, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let mask = status
         .lines()
@@ -199,7 +199,7 @@ pub fn run(supervisor: &Supervisor, request: &Request) -> Output {
 }
 
 /// Runs the probe, which must exit with status 0.
-pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
+pub fn run_probe(supervisor: &Supervisor, arguments: &[&str]) -> Output {
     let output = run(supervisor, &request(arguments));
     assert_eq!(
         output.result.outcome,
@@ -236,14 +236,14 @@ pub fn sandbox_error(result: &RunResult) -> &RunError {
     error
 }
 
-/// Waits for a result, but not for ever.
+/// Waits for a result, with a timeout.
 pub fn wait(handle: &Handle) -> RunResult {
-    match handle.wait_timeout(PATIENCE) {
+    match handle.wait_timeout(HANG_TIMEOUT) {
         Ok(Some(result)) => {
             assert_consistent(&result);
             result
         }
-        Ok(None) => panic!("no result after {PATIENCE:?}"),
+        Ok(None) => panic!("no result after {HANG_TIMEOUT:?}"),
         Err(error) => panic!("{error}"),
     }
 }
@@ -305,14 +305,14 @@ fn assert_consistent(result: &RunResult) {
     );
 }
 
-/// Reads to the end of file. Panics if no data arrives for [`PATIENCE`].
+/// Reads to the end of file. Panics if no data arrives for [`HANG_TIMEOUT`].
 pub fn read_all(from: impl AsFd) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 1 << 16];
     loop {
         assert!(
-            readable(&from, PATIENCE),
-            "no end of file after {PATIENCE:?}, but {:?}",
+            readable(&from, HANG_TIMEOUT),
+            "no end of file after {HANG_TIMEOUT:?}, but {:?}",
             String::from_utf8_lossy(&bytes)
         );
         match rustix::io::read(&from, &mut chunk) {
@@ -324,12 +324,15 @@ pub fn read_all(from: impl AsFd) -> Vec<u8> {
     }
 }
 
-/// Reads one line. Panics if no data arrives for [`PATIENCE`].
+/// Reads one line. Panics if no data arrives for [`HANG_TIMEOUT`].
 pub fn read_line(from: impl AsFd) -> String {
     let mut line = Vec::new();
     let mut byte = [0];
     loop {
-        assert!(readable(&from, PATIENCE), "no line after {PATIENCE:?}");
+        assert!(
+            readable(&from, HANG_TIMEOUT),
+            "no line after {HANG_TIMEOUT:?}"
+        );
         match rustix::io::read(&from, &mut byte) {
             Ok(0) => panic!(
                 "end of file within a line: {:?}",
@@ -353,7 +356,7 @@ pub fn readable(from: impl AsFd, time: Duration) -> bool {
 }
 
 /// Starts a probe that sleeps, and waits until it is running.
-pub fn sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
+pub fn start_sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
     let (read, write) = pipe();
     let request = request(["ready-sleep", "100000"])
         .args(more.iter().copied())
@@ -369,12 +372,12 @@ pub fn sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
 /// A temporary directory that every user may read and write.
 pub fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    share(directory.path(), 0o777);
+    set_mode(directory.path(), 0o777);
     directory
 }
 
 /// Sets the mode of a file.
-pub fn share(path: &Path, mode: u32) {
+pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
@@ -382,7 +385,7 @@ pub fn share(path: &Path, mode: u32) {
 pub fn copy_probe(directory: &Path) -> PathBuf {
     let copy = directory.join("probe");
     std::fs::copy(executable("probe"), &copy).expect("a copy of the probe");
-    share(&copy, 0o755);
+    set_mode(&copy, 0o755);
     copy
 }
 
@@ -424,7 +427,7 @@ pub struct Process {
 
 impl Process {
     /// Returns whether the process is alive. Its parent may have changed if the old one died.
-    pub fn is_there(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         process(self.pid).is_some_and(|now| now.started == self.started)
     }
 }
@@ -461,7 +464,7 @@ pub fn process(pid: i32) -> Option<Process> {
 }
 
 /// The name of a process (proc_pid_comm(5)).
-pub fn name(pid: i32) -> String {
+pub fn process_name(pid: i32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm"))
         .unwrap_or_default()
         .trim_end()
@@ -493,13 +496,13 @@ pub fn descendants(root: u32) -> Vec<Process> {
 }
 
 /// The processes with this command line argument.
-pub fn processes_that_say(text: &str) -> Vec<Process> {
-    let says = |process: &Process| {
+pub fn processes_with_argument(text: &str) -> Vec<Process> {
+    let has_argument = |process: &Process| {
         let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
         line.split(|byte| *byte == 0)
             .any(|argument| argument == text.as_bytes())
     };
-    processes().into_iter().filter(says).collect()
+    processes().into_iter().filter(has_argument).collect()
 }
 
 /// A text that no other process has as an argument.
@@ -515,38 +518,38 @@ pub fn token() -> String {
 
 /// The processes and cgroups of a supervisor, which must disappear with it.
 #[derive(Debug)]
-pub struct Gone {
+pub struct Footprint {
     processes: BTreeSet<Process>,
     cgroups: Vec<PathBuf>,
 }
 
-impl Gone {
+impl Footprint {
     /// The current processes and cgroups of a supervisor.
-    pub fn of(supervisor: &Supervisor) -> Gone {
-        Gone::new(supervisor.pid(), supervisor.cgroups().collect())
+    pub fn of(supervisor: &Supervisor) -> Footprint {
+        Footprint::new(supervisor.pid(), supervisor.cgroups().collect())
     }
 
     /// The current processes of the supervisor with this PID, and these cgroups.
-    pub fn new(supervisor: u32, cgroups: Vec<PathBuf>) -> Gone {
+    pub fn new(supervisor: u32, cgroups: Vec<PathBuf>) -> Footprint {
         let mut processes: BTreeSet<Process> = descendants(supervisor).into_iter().collect();
         assert!(!processes.is_empty(), "the supervisor is not running");
         // With cgroups, the parent is the keeper, unless it is this process.
         if !cgroups.is_empty() {
             processes.extend(
                 process(supervisor as i32)
-                    .and_then(|its| process(its.parent))
+                    .and_then(|supervisor| process(supervisor.parent))
                     .filter(|keeper| keeper.pid != std::process::id() as i32),
             );
         }
-        Gone { processes, cgroups }
+        Footprint { processes, cgroups }
     }
 
     /// Describes the remaining processes and cgroups; empty if none remain.
-    pub fn left(&self) -> String {
+    pub fn remaining(&self) -> String {
         let processes: Vec<i32> = self
             .processes
             .iter()
-            .filter(|process| process.is_there())
+            .filter(|process| process.is_alive())
             .map(|process| process.pid)
             .collect();
         let cgroups: Vec<&PathBuf> = self.cgroups.iter().filter(|path| path.exists()).collect();
@@ -558,9 +561,9 @@ impl Gone {
     }
 
     /// Asserts that all of them disappear within five seconds.
-    pub fn assert(&self) {
-        eventually(Duration::from_secs(5), || self.left().is_empty());
-        assert_eq!(self.left(), "", "remaining after five seconds");
+    pub fn assert_gone(&self) {
+        eventually(Duration::from_secs(5), || self.remaining().is_empty());
+        assert_eq!(self.remaining(), "", "remaining after five seconds");
     }
 }
 
@@ -606,12 +609,12 @@ impl Default for Random {
 }
 
 /// Runs the `client` executable and returns its output.
-pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Said {
+pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> ClientOutput {
     let output = std::process::Command::new(executable("client"))
         .args(arguments)
         .output()
         .expect("the client");
-    Said {
+    ClientOutput {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
@@ -619,14 +622,14 @@ pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>)
 
 /// The output of a helper process.
 #[derive(Debug)]
-pub struct Said {
+pub struct ClientOutput {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
 }
 
-impl Said {
+impl ClientOutput {
     /// The value of the output line `key=value`. Panics if the line is missing.
     pub fn value(&self, key: &str) -> String {
         let line = self
@@ -635,5 +638,18 @@ impl Said {
             .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.unwrap_or_else(|| panic!("no {key}= in {self:?}"))
             .to_owned()
+    }
+}
+
+// Former names, which tests/judge and tests/hostile still use.
+pub use self::{
+    Footprint as Gone, has_cgroups_or_skips as needs_cgroups,
+    processes_with_argument as processes_that_say, set_mode as share,
+};
+
+impl Footprint {
+    /// The former name of [`Footprint::remaining`].
+    pub fn left(&self) -> String {
+        self.remaining()
     }
 }
