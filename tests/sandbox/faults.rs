@@ -109,13 +109,13 @@ struct Recording {
 }
 
 /// The directory of `faulty`, and the recording of the processes that were started through it.
-struct Injector {
+struct FaultInjector {
     directory: TempDir,
     watch: Arc<Mutex<Recording>>,
 }
 
-impl Injector {
-    fn new() -> Injector {
+impl FaultInjector {
+    fn new() -> FaultInjector {
         let directory = directory();
         let copy = directory.path().join("millibox-supervisor");
         std::fs::copy(executable("faulty"), &copy).expect("a copy of faulty");
@@ -139,7 +139,7 @@ impl Injector {
                     .expect("a thread");
             }
         });
-        Injector { directory, watch }
+        FaultInjector { directory, watch }
     }
 
     fn watch(&self) -> MutexGuard<'_, Recording> {
@@ -318,7 +318,7 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Recording>) {
                             answer.flags = 0;
                             answer.error = -errno;
                         }
-                        Fault::Kill(whom) => kill(whom, role, pid),
+                        Fault::Kill(victim) => kill(victim, role, pid),
                         Fault::NoRunners => kill_runners(pid),
                     }
                 }
@@ -331,17 +331,17 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Recording>) {
 }
 
 /// Kills the caller itself if `whom` is its role, otherwise its nearest relative with this role.
-fn kill(whom: Role, role: Role, pid: i32) {
+fn kill(victim: Role, role: Role, pid: i32) {
     let parent = |pid: i32| millibox_tests::process(pid).map(|process| process.parent);
     let mut at = Some(pid);
-    if whom == role {
+    if victim == role {
         return millibox_tests::kill(pid, rustix::process::Signal::KILL);
     }
     while let Some(now) = at.filter(|now| *now > 1) {
         let below = millibox_tests::descendants(now as u32);
         if let Some(found) = below
             .iter()
-            .find(|process| self::role(process.pid) == Some(whom))
+            .find(|process| self::role(process.pid) == Some(victim))
         {
             return millibox_tests::kill(found.pid, rustix::process::Signal::KILL);
         }
@@ -498,10 +498,10 @@ fn size(supervisor: &Supervisor) -> (usize, usize) {
 }
 
 /// The same numbers after every runner has had a run.
-fn size_at_rest(place: &Injector, supervisor: &Supervisor, expected: &[String]) -> (usize, usize) {
+fn size_at_rest(injector: &FaultInjector, supervisor: &Supervisor, expected: &[String]) -> (usize, usize) {
     for _ in 0..4 {
         assert_works(supervisor, expected);
-        place.settle(supervisor);
+        injector.settle(supervisor);
     }
     size(supervisor)
 }
@@ -517,8 +517,8 @@ struct Tally {
 
 #[test]
 fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
-    let place = Injector::new();
-    let mut supervisor = match place.start() {
+    let injector = FaultInjector::new();
+    let mut supervisor = match injector.start() {
         Ok(supervisor) => supervisor,
         Err(error) => return skip(&format!("no seccomp listener is available: {error}")),
     };
@@ -528,13 +528,13 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
     assert!(expected.len() > 60, "{expected:?}");
     for _ in 0..4 {
         assert_works(&supervisor, &expected);
-        place.settle(&supervisor);
+        injector.settle(&supervisor);
     }
     // Record one request, and the preparation after it.
-    place.arm(None);
+    injector.arm(None);
     assert_works(&supervisor, &expected);
-    place.settle(&supervisor);
-    let points = place.watch().seen.clone();
+    injector.settle(&supervisor);
+    let points = injector.watch().seen.clone();
     for role in [Role::Supervisor, Role::Zygote, Role::Pid1, Role::Target] {
         assert!(
             points.iter().any(|point| point.role == role),
@@ -548,7 +548,7 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
         points: points.len(),
         ..Tally::default()
     };
-    let mut before = size_at_rest(&place, &supervisor, &expected);
+    let mut before = size_at_rest(&injector, &supervisor, &expected);
     for (index, point) in points.iter().enumerate().skip(all.unwrap_or(0)) {
         let these = if all.is_some() {
             0..FAULTS.len()
@@ -562,7 +562,7 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
             }
             let footprint = Footprint::of(&supervisor);
             let what = format!("{fault:?} at call {index}, {point:?}");
-            place.arm(Some((*point, *fault)));
+            injector.arm(Some((*point, *fault)));
             let attempt =
                 std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_request(&supervisor)));
             let attempt = attempt.unwrap_or_else(|_| panic!("{what}"));
@@ -571,8 +571,8 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
                 Attempt::Failed(why) | Attempt::Died(why) => why,
             };
             eprintln!("{what}: {description}");
-            place.settle(&supervisor);
-            let fired = place.arm(None);
+            injector.settle(&supervisor);
+            let fired = injector.arm(None);
             tally.fired += usize::from(fired);
             match attempt {
                 Attempt::Ran(ref walls) => {
@@ -606,7 +606,7 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
                     }
                     Attempt::Died(_) => {}
                 }
-                place.settle(&supervisor);
+                injector.settle(&supervisor);
             }
             // The supervisor may also have died after the result.
             let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -616,14 +616,14 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
                 assert!(supervisor.is_dead(), "{what}: the next request fails");
                 drop(supervisor);
                 footprint.assert_gone();
-                supervisor = place
+                supervisor = injector
                     .start()
                     .unwrap_or_else(|error| panic!("{what}: {error}"));
-                before = size_at_rest(&place, &supervisor, &expected);
+                before = size_at_rest(&injector, &supervisor, &expected);
             }
         }
     }
-    let after = size_at_rest(&place, &supervisor, &expected);
+    let after = size_at_rest(&injector, &supervisor, &expected);
     // The number of prepared runners varies. Each has an additional zygote, pid1 and target, with
     // about 25 descriptors each.
     let more = after.1.saturating_sub(before.1);
@@ -645,8 +645,8 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
 /// started then.
 #[test]
 fn runners_killed_before_the_launch_are_replaced() {
-    let place = Injector::new();
-    let supervisor = match place.start() {
+    let injector = FaultInjector::new();
+    let supervisor = match injector.start() {
         Ok(supervisor) => supervisor,
         Err(error) => return skip(&format!("no seccomp listener is available: {error}")),
     };
@@ -654,15 +654,15 @@ fn runners_killed_before_the_launch_are_replaced() {
         panic!("the request fails without a fault")
     };
     for _ in 0..3 {
-        place.settle(&supervisor);
+        injector.settle(&supervisor);
         let launch = Point {
             role: Role::Supervisor,
             number: libc::SYS_sendmsg as i32,
             count: 1,
         };
-        place.arm(Some((launch, Fault::NoRunners)));
+        injector.arm(Some((launch, Fault::NoRunners)));
         assert_works(&supervisor, &expected);
-        assert!(place.arm(None), "the supervisor did not send the launch");
+        assert!(injector.arm(None), "the supervisor did not send the launch");
     }
     assert_works(&supervisor, &expected);
 }
@@ -690,8 +690,8 @@ fn cgroups_of(parents: &BTreeSet<PathBuf>, pids: &BTreeSet<i32>) -> Vec<PathBuf>
 
 #[test]
 fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
-    let place = Injector::new();
-    let first = match place.start() {
+    let injector = FaultInjector::new();
+    let first = match injector.start() {
         Ok(supervisor) => supervisor,
         Err(error) => return skip(&format!("no seccomp listener is available: {error}")),
     };
@@ -704,10 +704,10 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
         .collect();
     drop(first);
     // Record a start and a first request, for which the template must be mounted.
-    place.arm(None);
-    let second = place.start().unwrap_or_else(|error| panic!("{error}"));
+    injector.arm(None);
+    let second = injector.start().unwrap_or_else(|error| panic!("{error}"));
     assert_works(&second, &expected);
-    let points = place.watch().seen.clone();
+    let points = injector.watch().seen.clone();
     drop(second);
     assert!(
         points.iter().any(|point| point.role == Role::Mounter),
@@ -729,8 +729,8 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
             FAULTS[random.below(FAULTS.len() as u64) as usize],
         );
         let what = format!("{fault:?} at call {index}, {point:?}");
-        place.arm(Some((point, fault)));
-        let description = match place.start() {
+        injector.arm(Some((point, fault)));
+        let description = match injector.start() {
             Err(error) => error.to_string(),
             Ok(supervisor) => {
                 let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -747,7 +747,7 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
         };
         eprintln!("{what}: {description}");
         let (hit, pids) = {
-            let watch = place.watch();
+            let watch = injector.watch();
             (watch.fired, watch.pids.clone())
         };
         fired += usize::from(hit);
@@ -791,8 +791,8 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
             cgroups()
         );
     }
-    place.arm(None);
-    let last = place.start().unwrap_or_else(|error| panic!("{error}"));
+    injector.arm(None);
+    let last = injector.start().unwrap_or_else(|error| panic!("{error}"));
     assert_works(&last, &expected);
     eprintln!(
         "{fired} faults at {} calls, {reported} reported",

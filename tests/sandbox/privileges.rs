@@ -44,7 +44,7 @@ impl Scene {
     /// Starts the client. If `running`, a program runs; otherwise, a target waits for a launch.
     fn start(user: Option<u32>, running: bool, changes: &[&str]) -> Scene {
         let copies = user.map(|_| directory());
-        let place = match &copies {
+        let executables = match &copies {
             None => executable("client")
                 .parent()
                 .map(Path::to_owned)
@@ -70,14 +70,14 @@ impl Scene {
                 copies.path().to_owned()
             }
         };
-        let mut command = Command::new(place.join("client"));
+        let mut command = Command::new(executables.join("client"));
         command.arg("small").args(changes).args(match running {
             true => &["hold=1", "--", "ready-sleep", "100000"][..],
             false => &["idle", "--", "exit", "0"],
         });
         if let Some(id) = user {
             command
-                .env("MILLIBOX_SUPERVISOR", place.join("millibox-supervisor"))
+                .env("MILLIBOX_SUPERVISOR", executables.join("millibox-supervisor"))
                 .current_dir("/")
                 .gid(id)
                 .uid(id);
