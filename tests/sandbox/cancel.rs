@@ -201,7 +201,7 @@ fn end_at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
             "round {round}"
         );
     }
-    eprintln!("after the exec or not: {seen:?}");
+    eprintln!("runs that had reached their exec: {seen:?}");
     assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
         &token
     )

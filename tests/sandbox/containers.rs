@@ -1,5 +1,5 @@
 //! Containers as Docker and Podman create them by default. What is impossible there is rejected
-//! with a message that names the helpful option. No run gets a weaker world instead.
+//! with a message that names the option to use. No run gets a weaker world instead.
 
 use millibox_tests::{ClientOutput, client, executable, is_root, skip};
 

@@ -95,9 +95,9 @@ fn runners_of_single_slot_use_several_cpus_and_programs_all() {
         return;
     };
     let supervisor = start(builder().slots(1).runners_per_slot(4));
-    let held: BTreeSet<usize> = cpus_of_runners(&supervisor, 4).into_iter().collect();
-    assert_eq!(held.len(), (all.len() - 1).min(4));
-    assert!(!held.contains(&cpu_of_supervisor(&supervisor)));
+    let runner_cpus: BTreeSet<usize> = cpus_of_runners(&supervisor, 4).into_iter().collect();
+    assert_eq!(runner_cpus.len(), (all.len() - 1).min(4));
+    assert!(!runner_cpus.contains(&cpu_of_supervisor(&supervisor)));
     for _ in 0..4 {
         let output = run(
             &supervisor,

@@ -167,7 +167,7 @@ fn pipe_breaks_when_the_run_ends() {
         .run(&request(["exit", "0"]).stdout(write))
         .unwrap();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
-    // The end of file is there at once: a caller with the result must not wait for it.
+    // The end of file follows at once, so a caller with the result need not wait for it.
     assert!(readable(&read, Duration::from_secs(5)));
     assert_eq!(read_all(read), b"");
 }

@@ -117,7 +117,7 @@ fn user_and_system_time_of_ended_run_are_distinguished() {
 }
 
 /// Memory that the kernel had charged in advance for a CPU (64 pages each), or had yet to free, is
-/// not counted as the run's. The run may have received it all the same.
+/// not counted as the run's. The run may still have received such memory.
 const PRECHARGED_BYTES: u64 = 2 * MIB;
 
 #[test]

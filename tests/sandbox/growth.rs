@@ -194,7 +194,7 @@ fn cgroups_do_not_grow_after_runs_with_many_processes() {
 }
 
 /// A process in uninterruptible sleep counts for the host's load average. An idle supervisor must
-/// have none.
+/// have no such process.
 #[test]
 fn idle_supervisor_adds_no_load() {
     let supervisor = millibox_tests::start(builder().slots(1));

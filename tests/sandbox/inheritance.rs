@@ -136,7 +136,7 @@ fn resource_limits_are_not_inherited() {
     };
     for number in 0..16 {
         let key = number.to_string();
-        // RLIMIT_NPROC is a matter of the host, and hardly any kernel applies RLIMIT_RSS.
+        // RLIMIT_NPROC depends on the host, and hardly any kernel applies RLIMIT_RSS.
         assert_eq!(
             output.value(&key),
             clean.value(&key),

@@ -13,9 +13,9 @@ const IPC: [&str; 4] = ["shm", "sem", "msg", "mq"];
 /// Creates IPC objects in one run and checks that later runs do not see them.
 fn assert_ipc_is_separate(supervisor: &Supervisor, world: &World) {
     for round in 0..4 {
-        let made = run(supervisor, &request(["ipc", "make", "4711"]).world(world));
+        let created = run(supervisor, &request(["ipc", "make", "4711"]).world(world));
         for kind in IPC {
-            assert_eq!(made.number(kind), 0, "round {round}: {kind}");
+            assert_eq!(created.number(kind), 0, "round {round}: {kind}");
         }
         for _ in 0..3 {
             let seen = run(supervisor, &request(["ipc", "look", "4711"]).world(world));

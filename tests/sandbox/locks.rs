@@ -1,4 +1,4 @@
-//! File locks: only its own locks count for a run.
+//! File locks: a run is limited by its own locks only.
 
 #![allow(unsafe_code, reason = "a child locks files between fork and exec")]
 

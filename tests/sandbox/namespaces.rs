@@ -186,7 +186,7 @@ fn programs_have_no_capabilities_with_any_id() {
             assert_eq!(output.value(set), "0", "{set}");
         }
         assert_eq!(output.value("no_new_privs"), "1");
-        // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and the locks of all.
+        // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and their locks.
         let bits = i64::from_str_radix(&output.value("securebits"), 16).unwrap();
         assert_eq!(bits & 0b1110_1111, 0b1110_1111, "{bits:b}");
     }
@@ -477,11 +477,15 @@ fn program_without_seccomp_can_create_few_namespaces() {
     // A limit of a disabled kind may be 0.
     assert!(["32\n", "0\n32\n"].contains(&limits.as_str()), "{limits}");
     assert_ne!(shell(&world, kinds).text(), limits);
-    let made = shell(
+    let created = shell(
         &free,
         "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; \
          wait",
     );
-    let made = made.text().lines().filter(|line| *line == "made").count();
-    assert!((1..=32).contains(&made), "{made}");
+    let created = created
+        .text()
+        .lines()
+        .filter(|line| *line == "made")
+        .count();
+    assert!((1..=32).contains(&created), "{created}");
 }

@@ -36,12 +36,12 @@ fn run_without_network_reaches_no_address() {
     }
     let output = run_probe(&supervisor, &["interfaces"]);
     assert_eq!(
-        (output.number("there"), output.value("up").as_str()),
+        (output.number("count"), output.value("up").as_str()),
         (0, "")
     );
     let output = run(&supervisor, &request(["interfaces"]).world(&bare));
     assert_eq!(
-        (output.number("there"), output.value("up").as_str()),
+        (output.number("count"), output.value("up").as_str()),
         (1, "")
     );
 }

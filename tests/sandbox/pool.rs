@@ -172,7 +172,7 @@ fn killed_member_receives_no_more_runs() {
             .expect("a run");
         assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     }
-    // However busy the other members are.
+    // The pool uses the other members, however busy they are.
     let more: Vec<Handle> = (0..10).map(|_| sleep(&pool)).collect();
     more.iter().for_each(Handle::cancel);
     assert!(

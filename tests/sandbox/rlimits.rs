@@ -61,7 +61,7 @@ fn core_files_are_never_written() {
         std::fs::read_dir(directory.path()).unwrap().count()
     };
     assert_eq!(crash(limited("CORE", 0, &["signal", "11"])), 0);
-    // Nor without the option: a crash must not fill the host's disk.
+    // The same applies without the option: a crash must not fill the host's disk.
     assert_eq!(crash(request(["signal", "11"])), 0);
 }
 
@@ -71,7 +71,7 @@ fn cpu_limit_sends_sigkill() {
     let result = result(&supervisor, &limited("CPU", 1, &["spin-forever"]));
     // Soft and hard limit are equal, so the kernel sends SIGKILL.
     assert_eq!(result.outcome, Outcome::Signaled(9), "{result}");
-    // This limit counts whole ticks, each for the process that runs at its end.
+    // The clock of this limit counts whole ticks, even if another process used most of a tick.
     assert!(
         result.figures.cpu_user_ns + result.figures.cpu_system_ns >= 500_000_000,
         "{:?}",
@@ -147,8 +147,8 @@ fn open_files_limit_depends_on_memory_and_processes() {
 
 #[test]
 fn pending_signals_limit_is_shared_among_runs() {
-    // A client that may raise the limit for all runs together does so. Otherwise, each run has its
-    // share, and two slots may have two pairs.
+    // If the client may raise the limit, it does so for all runs together. Otherwise, each run has
+    // a share of the limit; two slots may have two pairs.
     let expected = if may_raise_limits() {
         "4096 4096"
     } else {

@@ -445,7 +445,7 @@ fn program_cannot_drop_page_cache_of_shared_files() {
 const MINIMAL_CALLS: [&str; 21] = [
     "execveat",
     "brk",
-    // The machine uses one of these.
+    // Which of these is used depends on the machine.
     "access",
     "faccessat",
     "openat",

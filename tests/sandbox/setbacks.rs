@@ -195,7 +195,7 @@ fn runner_with_stopped_zygote_keeps_no_run() {
     }
 }
 
-/// The run has no runner yet, so the runner does not take part in its end.
+/// The run has not started, so it can end without its runner.
 #[test]
 fn run_waiting_in_stopped_runner_can_be_killed_and_cancelled() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
@@ -214,8 +214,8 @@ fn run_waiting_in_stopped_runner_can_be_killed_and_cancelled() {
     assert_eq!(read_all(&output), b"text");
 }
 
-/// Until it is dropped, no runner can create a process: the cgroup above them has reached its
-/// process limit.
+/// While it exists, no runner can create a process, because the cgroup above the runners has
+/// reached its process limit.
 struct ProcessBan(Vec<PathBuf>);
 
 impl ProcessBan {

@@ -4,9 +4,9 @@
 //! * [`request`]: a request to run the [`probe`], by descriptor, in the minimal world;
 //! * [`run`]: runs a request and returns its [`Output`];
 //! * [`not_started`], [`sandbox_error`]: the error of a result, which tests compare by its fields;
-//! * [`has_cgroups_or_skips`], [`skip`]: report a test that cannot run here. They write `SKIPPED: ...` to
-//!   standard error, and a line to the file that `MILLIBOX_SKIPS` names;
-//! * [`eventually`], [`descendants`], [`Footprint`]: check that no process or cgroup is left.
+//! * [`has_cgroups_or_skips`], [`skip`]: report a test that cannot run here. They write
+//!   `SKIPPED: ...` to standard error, and a line to the file that `MILLIBOX_SKIPS` names;
+//! * [`eventually`], [`descendants`], [`Footprint`]: check that no process or cgroup remains.
 //!
 //! The tests need no privileges. Started by root, the sandbox runs as another user, so tests set
 //! the permissions of bound files ([`directory`]).

@@ -20,7 +20,7 @@ fn doctor_reports_its_checks_as_json() {
             "{check}"
         );
     }
-    // Success promises all limits. Otherwise, a check has a remedy.
+    // The doctor succeeds only if all limits are available. Otherwise, a check has a remedy.
     let remedies = checks
         .iter()
         .filter(|check| check["ok"] == false && check["remedy"].is_string())
@@ -88,6 +88,7 @@ fn doctor_with_backend_option_names_what_the_option_costs() {
     };
     let (status, message) = doctor(&["--backend", "rlimit"]);
     let last = format!(
+        // prose: allow, this is the command's text
         "because of --backend rlimit only the limits of single processes can be had{held}.\n"
     );
     assert!(status == 1 && message.ends_with(&last), "{message}");
@@ -169,13 +170,13 @@ fn doctor_with_inexecutable_supervisor_reports_only_that() {
         (&"supervisor".into(), &false.into()),
         "{report}"
     );
-    let says = |key: &str, part: &str| {
+    let check_contains = |key: &str, part: &str| {
         checks[0][key]
             .as_str()
             .is_some_and(|text| text.contains(part))
     };
     assert!(
-        says("detail", supervisor.to_str().unwrap()) && says("remedy", "chmod"),
+        check_contains("detail", supervisor.to_str().unwrap()) && check_contains("remedy", "chmod"),
         "{report}"
     );
 }

@@ -146,7 +146,7 @@ fn command_without_threads_names_ulimit() {
             "{arguments:?}: {output:?}"
         );
     }
-    // With these limits, some threads and processes start and later ones fail.
+    // With these limits, some threads and processes start, and later ones fail.
     for most in 2..12 {
         let output = run(most, &["run", "--output-limit", "9", "--", "true"]).unwrap();
         assert!([0, 125].contains(&status(&output)), "{most}: {output:?}");

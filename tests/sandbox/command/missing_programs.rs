@@ -75,7 +75,7 @@ fn run_of_missing_program_names_path_and_remedy() {
             "{message}"
         );
     }
-    // Here the program is looked up only in the world.
+    // Here, the program is looked up only in the world.
     for (options, program) in [
         (&[][..], "/usr/bin/none"),
         (&["--ro", &ro, "--cwd", "/dir"], "./none"),

@@ -156,13 +156,13 @@ fn run_options_build_the_requested_world() {
     std::fs::write(dir.path().join("note"), "of the host\n").unwrap();
     set_mode(dir.path(), 0o777);
     let host = dir.path().display().to_string();
-    let says = |options: &[&str], script: &str| {
+    let stdout_of = |options: &[&str], script: &str| {
         let output = shell(options, script);
         assert_eq!(text(&output.stderr), "", "{options:?}");
         text(&output.stdout)
     };
     assert_eq!(
-        says(&[], "ls -A /tmp /dev").replace('\n', " "),
+        stdout_of(&[], "ls -A /tmp /dev").replace('\n', " "),
         "/dev: fd full null random stderr stdin stdout urandom zero  /tmp: "
     );
     assert!(
@@ -170,13 +170,13 @@ fn run_options_build_the_requested_world() {
             || status(&shell(&[], "cat /etc/passwd 2>/dev/null")) == 1
     );
     assert_eq!(
-        says(
+        stdout_of(
             &["--ro", &format!("{host}:/given")],
             "cat /given/note; touch /given/x 2>/dev/null || echo no"
         ),
         "of the host\nno\n"
     );
-    says(
+    stdout_of(
         &["--rw", &format!("{host}:/given")],
         "echo changed > /given/left",
     );
@@ -185,38 +185,38 @@ fn run_options_build_the_requested_world() {
         "changed\n"
     );
     assert_eq!(
-        says(
+        stdout_of(
             &["--tmpfs", "/work:64K", "--cwd", "/work"],
             "pwd; head -c 1M /dev/zero 2>&1 > x; stat -c %s x"
         ),
         "/work\nhead: error writing 'standard output': No space left on device\n65536\n"
     );
     assert_eq!(
-        says(
+        stdout_of(
             &["--proc", "/proc"],
             "readlink /proc/self | grep -cx '[0-9]*'; ls -d /proc/1"
         ),
         "1\n/proc/1\n"
     );
     assert_eq!(
-        says(&["--uid", "123", "--gid", "45"], "id -u; id -g"),
+        stdout_of(&["--uid", "123", "--gid", "45"], "id -u; id -g"),
         "123\n45\n"
     );
     assert_eq!(
-        says(
+        stdout_of(
             &["--env", "A=1", "--env", "B=x y", "--env", "A=2"],
             "echo $A $B; env | grep -c ="
         ),
         "2 x y\n3\n"
     );
     assert_eq!(
-        says(
+        stdout_of(
             &["--rlimit", "NOFILE=64", "--rlimit", "STACK=1M"],
             "ulimit -n; ulimit -s"
         ),
         "64\n1024\n"
     );
-    assert_eq!(says(&["--cpus", "0"], "nproc"), "1\n");
+    assert_eq!(stdout_of(&["--cpus", "0"], "nproc"), "1\n");
     let output = run(&["--bare", "--", "/bin/true"]);
     assert_eq!(
         status(&output),

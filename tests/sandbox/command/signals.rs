@@ -159,7 +159,7 @@ fn signal_ends_command_that_waits_for_fifo() {
                 .unwrap_or_default();
             call.starts_with(&format!("{} ", libc::SYS_openat))
         };
-        // The command waits in this open; it is not just opening some file.
+        // The command waits in the open(2) of the FIFO, and does not merely open another file.
         let waits = || {
             catches() && opens() && {
                 std::thread::sleep(Duration::from_millis(100));

@@ -148,7 +148,8 @@ fn run_with_one_file_for_two_streams_keeps_its_content() {
     let path = |name: &str| dir.path().join(name).display().to_string();
     let (file, link, dotted, new) = (path("file"), path("link"), path("./file"), path("new"));
     std::os::unix::fs::symlink("file", &link).unwrap();
-    // Standard input or output of the command itself is a file, as with redirections of a shell.
+    // The command's own standard input or output may also be a file, as with a shell's
+    // redirections.
     let none: &[&str] = &[];
     for (arguments, from, to, what) in [
         (
@@ -233,8 +234,8 @@ fn run_with_one_file_for_two_streams_keeps_its_content() {
         );
         assert!(!Path::new(&new).exists(), "{arguments:?}");
     }
-    // Other files than regular ones may serve several streams. On the command's standard output,
-    // the report follows the program's output.
+    // Files that are not regular may serve several streams. On the command's standard output, the
+    // report follows the program's output.
     let output = run(&[
         "--stdin",
         "/dev/null",

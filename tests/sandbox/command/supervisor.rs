@@ -86,10 +86,10 @@ fn missing_supervisor_is_reported_with_build_instructions() {
     std::fs::copy(executable("millibox"), &alone).unwrap();
     let mut command = Command::new(&alone);
     // PATH names the executable's own directory, and a missing directory twice.
-    let here = dir.path().display().to_string();
+    let own_directory = dir.path().display().to_string();
     command
         .env_remove("MILLIBOX_SUPERVISOR")
-        .env("PATH", format!("{here}:/no/such:/no/such"));
+        .env("PATH", format!("{own_directory}:/no/such:/no/such"));
     let output = command
         .args(["run", "--", "true"])
         .stdin(Stdio::null())
@@ -97,14 +97,14 @@ fn missing_supervisor_is_reported_with_build_instructions() {
         .unwrap();
     let message = line(&output);
     assert_eq!(status(&output), 125, "{message}");
-    for arguments in [
+    for part in [
         "cargo build --release --bin millibox-supervisor",
         "make install",
         "MILLIBOX_SUPERVISOR",
     ] {
-        assert!(message.contains(arguments), "{message}");
+        assert!(message.contains(part), "{message}");
     }
-    for dir in [&*here, "/no/such"] {
+    for dir in [&*own_directory, "/no/such"] {
         assert_eq!(
             message
                 .matches(&format!("{dir}/millibox-supervisor"))

@@ -54,7 +54,7 @@ fn supervisor_out_of_descriptors_recovers() {
         std::thread::sleep(Duration::from_millis(100));
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, before).unwrap();
         for handle in &handles {
-            // Each run has a result, and it does not blame the program.
+            // Each run has a result that does not blame the program.
             let result = wait(handle);
             let is_not_the_programs_fault = matches!(
                 &result.outcome,

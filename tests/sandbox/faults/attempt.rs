@@ -101,7 +101,7 @@ pub(super) fn try_request(supervisor: &Supervisor) -> Attempt {
             _ => panic!("neither an error nor a result of the program: {result}"),
         },
         Ok(None) => panic!("no result"),
-        Err(Error::Died(words)) => Attempt::Died(words),
+        Err(Error::Died(message)) => Attempt::Died(message),
         Err(error) => panic!("{error}"),
     }
 }

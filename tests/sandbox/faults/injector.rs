@@ -160,7 +160,6 @@ impl FaultInjector {
 
 /// Returns whether all processes wait: those of the supervisor, and the threads that answer their
 /// calls.
-/// its calls.
 fn all_sleep(supervisor: &Supervisor) -> bool {
     // The state is field 3, after the last ')' (proc_pid_stat(5)). A process that waits for a
     // vforked child is in state 'D'.

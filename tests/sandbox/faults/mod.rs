@@ -284,7 +284,7 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
                 hit,
                 "{what}: the fault did not happen, but the start failed: {description}"
             );
-            let words = [
+            let is_explained = [
                 "cannot ",
                 "killed",
                 "signal",
@@ -295,7 +295,7 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
             .iter()
             .any(|word| description.contains(word));
             assert!(
-                words && !description.contains("panicked"),
+                is_explained && !description.contains("panicked"),
                 "{what}: {description:?}"
             );
         }

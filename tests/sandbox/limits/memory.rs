@@ -3,7 +3,7 @@
 use super::{MIB, ParentCgroup};
 use crate::{builder, supervisor};
 use millibox::{Backend, Outcome, Request, Step, World};
-use millibox_tests::{has_cgroups_or_skips, request, result, run, start, wait};
+use millibox_tests::{has_cgroups_or_skips, not_started, request, result, run, start, wait};
 
 #[test]
 fn memory_limit_ends_run_at_the_exact_limit() {
@@ -90,7 +90,7 @@ fn memory_limit_of_parent_cgroup_is_not_reported_as_the_runs() {
 fn files_left_in_memory_are_not_charged_to_next_run() {
     let shared = std::path::Path::new("/dev/shm");
     // TMPFS_MAGIC, statfs(2)
-    if rustix::fs::statfs(shared).map_or(true, |its| its.f_type != 0x0102_1994) {
+    if rustix::fs::statfs(shared).map_or(true, |file_system| file_system.f_type != 0x0102_1994) {
         return millibox_tests::skip("/dev/shm is not a tmpfs");
     }
     let supervisor = builder()
@@ -119,7 +119,7 @@ fn files_left_in_memory_are_not_charged_to_next_run() {
     for _ in 0..3 {
         check("while the file exists");
     }
-    // The file may also be removed while the next run runs.
+    // The file may also be removed during the next run.
     let large = supervisor
         .run(&request(["sleep-eat", "200", "100"]).memory_limit(32 * MIB))
         .expect("a run");
@@ -133,7 +133,7 @@ fn files_left_in_memory_are_not_charged_to_next_run() {
     check("after the file is removed");
 }
 
-/// The kernel frees the memory of a run's IPC objects some time later, while the next run runs.
+/// The kernel frees the memory of a run's IPC objects later, during the next run.
 #[test]
 fn shared_memory_left_is_not_charged_to_next_run() {
     // With one runner, the next run uses the same cgroup.
@@ -166,7 +166,7 @@ fn shared_memory_left_is_not_charged_to_next_run() {
     };
     for sleeps in ["0", "100", "400"] {
         leave();
-        // The kernel may not have freed anything when the first of these runs.
+        // The kernel may not have freed anything when the first of these runs starts.
         for time in 0..3 {
             let large = small(&["sleep-eat", sleeps, "256"]);
             assert_eq!(
@@ -299,10 +299,8 @@ fn memory_kill_does_not_affect_the_next_run() {
         let nowhere = request(["exit", "0"]).current_dir("/nowhere");
         for request in [nowhere.clone(), nowhere.memory_limit(2 * MIB)] {
             let result = result(&supervisor, &request);
-            assert!(
-                matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)),
-                "{round}: {result}"
-            );
+            let error = not_started(&result);
+            assert_eq!(error.errno, Some(libc::ENOENT), "{round}: {result}");
         }
     }
 }

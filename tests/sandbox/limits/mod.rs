@@ -17,17 +17,17 @@ const MIB: u64 = 1 << 20;
 pub struct ParentCgroup(pub String, Vec<std::path::PathBuf>);
 
 impl ParentCgroup {
-    /// Creates them at the top of each version 1 hierarchy, or of the unified one.
+    /// Creates the cgroups at the top of each version 1 hierarchy, or of the unified one.
     pub fn create(backend: Backend) -> ParentCgroup {
         let name = format!("/parent-{}", token());
         let tops: &[&str] = match backend {
             Backend::Hybrid => &["memory/", "pids/", "cpu/", "cpuacct/"],
             _ => &[""],
         };
-        let made = tops
+        let paths = tops
             .iter()
             .map(|top| format!("/sys/fs/cgroup/{top}{}", &name[1..]).into());
-        let made: Vec<std::path::PathBuf> = made.collect();
+        let paths: Vec<std::path::PathBuf> = paths.collect();
         if backend == Backend::Cgroup2 {
             std::fs::write(
                 "/sys/fs/cgroup/cgroup.subtree_control",
@@ -35,9 +35,10 @@ impl ParentCgroup {
             )
             .expect("controllers");
         }
-        made.iter()
+        paths
+            .iter()
             .for_each(|path| std::fs::create_dir_all(path).expect("a cgroup"));
-        ParentCgroup(name, made)
+        ParentCgroup(name, paths)
     }
 }
 

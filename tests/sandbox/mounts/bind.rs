@@ -411,7 +411,7 @@ fn client_with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_test
 
 #[test]
 fn bind_flags_apply_to_submounts() {
-    for (flags, says) in [
+    for (flags, expected) in [
         ("R", [0, 0]),
         ("Rr", [1, 0]),
         ("Rn", [0, 1]),
@@ -423,7 +423,7 @@ fn bind_flags_apply_to_submounts() {
             };
             assert_eq!(
                 [output.value("ro"), output.value("noexec")],
-                says.map(|n| n.to_string()),
+                expected.map(|n| n.to_string()),
                 "{flags} {path} {output:?}"
             );
             assert_eq!(

@@ -102,7 +102,8 @@ fn mounts_create_nothing_on_host_file_system() {
         "/missing/proc",
     );
     assert_eq!(listing(host.path()), before);
-    // Existing files can be mount points. A tmpfs of the world on them belongs to the world again.
+    // Existing files can be mount points. If the world mounts a tmpfs on them, it can create files
+    // there again.
     for at in ["/x", "/tmp/x"] {
         let world = World::minimal()
             .read_write(host.path(), at)
@@ -156,9 +157,9 @@ fn mount_point_moved_by_another_run_is_never_replaced() {
             &Request::new("/bin/sh").args(["-c", script]).world(world),
         )
     };
-    // `script` sees the mount of its world, or its run does not start; and after a few runs it
-    // starts. A run that was already prepared or running may lose the mount, and see what the other
-    // run has put in its place.
+    // A run either sees the mount of its world or does not start. After a few attempts, it starts.
+    // A run that was already prepared or running may lose the mount, and see what the other run has
+    // put in its place.
     let holds = |world: &World, move_it: &str, script: &str, expected: &str, lost: &str| {
         assert_eq!(shell(world, script).text(), expected);
         for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! The privileges that each process keeps, at rest and while a program runs, as /proc shows them.
-//! Supervisor, keeper and a pid1 with its own memory are killed by a system call that they never
-//! need.
+//! The supervisor, the keeper and a pid1 with its own memory are killed if they make a system call
+//! that they never need.
 //!
 //! These tests produce the tables in docs/security/privileges.md and compare them:
 //! `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file.
@@ -131,7 +131,7 @@ impl Scene {
     }
 }
 
-/// The processes by their names, as far as they exist.
+/// The existing processes with their names, from the client downwards.
 fn find(client: i32, supervisor: i32, last: &'static str) -> Vec<(&'static str, i32)> {
     let mut all = vec![("client", client)];
     let parent = process(supervisor).map_or(0, |process| process.parent);

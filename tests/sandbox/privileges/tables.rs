@@ -43,11 +43,11 @@ fn capabilities(mask: &str, all: &str) -> String {
     }
     let known: u64 = names.iter().map(|(bit, _)| 1 << bit).sum();
     assert_eq!(bits & !known, 0, "capabilities {mask}");
-    let held = names
+    let contained = names
         .iter()
         .filter(|(bit, _)| bits & 1 << bit != 0)
         .map(|(_, name)| *name);
-    held.collect::<Vec<_>>().join(", ")
+    contained.collect::<Vec<_>>().join(", ")
 }
 
 /// For each process, its namespaces other than the client's, grouped by the process that created
@@ -72,7 +72,7 @@ fn namespaces(processes: &[(&'static str, i32)]) -> Option<Vec<String>> {
                 ("pid1", _) => "run's",
                 (other, _) => panic!("{other} created a namespace: {kind}: {processes:?}"),
             });
-            match by_maker.iter_mut().find(|(its, _)| *its == maker) {
+            match by_maker.iter_mut().find(|(other, _)| *other == maker) {
                 Some((_, kinds)) => kinds.push(kind),
                 None => by_maker.push((maker, vec![kind])),
             }
@@ -167,7 +167,7 @@ fn calls(pid: i32) -> Option<String> {
 /// A process's seccomp programs (ptrace(2), `PTRACE_SECCOMP_GET_FILTER`).
 fn programs(pid: i32) -> Option<Vec<Program>> {
     const GET_FILTER: libc::c_uint = 0x420c;
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are plain numbers.
     unsafe {
         if libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) != 0 {
             return None;
@@ -180,8 +180,8 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
         // SAFETY: with a null address, the kernel only returns the number of instructions.
         let length = unsafe { libc::ptrace(GET_FILTER, pid, index, 0usize) };
         if length < 0 {
-            // ENOENT: there are no more. EINVAL: there are none at all. Otherwise, the kernel
-            // cannot return them, or not to this process.
+            // ENOENT: no further program exists. EINVAL: the process has no program. Otherwise, the
+            // kernel cannot return programs, or not to this process.
             let errno = std::io::Error::last_os_error().raw_os_error();
             all = all.filter(|all| {
                 errno == Some(libc::ENOENT) || all.is_empty() && errno == Some(libc::EINVAL)
@@ -195,7 +195,7 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
         all.as_mut()?
             .push(Program::from_bytes(&bytes).expect("a program"));
     }
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are plain numbers.
     assert_eq!(unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0) }, 0);
     all
 }
@@ -219,21 +219,21 @@ fn rows(scene: &Scene) -> Vec<Row> {
     let client = status(scene.pid("client"));
     let namespaces = namespaces(&scene.processes);
     let row = |(at, (name, pid)): (usize, &(&'static str, i32))| {
-        let its = status(*pid);
+        let status = status(*pid);
         let ids: Vec<&str> = ["Uid", "Gid"]
             .iter()
-            .flat_map(|key| its[*key].split_whitespace())
+            .flat_map(|key| status[*key].split_whitespace())
             .collect();
         assert!(ids.iter().all(|id| id == &ids[0]), "{name}: {ids:?}");
-        assert_eq!(its["CapEff"], its["CapPrm"], "{name}");
+        assert_eq!(status["CapEff"], status["CapPrm"], "{name}");
         if *name != "client" {
             for set in ["CapInh", "CapAmb"] {
-                assert_eq!(its[set].trim_matches('0'), "", "{name}: {set}");
+                assert_eq!(status[set].trim_matches('0'), "", "{name}: {set}");
             }
             assert!(
-                *name == "keeper" || its["Groups"].is_empty(),
+                *name == "keeper" || status["Groups"].is_empty(),
                 "{name}: groups {}",
-                its["Groups"]
+                status["Groups"]
             );
         }
         Row {
@@ -244,10 +244,10 @@ fn rows(scene: &Scene) -> Vec<Row> {
                 "unprivileged"
             }
             .to_owned(),
-            capabilities: capabilities(&its["CapEff"], &client["CapEff"]),
-            bounding: capabilities(&its["CapBnd"], &client["CapBnd"]),
-            no_new_privs: number(&its, "NoNewPrivs") == 1,
-            programs: number(&its, "Seccomp_filters") - number(&client, "Seccomp_filters"),
+            capabilities: capabilities(&status["CapEff"], &client["CapEff"]),
+            bounding: capabilities(&status["CapBnd"], &client["CapBnd"]),
+            no_new_privs: number(&status, "NoNewPrivs") == 1,
+            programs: number(&status, "Seccomp_filters") - number(&client, "Seccomp_filters"),
             calls: calls(*pid),
             namespaces: namespaces.as_ref().map(|all| all[at].clone()),
             descriptors: if *name == "client" {
@@ -415,6 +415,7 @@ fn privileges_page_contains_current_tables() {
     let normal = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         normal(&document).contains(&normal(&fresh)),
-        "docs/security/privileges.md differs; MILLIBOX_PRIVILEGES_TABLE=FILE writes the current tables:\n{fresh}"
+        "docs/security/privileges.md differs; MILLIBOX_PRIVILEGES_TABLE=FILE writes the \
+         current tables:\n{fresh}"
     );
 }

@@ -47,7 +47,7 @@ fn wait_for(pid: i32) -> Option<i32> {
         .next()
         .and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
     if !ended || parent != Some(std::process::id()) {
-        // SAFETY: numbers only.
+        // SAFETY: all arguments are plain numbers.
         let waited = unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) };
         assert_eq!(waited, pid, "{}", std::io::Error::last_os_error());
     }
@@ -74,11 +74,11 @@ fn set_registers(pid: i32, registers: &libc::user_regs_struct) {
 
 /// Makes `pid`, which waits in a system call, execute another call and resume its own.
 fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are plain numbers.
     if unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) } != 0 {
         return Answer::Forbidden;
     }
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are plain numbers.
     let traced = unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0) };
     assert_eq!(traced, 0);
     assert_eq!(wait_for(pid), None, "the process has ended");
@@ -94,7 +94,7 @@ fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
         .unwrap();
     if instruction != [0x0f, 0x05] {
         // The process is not in a system call.
-        // SAFETY: numbers only.
+        // SAFETY: all arguments are plain numbers.
         assert_eq!(unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0) }, 0);
         std::thread::sleep(Duration::from_millis(5));
         return call(pid, number, arguments);
@@ -127,7 +127,7 @@ fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
         };
     }
     set_registers(pid, &changed);
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are plain numbers.
     let traced = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) };
     assert_eq!(traced, 0);
     if let Some(signal) = wait_for(pid) {
@@ -135,7 +135,7 @@ fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
     }
     let answer = registers(pid).rax as i64;
     set_registers(pid, &before);
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are plain numbers.
     assert_eq!(unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0) }, 0);
     Answer::Returned(answer)
 }
