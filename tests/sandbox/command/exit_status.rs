@@ -77,10 +77,10 @@ fn run_over_memory_or_output_limit_returns_123() {
 
 #[test]
 fn run_with_low_open_files_limit_names_ulimit() {
-    let run = |most: u32| {
+    let run = |limit: u32| {
         let mut command = Command::new("prlimit");
         command
-            .arg(format!("--nofile={most}"))
+            .arg(format!("--nofile={limit}"))
             .arg(executable("millibox"));
         command
             .args(["run", "--", "true"])
@@ -91,12 +91,12 @@ fn run_with_low_open_files_limit_names_ulimit() {
         return skip("prlimit(1) is missing");
     }
     let mut rejected = 0;
-    for most in 4..32 {
-        let output = run(most).unwrap();
+    for limit in 4..32 {
+        let output = run(limit).unwrap();
         let message = text(&output.stderr);
         if message.contains("(os error 24)") {
             rejected += 1;
-            assert!(message.contains("ulimit -n"), "{most}: {message}");
+            assert!(message.contains("ulimit -n"), "{limit}: {message}");
         }
     }
     assert!(rejected > 0);
@@ -117,10 +117,10 @@ fn process_limit_counts_processes() {
 
 #[test]
 fn command_without_threads_names_ulimit() {
-    let run = |most: u32, arguments: &[&str]| {
+    let run = |limit: u32, arguments: &[&str]| {
         let mut command = Command::new("prlimit");
         command
-            .arg(format!("--nproc={most}"))
+            .arg(format!("--nproc={limit}"))
             .arg(executable("millibox"))
             .args(arguments)
             .stdin(Stdio::null());
@@ -147,9 +147,9 @@ fn command_without_threads_names_ulimit() {
         );
     }
     // With these limits, some threads and processes start, and later ones fail.
-    for most in 2..12 {
-        let output = run(most, &["run", "--output-limit", "9", "--", "true"]).unwrap();
-        assert!([0, 125].contains(&status(&output)), "{most}: {output:?}");
+    for limit in 2..12 {
+        let output = run(limit, &["run", "--output-limit", "9", "--", "true"]).unwrap();
+        assert!([0, 125].contains(&status(&output)), "{limit}: {output:?}");
         if status(&output) != 0 {
             line(&output);
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The lines in which a run describes its isolation, without those that vary between runs.
 pub(super) fn walls(text: &str) -> Vec<String> {
-    const VARIES: [&str; 12] = [
+    const VARYING_PREFIXES: [&str; 12] = [
         "pending=",
         "Vm",
         "Rss",
@@ -22,8 +22,12 @@ pub(super) fn walls(text: &str) -> Vec<String> {
         "Threads",
     ];
     text.lines()
-        .filter(|line| !VARIES.iter().any(|varies| line.starts_with(varies)))
-        // Mount and parent ids, device numbers of fresh mounts.
+        .filter(|line| {
+            !VARYING_PREFIXES
+                .iter()
+                .any(|prefix| line.starts_with(prefix))
+        })
+        // Mount ids, parent ids and device numbers differ for each mount.
         .map(|line| match line.split_once(" - ") {
             Some((mount, kind)) => {
                 let fields: Vec<&str> = mount.split(' ').skip(3).collect();
@@ -35,7 +39,7 @@ pub(super) fn walls(text: &str) -> Vec<String> {
 }
 
 /// Asserts that two runs have the same isolation, and names the differences.
-pub(super) fn same_walls(what: &str, walls: &[String], expected: &[String]) {
+pub(super) fn assert_same_walls(what: &str, walls: &[String], expected: &[String]) {
     let without = |these: &[String], those: &[String]| -> Vec<String> {
         these
             .iter()
@@ -108,7 +112,7 @@ pub(super) fn try_request(supervisor: &Supervisor) -> Attempt {
 
 pub(super) fn assert_works(supervisor: &Supervisor, expected: &[String]) {
     match try_request(supervisor) {
-        Attempt::Ran(walls) => same_walls("the next", &walls, expected),
+        Attempt::Ran(walls) => assert_same_walls("the next", &walls, expected),
         Attempt::Failed(why) | Attempt::Died(why) => panic!("the next request fails: {why}"),
     }
 }

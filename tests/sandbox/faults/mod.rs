@@ -13,7 +13,7 @@
 mod attempt;
 mod injector;
 
-use attempt::{Attempt, assert_works, same_walls, size_at_rest, try_request};
+use attempt::{Attempt, assert_same_walls, assert_works, size_at_rest, try_request};
 use injector::{Fault, FaultInjector, Point, RUNNERS_PER_SLOT, Role, role};
 use millibox_tests::{Footprint, Random, eventually, skip};
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
             match attempt {
                 Attempt::Ran(ref walls) => {
                     tally.no_difference += 1;
-                    same_walls(&what, walls, &expected);
+                    assert_same_walls(&what, walls, &expected);
                 }
                 Attempt::Failed(ref why) | Attempt::Died(ref why) if !fired => {
                     panic!("{what}: the fault did not happen, but the request failed: {why}")
@@ -126,7 +126,7 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
                     break;
                 }
                 match try_request(&supervisor) {
-                    Attempt::Ran(walls) => same_walls(&what, &walls, &expected),
+                    Attempt::Ran(walls) => assert_same_walls(&what, &walls, &expected),
                     Attempt::Failed(why) => {
                         assert!(!is_reported, "{what}: reported twice: {why:?}");
                         is_reported = true;
@@ -265,7 +265,7 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
                 }));
                 match attempt.unwrap_or_else(|_| panic!("{what}")) {
                     Attempt::Ran(walls) => {
-                        same_walls(&what, &walls, &expected);
+                        assert_same_walls(&what, &walls, &expected);
                         "no difference".to_owned()
                     }
                     Attempt::Failed(why) | Attempt::Died(why) => why,

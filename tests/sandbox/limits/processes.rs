@@ -84,8 +84,8 @@ fn fork_bomb_is_limited_and_killed() {
         Duration::from_secs(20),
         || processes_with_argument(&token).len() == 30
     ));
-    let most = (0..20).map(|_| processes_with_argument(&token).len()).max();
-    assert_eq!(most, Some(30));
+    let maximum = (0..20).map(|_| processes_with_argument(&token).len()).max();
+    assert_eq!(maximum, Some(30));
     // Other runs continue.
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,

@@ -157,8 +157,8 @@ fn process_limit_above_maximum_is_rejected() {
         );
     }
     if has_cgroups_or_skips(&supervisor) {
-        let most = Request::new("/bin/true").process_limit(Request::MAX_PROCESS_LIMIT);
-        assert_eq!(result(&supervisor, &most).outcome, Outcome::Exited(0));
+        let largest = Request::new("/bin/true").process_limit(Request::MAX_PROCESS_LIMIT);
+        assert_eq!(result(&supervisor, &largest).outcome, Outcome::Exited(0));
     }
 }
 
