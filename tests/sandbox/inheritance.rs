@@ -10,7 +10,7 @@ fn run_from_unusual_client(arguments: &[&str]) -> Option<ClientOutput> {
         skip(output.stdout.trim());
         return None;
     }
-    assert_eq!(output.value("outcome"), "exited with 0", "{output:?}");
+    assert_eq!(output.value("exit_code"), "0", "{output:?}");
     Some(output)
 }
 

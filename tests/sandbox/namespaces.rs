@@ -449,7 +449,7 @@ fn keyrings_of_client_are_unreachable() {
     if output.stdout.contains("unable=") {
         return skip(output.stdout.trim());
     }
-    assert_eq!(output.value("outcome"), "exited with 0");
+    assert_eq!(output.value("exit_code"), "0");
     for ring in ["session", "user", "user_session"] {
         assert_ne!(
             output.value(ring),

@@ -251,7 +251,7 @@ fn ordinary_ids_in_user_namespace_are_accepted() {
         if !is_prepared(&output) {
             return;
         }
-        assert_eq!(output.value("outcome"), "exited with 0", "{output:?}");
+        assert_eq!(output.value("exit_code"), "0", "{output:?}");
         assert_eq!(output.value("uid"), format!("{inside} {inside} {inside}"));
     }
 }
@@ -328,7 +328,13 @@ fn missing_or_wrong_executable_returns_error() {
     let missing = millibox::Supervisor::builder()
         .executable("/no/such/supervisor")
         .start();
-    assert!(missing.is_err_and(|error| error.to_string().contains("/no/such/supervisor")));
+    match missing {
+        Err(millibox::Error::NotExecuted { path, error, .. }) => assert_eq!(
+            (path.to_str(), error.raw_os_error()),
+            (Some("/no/such/supervisor"), Some(libc::ENOENT))
+        ),
+        other => panic!("{other:?}"),
+    }
     let other = millibox::Supervisor::builder()
         .executable("/bin/true")
         .start();

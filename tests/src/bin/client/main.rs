@@ -3,9 +3,9 @@
 //!
 //! `client CHANGE... -- PROBE-ARGUMENT...` changes its circumstances, starts a supervisor, and runs
 //! the probe in a world with a procfs. It prints `error=...` if the supervisor cannot start.
-//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with `step=`
-//! and `errno=` if there is an error) and the probe's output. It prints `unable=...` if a change
-//! fails.
+//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with
+//! `exit_code=` if the probe exited, and with `step=` and `errno=` if there is an error) and the
+//! probe's output. It prints `unable=...` if a change fails.
 //!
 //! | change | effect |
 //! | --- | --- |
@@ -147,6 +147,9 @@ fn main() {
         output.result,
         output.result.outcome.name()
     );
+    if let Some(code) = output.result.exit_code {
+        println!("exit_code={code}");
+    }
     if let Some(error) = output.result.outcome.error() {
         println!("step={}\nerrno={}", error.step, error.errno.unwrap_or(0));
     }

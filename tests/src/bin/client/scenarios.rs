@@ -40,7 +40,7 @@ pub fn poll_without_thread(supervisor: &Supervisor, request: &Request) {
     let polled = first.event().map(drop).map_err(|error| error.to_string());
     let waited = wait(&first);
     limit_address_space(None);
-    println!("polled={polled:?}\nwaited={waited}");
+    println!("polled={polled:?}\nwaited={:?}", waited.outcome);
     let second = supervisor.run(request).expect("a run");
     println!(
         "readable={}",
@@ -81,10 +81,10 @@ pub fn fork_during_a_run(supervisor: Supervisor, request: &Request) {
         matches!(handle.wait_timeout(Duration::from_millis(300)), Ok(None))
     );
     handle.kill();
-    println!("outcome={}", wait(&handle));
+    println!("outcome={:?}", wait(&handle).outcome);
     println!(
-        "next={}",
-        wait(&supervisor.run(&Request::new("/bin/true")).expect("a run"))
+        "next={:?}",
+        wait(&supervisor.run(&Request::new("/bin/true")).expect("a run")).outcome
     );
 }
 
@@ -197,8 +197,11 @@ pub fn run_beside_a_hanging_run(request: &Request, path: &str) {
     // The end of the server makes the waiting lookup fail.
     drop(stopped);
     server.join().expect("no panic");
-    println!("ended={}", wait(&stuck));
-    println!("after={}", wait(&inner.run(request).expect("a run")));
+    println!("ended={:?}", wait(&stuck).outcome);
+    println!(
+        "after={:?}",
+        wait(&inner.run(request).expect("a run")).outcome
+    );
 }
 
 pub fn run_beside_a_hanging_file_system(request: &Request, path: &str) {
@@ -226,6 +229,9 @@ pub fn run_beside_a_hanging_file_system(request: &Request, path: &str) {
         "cancelled={}",
         matches!(stuck.wait_timeout(Duration::from_secs(5)), Ok(Some(_)))
     );
-    println!("after={}", wait(&inner.run(request).expect("a run")));
+    println!(
+        "after={:?}",
+        wait(&inner.run(request).expect("a run")).outcome
+    );
     drop(fuse);
 }
