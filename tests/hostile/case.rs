@@ -1,7 +1,7 @@
 //! One program on one backend under one profile: the scene, the run, and what came of it.
 
 use crate::compile::{self, Built, Failure};
-use crate::header::{But, Condition, Control, Ending, Expect, Pair, Profile, Program, With};
+use crate::header::{Condition, Control, Ending, Except, Expect, Pair, Profile, Program, With};
 use crate::machine::{BackendKey, Kind, Machine};
 use millibox::{
     Backend, Budget, Handle, Mount, Network, Request, RunResult, Supervisor, World, move_output,
@@ -92,9 +92,9 @@ impl Case<'_> {
     }
 
     /// The last exception that fits.
-    fn but(&self) -> Option<&But> {
-        let fits = |but: &&But| but.when.iter().all(|condition| self.holds(*condition));
-        self.program.header.but.iter().rfind(fits)
+    fn except(&self) -> Option<&Except> {
+        let fits = |except: &&Except| except.when.iter().all(|condition| self.holds(*condition));
+        self.program.header.except.iter().rfind(fits)
     }
 
     fn wants(&self, what: With) -> bool {
@@ -548,8 +548,9 @@ impl<'a> Scene<'a> {
                 ),
             };
         }
-        let but = self.case.but();
-        let expect: &Expect = but.map_or(&self.case.program.header.expect, |but| &but.expect);
+        let except = self.case.except();
+        let expect: &Expect =
+            except.map_or(&self.case.program.header.expect, |except| &except.expect);
         if !expect.0.contains(&ending) {
             let wanted: Vec<String> = expect.0.iter().map(Ending::to_string).collect();
             return Err(format!("{ending}, not {}: {said}", wanted.join(" or ")).into());
@@ -558,8 +559,8 @@ impl<'a> Scene<'a> {
         // elsewhere; or if the ending is the same, and the exception is one of figures.
         let usual = &self.case.program.header.expect;
         let differs = !usual.0.contains(&ending) || usual == expect;
-        let exception = differs && but.is_some_and(|but| but.exception.is_some());
-        let known_failure = but.and_then(|but| but.known_failure.clone());
+        let exception = differs && except.is_some_and(|except| except.exception.is_some());
+        let known_failure = except.and_then(|except| except.known_failure.clone());
         Ok(Held {
             ending,
             exception,
@@ -586,7 +587,10 @@ impl<'a> Scene<'a> {
             .max();
         let cgroup = self.case.backend.backend() != Backend::Rlimit;
         let ending = Ending::of(&result.outcome);
-        let exception = self.case.but().is_some_and(|but| but.exception.is_some());
+        let exception = self
+            .case
+            .except()
+            .is_some_and(|except| except.exception.is_some());
         // A limit that is exceeded for a documented reason is not exceeded by much.
         let most_memory = limits.memory.0 + if exception { limits.memory.0 / 4 } else { 0 };
         let is = |wanted: Ending| ending.as_ref() == Some(&wanted);
@@ -674,8 +678,11 @@ impl<'a> Scene<'a> {
         let mut harmed = self.machine.harmed();
         for name in ["shared/note", "outside/note"] {
             // Where an exception is documented, this file is what it is about.
-            let excepted =
-                self.case.but().is_some_and(|but| but.exception.is_some()) && name == "shared/note";
+            let excepted = self
+                .case
+                .except()
+                .is_some_and(|except| except.exception.is_some())
+                && name == "shared/note";
             if !excepted && fs::read_to_string(self.path(name)).ok().as_deref() != Some(UNTOUCHED) {
                 harmed.push(format!("{name} was changed"));
             }

@@ -34,8 +34,8 @@ impl Program {
 pub struct Header {
     /// The directory it lies in.
     pub class: String,
-    /// What it tries.
-    pub tries: String,
+    /// What the program attempts.
+    pub attempts: String,
     /// What must happen.
     pub must: String,
     /// What holds it.
@@ -48,7 +48,7 @@ pub struct Header {
     pub expect: Expect,
     /// Where something else must come of it; the last one that fits counts.
     #[serde(default)]
-    pub but: Vec<But>,
+    pub except: Vec<Except>,
     #[serde(default)]
     pub limits: Limits,
     #[serde(default = "both_profiles")]
@@ -79,7 +79,7 @@ fn both_profiles() -> Vec<Profile> {
 /// An exception from [`Header::expect`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct But {
+pub struct Except {
     /// All of these must hold.
     pub when: Vec<Condition>,
     pub expect: Expect,
@@ -447,12 +447,9 @@ fn header(text: &str) -> Result<Header, String> {
         .map(plain)
         .collect();
     let header: Header = toml::from_str(&lines.join("\n")).map_err(|error| error.to_string())?;
-    let said = [&header.tries, &header.must, &header.held_by];
-    if said
-        .iter()
-        .any(|text| text.is_empty() || text.contains('|'))
-    {
-        return Err("tries, must and held_by are words that fit in a table".to_owned());
+    let texts = [&header.attempts, &header.must, &header.held_by];
+    if texts.iter().any(|text| text.is_empty()) {
+        return Err("attempts, must and held_by must not be empty".to_owned());
     }
     Ok(header)
 }

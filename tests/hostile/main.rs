@@ -1,44 +1,60 @@
-//! Hostile programs on the real kernel: each must be held, on every backend and under the profiles
-//! that it names.
+//! Hostile programs on the real kernel. Each must be held on every backend and under the profiles
+//! that its header names.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `programs/CLASS/NAME.c` | one program for one property, with what must happen written on top |
-//! | `header` | reading that |
-//! | `compile` | from sources to executables, once |
-//! | `machine` | backends, supervisors, and a host that must come to no harm |
-//! | `case` | one program on one backend under one profile |
-//! | `table` | docs/hostile.md |
+//! | `programs/CLASS/NAME.c` | one program for one property; the header states the expectation |
+//! | `header` | parses the headers |
+//! | `compile` | compiles the programs, once |
+//! | `machine` | backends, supervisors, and the state of the host that must not change |
+//! | `case` | runs one program on one backend under one profile |
+//! | `record` | the results of one run of these tests |
+//! | `document` | `docs/hostile.json`: the results of all programs |
+//! | `page` | `docs/hostile.md`: a summary of the document |
 //!
-//! `cargo test --test hostile NAME` runs those with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`;
-//! `::control` is the program without what holds it, when it must get through; `::beside` runs
-//! `/bin/true` beside it, which must not fail. Variables of the environment, `MILLIBOX_HOSTILE`
-//! and:
+//! `cargo test --test hostile NAME` runs the cases with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`.
+//! `::control` runs the program without its wall; it must then succeed. `::beside` runs `/bin/true`
+//! beside the program; these runs must not fail.
 //!
-//! | variable | what |
+//! Two commands do not run any case:
+//!
+//! * `cargo test --test hostile -- compile` compiles all programs.
+//! * `cargo test --test hostile -- document [RECORD]...` writes `docs/hostile.json` and
+//!   `docs/hostile.md` from records. Without records, it keeps the results of `docs/hostile.json`
+//!   and updates the descriptions.
+//!
+//! Environment variables:
+//!
+//! | variable | meaning |
 //! | --- | --- |
-//! | (nothing more) | where the programs are, if that is not in the sources |
-//! | `_EXECUTABLES` | where what is compiled is kept; the argument `compile` compiles all, and ends |
-//! | `_TABLE` | the file to write the table to |
-//! | `_RECORD` | the file to write to what came of each case, for the table of another run |
+//! | `MILLIBOX_HOSTILE` | the directory of the programs; by default that in the sources |
+//! | `MILLIBOX_HOSTILE_EXECUTABLES` | the directory for executables |
+//! | `MILLIBOX_HOSTILE_RECORD` | write the record of this run to this file |
+//! | `MILLIBOX_HOSTILE_TABLE` | write the page to this file, and the JSON beside it |
+//! | `MILLIBOX_HOSTILE_WITH` | a record of another machine, to be included in the page |
 //! | `MILLIBOX_ROTATION` | `PART/PARTS`: run only this part of all cases |
-//! | `_WITH` | such a file, of another machine, for the table of this run |
 
 mod case;
 mod compile;
+mod document;
 mod header;
 mod machine;
-mod table;
+mod page;
+mod record;
 
 use case::{Case, Trouble};
+use document::Document;
 use header::{Profile, Program};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use machine::{BackendKey, Machine};
 use millibox_tests::skip_named;
+use record::{Neighbours, Record, Results};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
-use table::{Neighbours, Record, Results};
+
+/// The page of the documentation. The JSON file is beside it.
+const PAGE: &str = "docs/hostile.md";
 
 fn main() -> ExitCode {
     let directory = std::env::var_os("MILLIBOX_HOSTILE").map(PathBuf::from);
@@ -54,14 +70,23 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    if std::env::args().nth(1).as_deref() == Some("compile") {
-        let place = compile::place();
-        let wrong = match std::fs::create_dir_all(&place) {
-            Ok(()) => compile::all(&programs, &place),
-            Err(error) => vec![format!("{}: {error}", place.display())],
-        };
-        wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
-        return if wrong.is_empty() {
+    let mut words = std::env::args().skip(1);
+    let errors = match words.next().as_deref() {
+        Some("compile") => Some(compile_all(&programs)),
+        Some("document") => {
+            let records: Vec<PathBuf> = words.map(workspace).collect();
+            Some(
+                write_document(&programs, &records)
+                    .err()
+                    .into_iter()
+                    .collect(),
+            )
+        }
+        _ => None,
+    };
+    if let Some(errors) = errors {
+        errors.iter().for_each(|error| eprintln!("{error}"));
+        return if errors.is_empty() {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
@@ -142,6 +167,14 @@ fn main() -> ExitCode {
             index % parts == part
         });
     }
+    // A run that writes the document cannot require that the old one is complete.
+    if std::env::var_os("MILLIBOX_HOSTILE_TABLE").is_none() {
+        let programs = programs.clone();
+        let name = "document::lists_every_program";
+        trials.push(Trial::ignorable_test(name, move || {
+            check_document(&programs)
+        }));
+    }
     let count = trials.len();
     let conclusion = libtest_mimic::run(&arguments, trials);
     let left = machine.finish();
@@ -163,7 +196,7 @@ fn main() -> ExitCode {
     }
     let results = std::mem::take(&mut *results.lock().expect("no panic"));
     let neighbours = std::mem::take(&mut *neighbours.lock().expect("no panic"));
-    if let Err(why) = write(&programs, Record::of_here(results, neighbours)) {
+    if let Err(why) = write(&programs, Record::of_this_machine(results, neighbours)) {
         println!("nothing written of {count} cases: {why}");
         return ExitCode::FAILURE;
     }
@@ -181,28 +214,81 @@ fn rotation() -> Option<(usize, usize)> {
     Some(parsed.unwrap_or_else(|| panic!("MILLIBOX_ROTATION={text} is not PART/PARTS, as 0/4")))
 }
 
-/// Writes the table and the record, as far as they are wanted.
-fn write(programs: &[Program], here: Record) -> Result<(), String> {
-    let named = |name: &str| std::env::var_os(name).map(workspace);
-    let failed =
-        |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+/// Compiles all programs and returns the errors.
+fn compile_all(programs: &[Program]) -> Vec<String> {
+    let place = compile::place();
+    match std::fs::create_dir_all(&place) {
+        Ok(()) => compile::all(programs, &place),
+        Err(error) => vec![format!("{}: {error}", place.display())],
+    }
+}
+
+/// Writes the document from records. Without records, updates its descriptions.
+fn write_document(programs: &[Program], records: &[PathBuf]) -> Result<(), String> {
+    let path = named("MILLIBOX_HOSTILE_TABLE").unwrap_or_else(|| workspace(PAGE));
+    let document = if records.is_empty() {
+        let mut document = Document::read(&path.with_extension("json"))?;
+        document.refresh(programs);
+        document
+    } else {
+        let records = records.iter().map(|path| Record::read(path));
+        Document::new(programs, records.collect::<Result<_, String>>()?)?
+    };
+    write_page(&document, &path)
+}
+
+/// Writes the page, and the document beside it.
+fn write_page(document: &Document, path: &Path) -> Result<(), String> {
+    let write = |path: &Path, text: String| {
+        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    write(&path.with_extension("json"), document.to_json()?)?;
+    write(path, page::page(document))
+}
+
+/// Writes the record and the page of this run, if the environment requests them.
+fn write(programs: &[Program], record: Record) -> Result<(), String> {
     if let Some(path) = named("MILLIBOX_HOSTILE_RECORD") {
-        let text = serde_json::to_string(&here).map_err(|error| failed(&path, &error))?;
-        std::fs::write(&path, text + "\n").map_err(|error| failed(&path, &error))?;
+        record.write(&path)?;
     }
     let Some(path) = named("MILLIBOX_HOSTILE_TABLE") else {
         return Ok(());
     };
-    let mut records = vec![here];
+    let mut records = vec![record];
     if let Some(other) = named("MILLIBOX_HOSTILE_WITH") {
-        let text = std::fs::read_to_string(&other).map_err(|error| failed(&other, &error))?;
-        records.push(serde_json::from_str(&text).map_err(|error| failed(&other, &error))?);
+        records.push(Record::read(&other)?);
     }
-    let text = table::table(programs, &records)?;
-    std::fs::write(&path, text).map_err(|error| failed(&path, &error))
+    write_page(&Document::new(programs, records)?, &path)
 }
 
-/// A path that is relative is so to the workspace: cargo starts tests in their package.
+/// Checks that `docs/hostile.json` describes exactly the existing programs, and that
+/// `docs/hostile.md` was generated from it.
+fn check_document(programs: &[Program]) -> Result<Completion, Failed> {
+    let path = workspace(PAGE);
+    if let Err(error) = std::fs::read_dir(workspace("docs")) {
+        let reason = format!("docs cannot be read here: {error}");
+        skip_named("document::lists_every_program", &reason);
+        return Ok(Completion::ignored_with(reason));
+    }
+    let page = std::fs::read_to_string(&path).map_err(|error| format!("{PAGE}: {error}"))?;
+    let document = Document::read(&path.with_extension("json"))?;
+    let differences = document.differences(programs);
+    if !differences.is_empty() {
+        let list = differences.join("; ");
+        return Err(format!("docs/hostile.json and the programs differ: {list}").into());
+    }
+    if page != page::page(&document) {
+        return Err(format!("{PAGE} was not generated from docs/hostile.json").into());
+    }
+    Ok(Completion::Completed)
+}
+
+/// The path that an environment variable contains.
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(workspace)
+}
+
+/// Resolves a path relative to the workspace, because cargo starts tests in their package.
 fn workspace(path: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }

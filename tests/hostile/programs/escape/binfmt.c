@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "have the kernel execute an interpreter of its own: binfmt_misc, core_pattern, modprobe, hotplug, sysrq"
+attempts = "have the kernel execute an interpreter of its own: binfmt_misc, core_pattern, modprobe, hotplug, sysrq"
 must = "the files are not there or read-only"
 held_by = "read-only procfs; user namespace"
 with = ["proc", "root"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "have or take capabilities: inherited, ambient, by capset, by unlocking securebits, by undoing no_new_privs"
+attempts = "have or take capabilities: inherited, ambient, by capset, by unlocking securebits, by undoing no_new_privs"
 must = "there are none and they stay away"
 held_by = "empty sets, bounding set too; locked securebits; no_new_privs"
 profiles = ["default", "none", "separate"]

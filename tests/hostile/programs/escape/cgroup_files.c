@@ -1,11 +1,11 @@
 /* ---
 class = "escape"
-tries = "leave its cgroup, raise its limits and make cgroups, where the world shows the hierarchies"
+attempts = "leave its cgroup, raise its limits and make cgroups, where the world shows the hierarchies"
 must = "all are refused: the files are not its user's"
 held_by = "owner of the files; seccomp and no capabilities against other ways"
 repeats = ["CVE-2022-0492 (Linux, containers)"]
 with = ["cgroups", "proc"]
-but = [{ when = ["user", "cgroup2"], expect = "contained or escaped", exception = "a subtree that was delegated to the user is that user's: do not bind it" }]
+except = [{ when = ["user", "cgroup2"], expect = "contained or escaped", exception = "a subtree that was delegated to the user is that user's: do not bind it" }]
 --- */
 #include "hostile.h"
 

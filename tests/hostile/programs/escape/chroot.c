@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "leave the root by chroot and by pivot_root, as one leaves a jail of chroot"
+attempts = "leave the root by chroot and by pivot_root, as one leaves a jail of chroot"
 must = "both are refused, and .. of the root is the root"
 held_by = "seccomp; no capabilities; the root of the mount namespace is the root"
 with = ["root", "proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "open a device node that lies in a directory it was given"
+attempts = "open a device node that lies in a directory it was given"
 must = "EACCES"
 held_by = "nodev on every bind"
 with = ["device"]

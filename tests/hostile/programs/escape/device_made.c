@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "make device nodes: memory, disk, kernel log"
+attempts = "make device nodes: memory, disk, kernel log"
 must = "EPERM"
 held_by = "no capabilities outside; nodev"
 with = ["box", "root"]

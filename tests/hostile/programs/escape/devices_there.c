@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "use devices of the host: all that /dev has"
+attempts = "use devices of the host: all that /dev has"
 must = "there are null, zero, full, random, urandom and nothing else; random takes no control"
 held_by = "mount namespace; seccomp; no capabilities"
 with = ["proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "write to the page cache of a file it may only read, through a pipe whose buffers may be merged"
+attempts = "write to the page cache of a file it may only read, through a pipe whose buffers may be merged"
 must = "the file stays as it is"
 held_by = "kernel that is mended (Linux 5.16.11)"
 repeats = ["CVE-2022-0847 (Linux)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "watch what others do to files: fanotify"
+attempts = "watch what others do to files: fanotify"
 must = "refused"
 held_by = "seccomp; marks take capabilities"
 with = ["root"]

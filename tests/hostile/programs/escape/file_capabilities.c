@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "execute a program with file capabilities that the world has"
+attempts = "execute a program with file capabilities that the world has"
 must = "it has none"
 held_by = "nosuid on every bind; no_new_privs; empty bounding set"
 with = ["file_capabilities"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "open files of the host by handles, without a path to them"
+attempts = "open files of the host by handles, without a path to them"
 must = "both calls are refused"
 held_by = "seccomp; open_by_handle_at takes capabilities outside"
 repeats = ["shocker (Docker, 2014)"]

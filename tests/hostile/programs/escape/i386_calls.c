@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "make calls by the interrupt of i386, whose numbers mean others"
+attempts = "make calls by the interrupt of i386, whose numbers mean others"
 must = "the end"
 held_by = "seccomp: another architecture kills"
 profiles = ["default", "separate"]

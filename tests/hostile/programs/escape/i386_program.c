@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "execute a program of i386, made by hand"
+attempts = "execute a program of i386, made by hand"
 must = "it ends at its first call, or is not executed"
 held_by = "seccomp: another architecture kills"
 profiles = ["default", "separate"]

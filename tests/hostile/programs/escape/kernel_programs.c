@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "reach the large and old parts of the kernel: bpf, perf, io_uring, userfaultfd, local descriptors"
+attempts = "reach the large and old parts of the kernel: bpf, perf, io_uring, userfaultfd, local descriptors"
 must = "all are refused, and seem not to exist or not to be allowed"
 held_by = "seccomp"
 profiles = ["default", "separate"]

@@ -1,10 +1,10 @@
 /* ---
 class = "escape"
-tries = "have the kernel write every call to the host's log, by a seccomp program of its own that says so, or those that rules of its own (Landlock) refuse"
+attempts = "have the kernel write every call to the host's log, by a seccomp program of its own that says so, or those that rules of its own (Landlock) refuse"
 must = "EINVAL, ENOSYS"
 held_by = "seccomp"
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped", exception = "without a profile such a program can be attached; the kernel's bound on messages cuts the log (printk_ratelimit), and others' messages with it" },
 ]
 --- */

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "undo the seccomp program: another one that allows, a listener that answers, guessed secrets as sixth argument"
+attempts = "undo the seccomp program: another one that allows, a listener that answers, guessed secrets as sixth argument"
 must = "the first program's refusals stay"
 held_by = "the kernel takes the strictest answer; 64 random bits"
 profiles = ["default"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "run the machine: reboot, swap, accounting, quotas, names, clocks, the kernel's log, ports"
+attempts = "run the machine: reboot, swap, accounting, quotas, names, clocks, the kernel's log, ports"
 must = "all are refused"
 held_by = "seccomp; no capabilities"
 with = ["root"]

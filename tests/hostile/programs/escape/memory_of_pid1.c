@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "read and write pid1's memory: process_vm_writev, /proc/1/mem, process_madvise"
+attempts = "read and write pid1's memory: process_vm_writev, /proc/1/mem, process_madvise"
 must = "all are refused"
 held_by = "seccomp; pid1 is not dumpable"
 profiles = ["default", "none", "separate"]

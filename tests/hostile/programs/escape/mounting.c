@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "mount, unmount, bind and remount, by the old calls and the new ones"
+attempts = "mount, unmount, bind and remount, by the old calls and the new ones"
 must = "all are refused"
 held_by = "seccomp; no capabilities"
 repeats = ["CVE-2022-0185 (Linux, from containers)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "enter the host's mount namespace through a descriptor that it was given as standard input"
+attempts = "enter the host's mount namespace through a descriptor that it was given as standard input"
 must = "it is refused"
 held_by = "seccomp; no capabilities in the namespace's owner"
 with = ["namespace_stdin"]

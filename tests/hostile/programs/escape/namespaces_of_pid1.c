@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "enter pid1's namespaces, by /proc and by a pidfd"
+attempts = "enter pid1's namespaces, by /proc and by a pidfd"
 must = "they are refused, or are its own"
 held_by = "seccomp; pid1 is not dumpable"
 with = ["proc"]

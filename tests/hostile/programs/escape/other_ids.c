@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "become another user or group: every number that might be somebody, and supplementary groups"
+attempts = "become another user or group: every number that might be somebody, and supplementary groups"
 must = "all are refused: one user and one group are mapped"
 held_by = "user namespace; no capabilities"
 --- */

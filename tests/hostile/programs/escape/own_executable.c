@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "overwrite the file it was started from, once nothing executes it: a descriptor of /proc/self/exe, then another program"
+attempts = "overwrite the file it was started from, once nothing executes it: a descriptor of /proc/self/exe, then another program"
 must = "the bind is read-only on every way to it"
 held_by = "read-only bind"
 repeats = ["CVE-2019-5736 (runc)"]

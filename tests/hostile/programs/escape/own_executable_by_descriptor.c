@@ -1,12 +1,12 @@
 /* ---
 class = "escape"
-tries = "the same where it was started from a descriptor, which is on a mount of the host's"
+attempts = "the same where it was started from a descriptor, which is on a mount of the host's"
 must = "what its user may not write cannot be written; else it is documented"
 held_by = "permissions of the file; a world without procfs"
 repeats = ["CVE-2019-5736 (runc)"]
 with = ["program_descriptor", "proc"]
 expect = "contained or escaped"
-but = [{ when = [], expect = "escaped", exception = "the file may be written by all here; give programs by descriptors that the run's user may not write to (started by root: anything that is not world-writable), or leave procfs out of the world" }]
+except = [{ when = [], expect = "escaped", exception = "the file may be written by all here; give programs by descriptors that the run's user may not write to (started by root: anything that is not world-writable), or leave procfs out of the world" }]
 --- */
 #include "hostile.h"
 

@@ -1,10 +1,10 @@
 /* ---
 class = "escape"
-tries = "write to its standard input, a file that was opened for reading, by opening it again through /proc"
+attempts = "write to its standard input, a file that was opened for reading, by opening it again through /proc"
 must = "what its user may not write cannot be written; else it is documented"
 held_by = "permissions of the file; a world without procfs"
 with = ["file_stdin", "proc"]
-but = [{ when = [], expect = "escaped", exception = "the file may be written by all here; give input by pipes (the judge does) or files that the run's user may not write to" }]
+except = [{ when = [], expect = "escaped", exception = "the file may be written by all here; give input by pipes (the judge does) or files that the run's user may not write to" }]
 --- */
 #include "hostile.h"
 

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "mount a procfs and a sysfs of its own, in namespaces of its own"
+attempts = "mount a procfs and a sysfs of its own, in namespaces of its own"
 must = "they are refused, or show nothing but its own and take no writing"
 held_by = "the kernel's rule that a mount must reveal no more than is visible already; ids that are not mapped"
 with = ["proc"]

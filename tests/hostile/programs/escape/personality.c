@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "take another personality: all memory executable, addresses at zero, uname of old kernels"
+attempts = "take another personality: all memory executable, addresses at zero, uname of old kernels"
 must = "refused"
 held_by = "seccomp"
 profiles = ["default", "separate"]

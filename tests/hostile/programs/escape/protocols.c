@@ -1,10 +1,10 @@
 /* ---
 class = "escape"
-tries = "have the kernel load modules for protocols that nobody needs: SCTP, DCCP, also as the protocol of its type, L2TP, UDP-Lite, MPTCP; and start modprobe for types and protocols that do not belong together"
+attempts = "have the kernel load modules for protocols that nobody needs: SCTP, DCCP, also as the protocol of its type, L2TP, UDP-Lite, MPTCP; and start modprobe for types and protocols that do not belong together"
 must = "the sockets are not there"
 held_by = "seccomp"
 with = ["loopback"]
-but = [
+except = [
   { when = ["none"], expect = "escaped or contained", exception = "without a profile the kernel's protocols are what the host has" },
 ]
 control = "seccomp"

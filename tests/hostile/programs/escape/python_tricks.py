@@ -1,6 +1,6 @@
 # ---
 # class = "escape"
-# tries = "look for ways out from an interpreter: host files by .., /proc of others, sockets of the host, os.setuid"
+# attempts = "look for ways out from an interpreter: host files by .., /proc of others, sockets of the host, os.setuid"
 # must = "nothing of the host is found"
 # held_by = "mount, PID and network namespaces"
 # with = ["proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "raise its hard resource limits, as user 0 inside"
+attempts = "raise its hard resource limits, as user 0 inside"
 must = "EPERM for each that is not infinite"
 held_by = "no capabilities"
 with = ["root"]

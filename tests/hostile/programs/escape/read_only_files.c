@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "change files that it may only read: write, truncate, chmod, chown, rename, remove, attributes, mappings"
+attempts = "change files that it may only read: write, truncate, chmod, chown, rename, remove, attributes, mappings"
 must = "EROFS for each"
 held_by = "read-only binds and root"
 with = ["shared", "root"]

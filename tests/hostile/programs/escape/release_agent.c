@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "mount a version 1 cgroup hierarchy in namespaces of its own, and name a program that the host executes"
+attempts = "mount a version 1 cgroup hierarchy in namespaces of its own, and name a program that the host executes"
 must = "its files, if it can be mounted at all, cannot be written to, and no cgroup can be made"
 held_by = "seccomp; owner of the files; release_agent takes capabilities outside"
 repeats = ["CVE-2022-0492 (Linux, containers)"]

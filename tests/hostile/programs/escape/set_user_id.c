@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "execute a set-user-id program of root's that the world has"
+attempts = "execute a set-user-id program of root's that the world has"
 must = "it runs without becoming anybody"
 held_by = "nosuid on every bind; no_new_privs; ids that are not mapped"
 with = ["setuid", "proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "have the kernel send SIGKILL and SIGSTOP to pid1: as owner of a descriptor with asynchronous notice"
+attempts = "have the kernel send SIGKILL and SIGSTOP to pid1: as owner of a descriptor with asynchronous notice"
 must = "nothing happens"
 held_by = "PID namespace"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "end pid1 by any signal, with and without forged information, by process, thread and pidfd"
+attempts = "end pid1 by any signal, with and without forged information, by process, thread and pidfd"
 must = "nothing happens"
 held_by = "PID namespace: its init takes no signals from inside"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "have the kernel load modules by ioctls of any socket: bridges, VLANs, frame relay"
+attempts = "have the kernel load modules by ioctls of any socket: bridges, VLANs, frame relay"
 must = "ENOTTY"
 held_by = "seccomp lets pass a few ioctls and no others"
 profiles = ["default", "separate"]

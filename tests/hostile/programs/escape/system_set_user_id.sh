@@ -1,6 +1,6 @@
 # ---
 # class = "escape"
-# tries = "use the system's set-user-id programs: su, mount, newgrp, passwd, sudo"
+# attempts = "use the system's set-user-id programs: su, mount, newgrp, passwd, sudo"
 # must = "none of them becomes root"
 # held_by = "nosuid on every bind; no_new_privs"
 # limits = { memory = "128M" }

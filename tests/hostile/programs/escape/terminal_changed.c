@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "change the terminal that it has as standard input: its modes, size, modem lines; stop its output, throw away what the user typed, lock other programs out"
+attempts = "change the terminal that it has as standard input: its modes, size, modem lines; stop its output, throw away what the user typed, lock other programs out"
 must = "EPERM for each; isatty and the size can be asked for"
 held_by = "seccomp"
 with = ["terminal"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "type into the terminal that it has as standard input, as if the host's user did"
+attempts = "type into the terminal that it has as standard input, as if the host's user did"
 must = "TIOCSTI, TIOCLINUX, TIOCSETD and TIOCCONS are refused; the terminal is not its controlling one"
 held_by = "seccomp; a session of its own"
 repeats = ["CVE-2017-5226 (bubblewrap)", "CVE-2023-1523 (snapd)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "take the terminal that it has as standard input as its controlling terminal, and type into it"
+attempts = "take the terminal that it has as standard input as its controlling terminal, and type into it"
 must = "TIOCSTI is refused all the same"
 held_by = "seccomp; dev.tty.legacy_tiocsti where the kernel has it off"
 repeats = ["CVE-2017-5226 (bubblewrap)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "trace pid1, which is in the runner's memory"
+attempts = "trace pid1, which is in the runner's memory"
 must = "it is refused"
 held_by = "seccomp; pid1 is not dumpable"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "unmount, move and remount what it sees, in namespaces of its own where it has all capabilities"
+attempts = "unmount, move and remount what it sees, in namespaces of its own where it has all capabilities"
 must = "all are refused: the mounts are locked together"
 held_by = "mount namespace of a user namespace that owns less (mount_namespaces(7))"
 with = ["shared", "proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "call numbers that the profile does not know, up to those of kernels to come"
+attempts = "call numbers that the profile does not know, up to those of kernels to come"
 must = "ENOSYS for each"
 held_by = "seccomp: what is not named is not there"
 profiles = ["default", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "become root in a user namespace of its own: unshare, clone, clone3"
+attempts = "become root in a user namespace of its own: unshare, clone, clone3"
 must = "all are refused"
 held_by = "seccomp"
 repeats = ["CVE-2022-0185 (Linux, from containers)"]

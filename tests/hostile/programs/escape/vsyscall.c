@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "make calls by the vsyscall page, which lies at a fixed address"
+attempts = "make calls by the vsyscall page, which lies at a fixed address"
 must = "it is not there, or does what a call by the instruction would"
 held_by = "kernel: seccomp sees calls from there, too"
 profiles = ["default"]

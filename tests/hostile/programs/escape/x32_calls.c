@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "make calls by x32 numbers, which a list of numbers does not have"
+attempts = "make calls by x32 numbers, which a list of numbers does not have"
 must = "ENOSYS, or the end"
 held_by = "seccomp"
 profiles = ["default", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave an abstract socket with a listener in a daemon for the next run, which has the same network namespace"
+attempts = "leave an abstract socket with a listener in a daemon for the next run, which has the same network namespace"
 must = "nobody listens"
 held_by = "all processes end with the run, and abstract sockets with them"
 pair = "after"

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "learn the names of its cgroups on the host"
+attempts = "learn the names of its cgroups on the host"
 must = "every hierarchy says /"
 held_by = "cgroup namespace"
 with = ["proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "find descriptors that the client had open without O_CLOEXEC: a directory, a path, a namespace"
+attempts = "find descriptors that the client had open without O_CLOEXEC: a directory, a path, a namespace"
 must = "there are 0, 1, 2"
 held_by = "close_range before the exec"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "ask file systems of the host by ioctl where on the disk files lie, what lies beside them, what the disk is called: FIEMAP, FIBMAP, FS_IOC_GETFSMAP, FS_IOC_GETFSUUID, generations, flags"
+attempts = "ask file systems of the host by ioctl where on the disk files lie, what lies beside them, what the disk is called: FIEMAP, FIBMAP, FS_IOC_GETFSMAP, FS_IOC_GETFSUUID, generations, flags"
 must = "ENOTTY, on files and directories; what descriptors and terminals have is there"
 held_by = "seccomp lets pass a few ioctls and no others"
 with = ["shared"]

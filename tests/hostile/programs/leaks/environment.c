@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "find variables of the client's or the supervisor's environment, in its own and pid1's"
+attempts = "find variables of the client's or the supervisor's environment, in its own and pid1's"
 must = "the environment is empty; pid1's cannot be read"
 held_by = "execve with what the request names; pid1 is not dumpable"
 with = ["proc"]

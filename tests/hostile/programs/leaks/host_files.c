@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "see files of the host that its world does not have, by names, by .. and by /proc"
+attempts = "see files of the host that its world does not have, by names, by .. and by /proc"
 must = "nothing is there"
 held_by = "mount namespace"
 with = ["proc", "box"]

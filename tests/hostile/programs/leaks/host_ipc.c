@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "attach System V shared memory of the host"
+attempts = "attach System V shared memory of the host"
 must = "it is not there"
 held_by = "IPC namespace"
 control = "bare"

@@ -1,11 +1,11 @@
 /* ---
 class = "leaks"
-tries = "find the key that the client has in its session keyring, and keys of its user"
+attempts = "find the key that the client has in its session keyring, and keys of its user"
 must = "there are none"
 held_by = "seccomp; a session keyring of the supervisor's own; user namespace"
 with = ["proc"]
 control = "bare"
-but = [{ when = ["user"], expect = "escaped", exception = "/proc/keys shows names, not values, of keys that belong to the user whom the run is outside; `processes_only` hides them" }]
+except = [{ when = ["user"], expect = "escaped", exception = "/proc/keys shows names, not values, of keys that belong to the user whom the run is outside; `processes_only` hides them" }]
 --- */
 #include "hostile.h"
 #include <linux/keyctl.h>

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "see processes of the host: by numbers, by /proc, by priorities"
+attempts = "see processes of the host: by numbers, by /proc, by priorities"
 must = "there are pid1 and itself"
 held_by = "PID namespace; procfs of it"
 with = ["proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "read the kernel's addresses and log: kallsyms, kmsg, syslog, kcore, slabinfo, pagemap"
+attempts = "read the kernel's addresses and log: kallsyms, kmsg, syslog, kcore, slabinfo, pagemap"
 must = "they are not there, or show no address"
 held_by = "seccomp; no capabilities"
 with = ["proc", "root"]

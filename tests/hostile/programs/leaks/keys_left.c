@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave keys in the user's and the session's keyring for the next run"
+attempts = "leave keys in the user's and the session's keyring for the next run"
 must = "the calls are refused; without the profile the next run has other keyrings"
 held_by = "seccomp; user namespace for every run"
 pair = "after"

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "make the host's writers wait: a lease on a shared file; and watch a directory: F_NOTIFY, inotify"
+attempts = "make the host's writers wait: a lease on a shared file; and watch a directory: F_NOTIFY, inotify"
 must = "all are refused"
 held_by = "seccomp"
 with = ["shared"]

@@ -1,12 +1,12 @@
 /* ---
 class = "leaks"
-tries = "tell a neighbour one bit by a lock on a file that both may read"
+attempts = "tell a neighbour one bit by a lock on a file that both may read"
 must = "locks belong to the file: it is documented"
 held_by = "worlds that do not share what they need not"
 with = ["shared"]
 pair = "beside"
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "runs that bind the same files share their inodes, and locks on them; build tools and databases cannot do without locks" }]
+except = [{ when = [], expect = "escaped", exception = "runs that bind the same files share their inodes, and locks on them; build tools and databases cannot do without locks" }]
 --- */
 #define PAIR
 #include "hostile.h"

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "find in its figures, or in its limit, memory that the run before has left: page cache, shared memory, dentries"
+attempts = "find in its figures, or in its limit, memory that the run before has left: page cache, shared memory, dentries"
 must = "it has the whole limit for itself"
 held_by = "memory cgroup that is emptied between runs; IPC and mount namespaces"
 pair = "after"

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "have its pages merged with equal ones of others (KSM), which a write then tells by its time"
+attempts = "have its pages merged with equal ones of others (KSM), which a write then tells by its time"
 must = "the kernel seems not to have it"
 held_by = "seccomp"
 profiles = ["default", "separate"]

@@ -1,11 +1,11 @@
 /* ---
 class = "leaks"
-tries = "learn where on the host its binds come from"
+attempts = "learn where on the host its binds come from"
 must = "the kernel shows it in mountinfo: it is documented"
 held_by = "a world without procfs"
 with = ["proc", "shared"]
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "mountinfo names the directories that are bound, as seen from the root of their file system; leave procfs out where names are secret" }]
+except = [{ when = [], expect = "escaped", exception = "mountinfo names the directories that are bound, as seen from the root of their file system; leave procfs out where names are secret" }]
 --- */
 #include "hostile.h"
 

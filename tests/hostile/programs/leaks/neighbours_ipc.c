@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "meet a run that goes on beside it: System V memory, POSIX queue, abstract socket, file in /tmp"
+attempts = "meet a run that goes on beside it: System V memory, POSIX queue, abstract socket, file in /tmp"
 must = "they never meet"
 held_by = "IPC, network and mount namespaces"
 pair = "beside"

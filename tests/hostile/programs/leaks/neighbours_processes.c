@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "see or signal a run that goes on beside it"
+attempts = "see or signal a run that goes on beside it"
 must = "it is not there; kill(-1) does not reach it"
 held_by = "PID namespace"
 with = ["proc"]

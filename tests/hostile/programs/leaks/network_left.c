@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave something in the network namespace for the next run: a flow label that lingers, counters of what was unreachable"
+attempts = "leave something in the network namespace for the next run: a flow label that lingers, counters of what was unreachable"
 must = "there are no sockets that leave anything"
 held_by = "seccomp; a network namespace for every run with loopback"
 with = ["proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "find what the sandbox has left: registers at the start, the stack below, auxiliary vector, pages of zeros"
+attempts = "find what the sandbox has left: registers at the start, the stack below, auxiliary vector, pages of zeros"
 must = "nothing that is not its own"
 held_by = "exec clears them"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "see which parts of a file others have read: cachestat, preadv2 that does not wait"
+attempts = "see which parts of a file others have read: cachestat, preadv2 that does not wait"
 must = "the one seems not to exist, and the file system seems not to know the other"
 held_by = "seccomp"
 profiles = ["default"]

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave files in /tmp and everywhere else for the next run"
+attempts = "leave files in /tmp and everywhere else for the next run"
 must = "the next run finds an empty /tmp"
 held_by = "fresh tmpfs for every run; read-only root"
 pair = "after"

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave System V memory, semaphores and messages, and a POSIX queue, for the next run"
+attempts = "leave System V memory, semaphores and messages, and a POSIX queue, for the next run"
 must = "the next run has none of them"
 held_by = "IPC namespace for every run"
 pair = "after"

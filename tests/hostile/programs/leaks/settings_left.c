@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave priority, scheduler, umask, limits, timers and their slack changed for the next run, pid1's too"
+attempts = "leave priority, scheduler, umask, limits, timers and their slack changed for the next run, pid1's too"
 must = "the next run begins as any"
 held_by = "every target is a new process of the zygote's"
 pair = "after"

@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave a listening abstract socket, and memory, on their way through a socket that is on its way through itself"
+attempts = "leave a listening abstract socket, and memory, on their way through a socket that is on its way through itself"
 must = "nobody listens"
 held_by = "the zygote, who has the kernel collect such sockets, and waits until none is left"
 pair = "after"

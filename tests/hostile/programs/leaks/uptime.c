@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "learn how long the host has been up"
+attempts = "learn how long the host has been up"
 must = "clocks begin with the supervisor"
 held_by = "time namespace"
 control = "bare"

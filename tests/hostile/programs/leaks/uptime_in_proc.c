@@ -1,10 +1,10 @@
 /* ---
 class = "leaks"
-tries = "learn how long the host had been up when the supervisor was started, from /proc"
+attempts = "learn how long the host had been up when the supervisor was started, from /proc"
 must = "clocks begin with the supervisor"
 held_by = "nothing: the time namespace's own file says by how much it differs"
 with = ["proc"]
-but = [{ when = [], expect = "escaped", exception = "the kernel shows every process the offsets of its time namespace: give worlds no /proc if that matters" }]
+except = [{ when = [], expect = "escaped", exception = "the kernel shows every process the offsets of its time namespace: give worlds no /proc if that matters" }]
 --- */
 #include "hostile.h"
 

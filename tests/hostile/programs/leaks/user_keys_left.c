@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "leave keys in the user's keyring and the session's for the next run, without the profile that forbids it"
+attempts = "leave keys in the user's keyring and the session's for the next run, without the profile that forbids it"
 must = "the next run does not find them"
 held_by = "user namespace for every run; nobody has permissions for the session keyring"
 pair = "after"

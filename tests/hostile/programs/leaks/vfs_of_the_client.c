@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "reach files of the client through descriptors that are passed by sockets of others, or through its own exe link"
+attempts = "reach files of the client through descriptors that are passed by sockets of others, or through its own exe link"
 must = "there are no sockets but its own, and the exe link leads to nothing in the world"
 held_by = "descriptors 0, 1, 2 alone; mount namespace"
 with = ["proc"]

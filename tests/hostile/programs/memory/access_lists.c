@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "give files access control lists of 64 KiB, which no cgroup is charged for"
+attempts = "give files access control lists of 64 KiB, which no cgroup is charged for"
 must = "EOPNOTSUPP"
 held_by = "seccomp"
 limits = { memory = "32M" }
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped or contained", exception = "without a profile the calls are there, and the kernel charges the lists to nobody" },
 ]
 --- */

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "touch private memory until it is refused"
+attempts = "touch private memory until it is refused"
 must = "the memory limit ends it, or mmap answers ENOMEM"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,12 +1,12 @@
 /* ---
 class = "memory"
-tries = "hold memory in arguments and environments of processes"
+attempts = "hold memory in arguments and environments of processes"
 must = "the memory limit ends it"
 held_by = "memory cgroup; a bound for each process"
 with = ["program"]
 limits = { memory = "16M" }
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "each process has the limit for itself" }]
+except = [{ when = ["rlimit"], expect = "escaped or contained", exception = "each process has the limit for itself" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "share memory with children, each of which then writes to its copy"
+attempts = "share memory with children, each of which then writes to its copy"
 must = "the tree's memory is limited as one"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "each process has the limit for itself, so a tree has it times the process limit" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "each process has the limit for itself, so a tree has it times the process limit" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with open files in many processes"
+attempts = "fill the kernel with open files in many processes"
 must = "each process has RLIMIT_NOFILE, and the kernel's memory for them counts"
 held_by = "memory cgroup; hard RLIMIT_NOFILE"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_NOFILE times the process limit bounds it" }]
+except = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_NOFILE times the process limit bounds it" }]
 --- */
 #include "hostile.h"
 #include <sys/eventfd.h>

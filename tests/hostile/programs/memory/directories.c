@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "begin to read a large directory of the host by many descriptors, each of which then keeps names in the kernel"
+attempts = "begin to read a large directory of the host by many descriptors, each of which then keeps names in the kernel"
 must = "the memory limit ends it, or what they hold is little"
 held_by = "RLIMIT_NOFILE, which follows from memory limit and process limit"
 limits = { memory = "32M", processes = 8, descriptors = 0 }

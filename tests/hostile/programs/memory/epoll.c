@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with watches: many epoll instances, each of which watches all descriptors"
+attempts = "fill the kernel with watches: many epoll instances, each of which watches all descriptors"
 must = "the memory limit ends it, or the watches of one user are used up"
 held_by = "memory cgroup; max_user_watches"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory" }]
 control = "limits"
 --- */
 #include "hostile.h"

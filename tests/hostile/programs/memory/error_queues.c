@@ -1,13 +1,13 @@
 /* ---
 class = "memory"
-tries = "fill the queues of errors of UDP sockets with what they have sent, which no cgroup is charged for"
+attempts = "fill the queues of errors of UDP sockets with what they have sent, which no cgroup is charged for"
 must = "the memory limit ends it, or what they hold is below it"
 held_by = "the supervisor, who counts the sockets of a run that has a loopback interface; seccomp, which leaves buffers as they are"
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
+except = [
   { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
   { when = ["none"], expect = "memory_limit or contained or escaped", exception = "without a profile buffers can be made larger than what the supervisor takes them for" },
 ]

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with locks, one for every second byte of a file"
+attempts = "fill the kernel with locks, one for every second byte of a file"
 must = "the memory limit ends it"
 held_by = "supervisor, which counts them in /proc/locks"
 limits = { memory = "3M" }

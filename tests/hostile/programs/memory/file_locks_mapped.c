@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "keep more locks of flock(2) than it may have files open, by mappings of what it locked and closed, and so hide others among them"
+attempts = "keep more locks of flock(2) than it may have files open, by mappings of what it locked and closed, and so hide others among them"
 must = "the memory limit ends it"
 held_by = "supervisor, which counts them in /proc/locks"
 limits = { memory = "16M" }

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "make locks of which /proc/locks does not say whose they are: those of open files, and those of a process that shares its descriptors and ends"
+attempts = "make locks of which /proc/locks does not say whose they are: those of open files, and those of a process that shares its descriptors and ends"
 must = "EINVAL"
 held_by = "seccomp"
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped", exception = "without a profile the kernel takes such locks, of which there may be any number" },
 ]
 --- */

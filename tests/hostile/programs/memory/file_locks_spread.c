@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "the same by several processes, each of which has few, and grandchildren whose parents have ended"
+attempts = "the same by several processes, each of which has few, and grandchildren whose parents have ended"
 must = "the memory limit ends it"
 held_by = "supervisor, which counts them in /proc/locks"
 limits = { memory = "8M" }

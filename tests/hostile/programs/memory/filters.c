@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with seccomp programs of its own in many processes"
+attempts = "fill the kernel with seccomp programs of its own in many processes"
 must = "the memory limit ends it, or the kernel's bound on them is met"
 held_by = "memory cgroup; 32768 instructions for each process"
 limits = { memory = "24M" }

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "have kernel memory that no cgroup is charged for by futexes: 32 KiB for each thread that waits for 128 of them, a hash table of a size of its own choice, which also stops a CPU"
+attempts = "have kernel memory that no cgroup is charged for by futexes: 32 KiB for each thread that waits for 128 of them, a hash table of a size of its own choice, which also stops a CPU"
 must = "ENOSYS for futex_waitv, EINVAL for PR_FUTEX_HASH; futex works"
 held_by = "seccomp"
 profiles = ["default", "separate"]

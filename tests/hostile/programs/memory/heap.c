@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "grow the heap with brk"
+attempts = "grow the heap with brk"
 must = "the memory limit ends it, or brk answers ENOMEM"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "take huge pages, reserved ones and transparent ones, which another account might count"
+attempts = "take huge pages, reserved ones and transparent ones, which another account might count"
 must = "there are none of the former, unless the host sets some apart; the latter count"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
 --- */
 #include "hostile.h"

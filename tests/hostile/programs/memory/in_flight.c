@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "keep memory files only in messages between two sockets, where no process has them open"
+attempts = "keep memory files only in messages between two sockets, where no process has them open"
 must = "the memory limit ends it"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files" }]
 control = "limits"
 --- */
 #include "hostile.h"

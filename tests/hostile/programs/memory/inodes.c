@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with empty files: inodes and names"
+attempts = "fill the kernel with empty files: inodes and names"
 must = "the memory limit ends it"
 held_by = "memory cgroup; an inode limit of the tmpfs where the world sets one"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; give the tmpfs an inode limit" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; give the tmpfs an inode limit" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "keep seccomp programs of processes that have ended, by listeners, and have more of them than processes may"
+attempts = "keep seccomp programs of processes that have ended, by listeners, and have more of them than processes may"
 must = "EINVAL"
 held_by = "seccomp"
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped", exception = "without a profile a listener can be made" },
 ]
 --- */

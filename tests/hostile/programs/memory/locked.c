@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "lock memory, so that it cannot be taken back"
+attempts = "lock memory, so that it cannot be taken back"
 must = "locked memory is limited by RLIMIT_MEMLOCK and counts like any other"
 held_by = "RLIMIT_MEMLOCK; memory cgroup; RLIMIT_AS"
 expect = "memory_limit or contained"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "use memory in many processes, each of which has little"
+attempts = "use memory in many processes, each of which has little"
 must = "the tree's memory is limited as one"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "each process has the limit for itself, so a tree has it times the process limit" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "each process has the limit for itself, so a tree has it times the process limit" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with mappings, of which every second page has another protection, in several processes"
+attempts = "fill the kernel with mappings, of which every second page has another protection, in several processes"
 must = "the memory limit ends it"
 held_by = "memory cgroup; RLIMIT_AS; 65530 mappings for each process"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "contained or escaped", exception = "RLIMIT_AS does not count the kernel's memory" }]
+except = [{ when = ["rlimit"], expect = "contained or escaped", exception = "RLIMIT_AS does not count the kernel's memory" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "fill memory files that are on no file system"
+attempts = "fill memory files that are on no file system"
 must = "the memory limit ends it"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; RLIMIT_FSIZE (--output-limit) bounds each" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; RLIMIT_FSIZE (--output-limit) bounds each" }]
 control = "limits"
 --- */
 #include "hostile.h"

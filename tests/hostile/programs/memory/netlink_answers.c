@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "ask the kernel over netlink and read no answer: they are charged to nobody"
+attempts = "ask the kernel over netlink and read no answer: they are charged to nobody"
 must = "there is no netlink"
 held_by = "seccomp"
 limits = { memory = "32M" }
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped", exception = "without a profile netlink is there, and the kernel charges its answers to nobody" },
 ]
 --- */

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "mount tmpfs of its own, without a size, in a namespace of its own, and fill it"
+attempts = "mount tmpfs of its own, without a size, in a namespace of its own, and fill it"
 must = "it cannot map ids to make files with; if it could, the memory limit would end it"
 held_by = "read-only procfs, so no id maps; memory cgroup"
 profiles = ["none"]

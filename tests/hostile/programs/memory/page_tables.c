@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "touch one page in every 2 MiB of a huge mapping: as much page table as memory"
+attempts = "touch one page in every 2 MiB of a huge mapping: as much page table as memory"
 must = "page tables count"
 held_by = "memory cgroup; RLIMIT_AS"
 limits = { memory = "24M" }
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "leave thousands of connections over a Unix socket that nobody accepts: a part of each is charged to nobody"
+attempts = "leave thousands of connections over a Unix socket that nobody accepts: a part of each is charged to nobody"
 must = "a listening socket has 128 of them"
 held_by = "network namespace of the runner (net.core.somaxconn)"
 profiles = ["default", "separate"]

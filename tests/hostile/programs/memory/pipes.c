@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of many pipes, made as large as is allowed"
+attempts = "fill the buffers of many pipes, made as large as is allowed"
 must = "a limit: of memory, of the pages that one user's pipes may have, of descriptors"
 held_by = "memory cgroup; pipe-user-pages-soft"
 expect = "memory_limit or contained"
 limits = { memory = "32M" }
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 --- */
 #include "hostile.h"
 

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "say for page after page of shared memory where it is to be placed, which the kernel remembers and charges to nobody"
+attempts = "say for page after page of shared memory where it is to be placed, which the kernel remembers and charges to nobody"
 must = "EPERM"
 held_by = "seccomp"
 limits = { memory = "32M", cpu = "60s", real = "90s" }
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped or contained", exception = "without a profile mbind is there, and the kernel charges its memory to nobody" },
 ]
 --- */

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "fill POSIX message queues"
+attempts = "fill POSIX message queues"
 must = "RLIMIT_MSGQUEUE or the memory limit is met"
 held_by = "RLIMIT_MSGQUEUE; memory cgroup; IPC namespace, with which they go"
 limits = { memory = "24M" }

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with System V semaphores and their undo lists"
+attempts = "fill the kernel with System V semaphores and their undo lists"
 must = "the memory limit ends it, or there are no more before"
 held_by = "memory cgroup; IPC namespace, with which they go"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; it goes with the run" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; it goes with the run" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "touch shared memory, which belongs to no process"
+attempts = "touch shared memory, which belongs to no process"
 must = "the memory limit ends it, or mmap answers ENOMEM"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
 --- */
 #include "hostile.h"

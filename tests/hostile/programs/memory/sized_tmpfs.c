@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "fill a tmpfs of 4 MiB with files, holes and a large sparse mapping"
+attempts = "fill a tmpfs of 4 MiB with files, holes and a large sparse mapping"
 must = "ENOSPC at 4 MiB, SIGBUS for the mapping"
 held_by = "size of the tmpfs"
 tmp_size = "4M"

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "attach filters to sockets and keys to connections, enlarge buffers, take flow labels, have the kernel's code changed: what no cgroup is charged for, or all of the host share"
+attempts = "attach filters to sockets and keys to connections, enlarge buffers, take flow labels, have the kernel's code changed: what no cgroup is charged for, or all of the host share"
 must = "EPERM or ENOPROTOOPT, and buffers as they were"
 held_by = "seccomp"
 with = ["loopback"]
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped", exception = "without a profile all options are there" },
 ]
 --- */

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "have another process chosen when memory is short: oom_score_adj"
+attempts = "have another process chosen when memory is short: oom_score_adj"
 must = "the score cannot be lowered, and is the highest"
 held_by = "read-only procfs; no capabilities"
 with = ["proc"]

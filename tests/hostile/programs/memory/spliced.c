@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "give pages to pipes with vmsplice and unmap them, so that only the pipes have them"
+attempts = "give pages to pipes with vmsplice and unmap them, so that only the pipes have them"
 must = "a limit: of memory, or of the pages that one user's pipes may have"
 held_by = "memory cgroup; pipe-user-pages-soft"
 limits = { memory = "32M" }

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "splice single bytes of a device into sockets: each takes a page that no cgroup is charged for"
+attempts = "splice single bytes of a device into sockets: each takes a page that no cgroup is charged for"
 must = "splice says that it cannot"
 held_by = "seccomp"
 limits = { memory = "32M" }
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped or contained", exception = "without a profile splice is there, and the kernel charges its pages to nobody" },
 ]
 --- */

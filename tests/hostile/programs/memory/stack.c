@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "grow the stack without end, its limit raised as far as that goes"
+attempts = "grow the stack without end, its limit raised as far as that goes"
 must = "the memory limit ends it, or the stack's own does"
 held_by = "memory cgroup; RLIMIT_AS; RLIMIT_STACK"
 expect = "memory_limit or contained"

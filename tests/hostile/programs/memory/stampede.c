@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "touch memory from many threads at once, so that the kernel has no time to kill"
+attempts = "touch memory from many threads at once, so that the kernel has no time to kill"
 must = "the memory limit ends it"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
+except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
 --- */
 #include "hostile.h"

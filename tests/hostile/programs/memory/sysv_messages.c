@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill System V message queues"
+attempts = "fill System V message queues"
 must = "the memory limit ends it, or the queues are full before"
 held_by = "memory cgroup; IPC namespace, with which they go"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; it goes with the run" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; it goes with the run" }]
 control = "limits"
 --- */
 #include "hostile.h"

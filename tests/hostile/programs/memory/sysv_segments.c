@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "fill System V shared memory that is attached nowhere"
+attempts = "fill System V shared memory that is attached nowhere"
 must = "the memory limit ends it"
 held_by = "memory cgroup; IPC namespace, with which it goes"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS counts what is attached only; it goes with the run" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS counts what is attached only; it goes with the run" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,13 +1,13 @@
 /* ---
 class = "memory"
-tries = "fill TCP connections that nobody accepts, and reset them: their data stays, and they are sockets of no protocol's list any more"
+attempts = "fill TCP connections that nobody accepts, and reset them: their data stays, and they are sockets of no protocol's list any more"
 must = "the memory limit ends it, or what they hold is below it"
 held_by = "the supervisor, who counts all sockets of a run that has a loopback interface"
 with = ["loopback"]
 limits = { memory = "32M", cpu = "20s", real = "40s" }
 uncharged = true
 expect = "memory_limit"
-but = [
+except = [
   { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
 ]
 --- */

@@ -1,12 +1,12 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of TCP connections to itself"
+attempts = "fill the buffers of TCP connections to itself"
 must = "the memory limit ends it, or what they hold is below it"
 held_by = "memory cgroup"
 with = ["loopback"]
 limits = { memory = "32M" }
 expect = "memory_limit or contained"
-but = [
+except = [
   { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
   { when = ["cgroup2"], expect = "memory_limit or contained", exception = "the kernel takes what has arrived at a socket though it is above the limit; the supervisor ends the run when it is told, some milliseconds later" },
 ]

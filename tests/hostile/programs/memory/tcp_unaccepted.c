@@ -1,13 +1,13 @@
 /* ---
 class = "memory"
-tries = "make TCP connections that nobody accepts, and fill their buffers: the kernel charges them to nobody"
+attempts = "make TCP connections that nobody accepts, and fill their buffers: the kernel charges them to nobody"
 must = "the memory limit ends it, or what they hold is below it"
 held_by = "the supervisor, who counts the connections of a run that has a loopback interface; small buffers"
 with = ["loopback"]
 limits = { memory = "32M", cpu = "20s", real = "40s" }
 uncharged = true
 expect = "memory_limit"
-but = [
+except = [
   { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
 ]
 --- */

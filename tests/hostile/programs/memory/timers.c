@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with timers"
+attempts = "fill the kernel with timers"
 must = "the memory limit ends it, or the pending signals of one user are used up"
 held_by = "memory cgroup; RLIMIT_SIGPENDING"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_SIGPENDING bounds it" }]
+except = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_SIGPENDING bounds it" }]
 --- */
 #include "hostile.h"
 

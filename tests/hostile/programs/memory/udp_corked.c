@@ -1,13 +1,13 @@
 /* ---
 class = "memory"
-tries = "begin datagrams and never send them: what UDP sockets so hold is charged to nobody"
+attempts = "begin datagrams and never send them: what UDP sockets so hold is charged to nobody"
 must = "the memory limit ends it, or what they hold is below it"
 held_by = "the supervisor, who counts the sockets of a run that has a loopback interface"
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
+except = [
   { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
 ]
 --- */

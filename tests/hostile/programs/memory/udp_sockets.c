@@ -1,13 +1,13 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of UDP sockets that nobody reads"
+attempts = "fill the buffers of UDP sockets that nobody reads"
 must = "the memory limit ends it, or what they hold is below it"
 held_by = "memory cgroup; size of a socket's buffer; RLIMIT_NOFILE"
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
+except = [
   { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; udp_mem bounds all sockets of the host together" },
   { when = ["cgroup2"], expect = "memory_limit or contained", exception = "the kernel takes what has arrived at a socket though it is above the limit; the supervisor ends the run when it is told, some milliseconds later" },
 ]

@@ -1,11 +1,11 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of Unix sockets"
+attempts = "fill the buffers of Unix sockets"
 must = "the memory limit ends it"
 held_by = "memory cgroup"
 limits = { memory = "32M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_NOFILE bounds it" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_NOFILE bounds it" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,10 +1,10 @@
 /* ---
 class = "memory"
-tries = "fill files on the tmpfs that have no name any more, in a child that has exited but left them open here"
+attempts = "fill files on the tmpfs that have no name any more, in a child that has exited but left them open here"
 must = "the memory limit ends it"
 held_by = "memory cgroup; a size limit of the tmpfs where the world sets one"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; give the tmpfs a size" }]
+except = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; give the tmpfs a size" }]
 control = "limits"
 --- */
 #include "hostile.h"

@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "connect to an abstract socket of the host"
+attempts = "connect to an abstract socket of the host"
 must = "nobody listens"
 held_by = "network namespace"
 repeats = ["CVE-2020-15257 (containerd)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "connect to somebody who listens on 127.0.0.1 of the host"
+attempts = "connect to somebody who listens on 127.0.0.1 of the host"
 must = "there are no such sockets; without seccomp, the network is unreachable"
 held_by = "network namespace; seccomp"
 control = "bare"

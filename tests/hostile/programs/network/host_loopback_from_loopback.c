@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "the same with a loopback interface of its own"
+attempts = "the same with a loopback interface of its own"
 must = "the connection is refused: it is another loopback"
 held_by = "network namespace"
 with = ["loopback"]

@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "bring an interface up, give it an address, make new ones, with user 0 inside"
+attempts = "bring an interface up, give it an address, make new ones, with user 0 inside"
 must = "EPERM, or ENOTTY of seccomp, which comes first"
 held_by = "seccomp; no capabilities in the network namespace's owner"
 with = ["root"]

@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "listen on privileged ports and change the bound of them, with user 0 inside and a loopback interface"
+attempts = "listen on privileged ports and change the bound of them, with user 0 inside and a loopback interface"
 must = "what it does stays in its own network namespace"
 held_by = "network namespace; read-only procfs"
 with = ["root", "loopback", "proc"]

@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "connect to a neighbour who listens on its own loopback"
+attempts = "connect to a neighbour who listens on its own loopback"
 must = "the connection is refused"
 held_by = "a network namespace for every run with loopback"
 with = ["loopback"]

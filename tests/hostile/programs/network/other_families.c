@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "make sockets of families that lead past the network namespace or load modules: AF_VSOCK, AF_ALG, AF_TIPC, ..."
+attempts = "make sockets of families that lead past the network namespace or load modules: AF_VSOCK, AF_ALG, AF_TIPC, ..."
 must = "EAFNOSUPPORT for all but Unix"
 held_by = "seccomp"
 profiles = ["default", "separate"]

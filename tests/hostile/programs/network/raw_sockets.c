@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "make raw and packet sockets, with user 0 inside"
+attempts = "make raw and packet sockets, with user 0 inside"
 must = "refused"
 held_by = "seccomp; no capabilities"
 with = ["root", "loopback"]

@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "connect to sockets of the host that lie in its file system: Docker, system bus, journal, systemd"
+attempts = "connect to sockets of the host that lie in its file system: Docker, system bus, journal, systemd"
 must = "they are not there"
 held_by = "mount namespace"
 --- */

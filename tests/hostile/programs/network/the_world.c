@@ -1,6 +1,6 @@
 /* ---
 class = "network"
-tries = "send to the world: TCP, UDP, IPv6, multicast, broadcast"
+attempts = "send to the world: TCP, UDP, IPv6, multicast, broadcast"
 must = "there are no such sockets; without seccomp, the network is unreachable"
 held_by = "network namespace without an interface; seccomp"
 with = ["root"]

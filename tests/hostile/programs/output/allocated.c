@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "have the file system allocate space for a file, without writing"
+attempts = "have the file system allocate space for a file, without writing"
 must = "EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]

@@ -1,11 +1,11 @@
 /* ---
 class = "output"
-tries = "have the file system allocate space behind the end of a file, whose size stays as it is (FALLOC_FL_KEEP_SIZE), or move what is in it beyond the limit (FALLOC_FL_INSERT_RANGE)"
+attempts = "have the file system allocate space behind the end of a file, whose size stays as it is (FALLOC_FL_KEEP_SIZE), or move what is in it beyond the limit (FALLOC_FL_INSERT_RANGE)"
 must = "it is refused, since RLIMIT_FSIZE looks at sizes only"
 held_by = "seccomp"
 with = ["box"]
 limits = { output = "1M" }
-but = [{ when = ["none"], expect = "escaped", exception = "the kernel does not apply RLIMIT_FSIZE to it" }]
+except = [{ when = ["none"], expect = "escaped", exception = "the kernel does not apply RLIMIT_FSIZE to it" }]
 control = "seccomp"
 --- */
 #include "hostile.h"

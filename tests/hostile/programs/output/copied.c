@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "have the kernel write: sendfile, splice and copy_file_range into a file"
+attempts = "have the kernel write: sendfile, splice and copy_file_range into a file"
 must = "the limit holds for them, too"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]

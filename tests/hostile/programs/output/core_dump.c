@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "have the kernel write a core dump of itself: into a writable bind, or to the host's handler"
+attempts = "have the kernel write a core dump of itself: into a writable bind, or to the host's handler"
 must = "no core is dumped"
 held_by = "RLIMIT_CORE is 1, which asks no handler, and stays"
 with = ["box"]

@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "ignore SIGXFSZ and SIGPIPE, and go on writing to a file of the host"
+attempts = "ignore SIGXFSZ and SIGPIPE, and go on writing to a file of the host"
 must = "write answers EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["file_stdout"]

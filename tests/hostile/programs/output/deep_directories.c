@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "leave directories in directories, deeper than any path is long, for whoever removes them"
+attempts = "leave directories in directories, deeper than any path is long, for whoever removes them"
 must = "the judge removes them, and the next feedback directory is empty"
 held_by = "judge: removal with constant stack and descriptors"
 with = ["feedback"]

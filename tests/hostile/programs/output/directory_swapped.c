@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "put a symbolic link to a directory of the host in place of the directory that the judge reads and removes"
+attempts = "put a symbolic link to a directory of the host in place of the directory that the judge reads and removes"
 must = "the judge reads and removes what it has opened before, and follows nothing"
 held_by = "judge: descriptors from before the run"
 repeats = ["CVE-2024-28189 (Judge0)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "leave fifos where the judge reads files, so that it waits for ever"
+attempts = "leave fifos where the judge reads files, so that it waits for ever"
 must = "they are not read"
 held_by = "judge: O_NONBLOCK, regular files only"
 with = ["feedback"]

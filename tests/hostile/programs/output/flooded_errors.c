@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "divide the flood between standard output and standard error"
+attempts = "divide the flood between standard output and standard error"
 must = "both are limited together"
 held_by = "client library, which moves the bytes"
 expect = "output_limit"

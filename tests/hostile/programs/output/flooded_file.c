@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "write without end to standard output, a file of the host"
+attempts = "write without end to standard output, a file of the host"
 must = "the output limit ends it"
 held_by = "RLIMIT_FSIZE"
 expect = "output_limit"

@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "write without end to standard output, a pipe"
+attempts = "write without end to standard output, a pipe"
 must = "the output limit ends it"
 held_by = "client library, which moves the bytes"
 expect = "output_limit"

@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "make hard links of files that it may only read where it may write"
+attempts = "make hard links of files that it may only read where it may write"
 must = "EXDEV or EPERM: they are other mounts"
 held_by = "mount namespace; protected_hardlinks"
 with = ["box", "shared"]

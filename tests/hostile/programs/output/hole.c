@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "write one byte a gigabyte behind the end"
+attempts = "write one byte a gigabyte behind the end"
 must = "EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]

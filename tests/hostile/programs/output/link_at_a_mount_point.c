@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "plant a symbolic link to a directory of the host where the world of a later run has a mount point"
+attempts = "plant a symbolic link to a directory of the host where the world of a later run has a mount point"
 must = "the later run's mount is made inside its world or not at all; nothing is made on the host"
 held_by = "supervisor: mount points are looked up in the new root; templates are made before any run"
 repeats = ["CVE-2024-28185 (Judge0)"]

@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "make more files than the tmpfs has inodes: files, directories, links, fifos, sockets"
+attempts = "make more files than the tmpfs has inodes: files, directories, links, fifos, sockets"
 must = "ENOSPC"
 held_by = "inode limit of the tmpfs"
 tmp_inodes = 50

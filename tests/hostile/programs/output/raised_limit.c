@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "raise the limit on the size of files"
+attempts = "raise the limit on the size of files"
 must = "EPERM, and the limit is met"
 held_by = "hard RLIMIT_FSIZE; no capabilities"
 with = ["box", "root"]

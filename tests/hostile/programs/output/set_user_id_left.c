@@ -1,11 +1,11 @@
 /* ---
 class = "output"
-tries = "leave a set-user-id program of its user in a writable bind"
+attempts = "leave a set-user-id program of its user in a writable bind"
 must = "the mode bit is the user's right: it is documented"
 held_by = "the user that runs have, which owns nothing if root started the client"
 with = ["box"]
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "in writable binds a run can do what its user can; whoever starts it unprivileged must not let others reach what is bound writable" }]
+except = [{ when = [], expect = "escaped", exception = "in writable binds a run can do what its user can; whoever starts it unprivileged must not let others reach what is bound writable" }]
 --- */
 #include "hostile.h"
 

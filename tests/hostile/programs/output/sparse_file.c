@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-tries = "make a file of a tebibyte by ftruncate, which takes no space and breaks who copies it"
+attempts = "make a file of a tebibyte by ftruncate, which takes no space and breaks who copies it"
 must = "EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "clone with shared memory and no exit signal, so that no wait finds the children"
+attempts = "clone with shared memory and no exit signal, so that no wait finds the children"
 must = "clone answers EAGAIN at the process limit, and the children end with the run"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"

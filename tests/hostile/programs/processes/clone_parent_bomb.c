@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "make siblings with CLONE_PARENT: children of pid1, which it did not start"
+attempts = "make siblings with CLONE_PARENT: children of pid1, which it did not start"
 must = "clone answers EAGAIN at the process limit; pid1 ends them all with the run"
 held_by = "pids cgroup; RLIMIT_NPROC; PID namespace"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "leave a daemon: double fork, setsid, all signals ignored and blocked, all descriptors closed"
+attempts = "leave a daemon: double fork, setsid, all signals ignored and blocked, all descriptors closed"
 must = "it ends with the run"
 held_by = "PID namespace: all of it dies with pid1"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "execute itself for ever, so that no process grows old"
+attempts = "execute itself for ever, so that no process grows old"
 must = "the CPU-time limit counts on across execs"
 held_by = "cpuacct or cpu cgroup; the process's CPU clock survives an exec"
 expect = "cpu_time_limit"

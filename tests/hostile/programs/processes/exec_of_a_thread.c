@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "have a thread that is not the first execute a program while others spin, which gives it the first one's id"
+attempts = "have a thread that is not the first execute a program while others spin, which gives it the first one's id"
 must = "it is still the run's first process: its exit is the result"
 held_by = "pid1"
 with = ["program"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "fork until it fails"
+attempts = "fork until it fails"
 must = "fork answers EAGAIN at the process limit, and the children end with the run"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "fork in many processes at the moment when the first one exits and all are killed"
+attempts = "fork in many processes at the moment when the first one exits and all are killed"
 must = "no child slips through"
 held_by = "the kernel refuses forks in a PID namespace whose init has gone"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "drown pid1 in orphans that end at once"
+attempts = "drown pid1 in orphans that end at once"
 must = "pid1 waits for every one of them, so that there is always room for the next"
 held_by = "pid1"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "fork below an init process of its own in a nested PID namespace, with signals ignored"
+attempts = "fork below an init process of its own in a nested PID namespace, with signals ignored"
 must = "they count, and end with the run"
 held_by = "pids cgroup; RLIMIT_NPROC; PID namespaces end with those above them"
 profiles = ["none"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "raise the limit on processes before the fork bomb"
+attempts = "raise the limit on processes before the fork bomb"
 must = "the hard limit stays; fork answers EAGAIN"
 held_by = "pids cgroup; hard RLIMIT_NPROC"
 with = ["root"]

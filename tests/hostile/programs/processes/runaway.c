@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "run away: each process forks the next one and exits, nobody waits"
+attempts = "run away: each process forks the next one and exits, nobody waits"
 must = "the CPU time of the dead counts, and the living one is found"
 held_by = "cpuacct or cpu cgroup; PID namespace"
 expect = "cpu_time_limit"

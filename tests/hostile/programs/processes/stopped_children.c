@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "leave children that are stopped, which take no signal but SIGKILL"
+attempts = "leave children that are stopped, which take no signal but SIGKILL"
 must = "they end with the run"
 held_by = "PID namespace"
 --- */

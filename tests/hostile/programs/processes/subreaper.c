@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "become the reaper of orphans instead of pid1, and go"
+attempts = "become the reaper of orphans instead of pid1, and go"
 must = "the orphans end with the run"
 held_by = "PID namespace"
 --- */

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "start threads until it fails"
+attempts = "start threads until it fails"
 must = "threads count as processes do"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"

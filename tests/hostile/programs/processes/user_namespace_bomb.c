@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "fork in a user namespace of its own, where another account might be kept"
+attempts = "fork in a user namespace of its own, where another account might be kept"
 must = "a new user namespace's processes count for the old one, too"
 held_by = "pids cgroup; RLIMIT_NPROC counts upwards through user namespaces"
 profiles = ["none"]

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "vfork in the child of a vfork, again and again"
+attempts = "vfork in the child of a vfork, again and again"
 must = "vfork answers EAGAIN at the process limit"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"

@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "fill the process table with children that nobody waits for"
+attempts = "fill the process table with children that nobody waits for"
 must = "zombies count until they are waited for"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"

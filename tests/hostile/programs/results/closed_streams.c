@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "close all descriptors and end by a fault, with a child that holds the pipe open"
+attempts = "close all descriptors and end by a fault, with a child that holds the pipe open"
 must = "the result comes when the first process is dead, with its signal"
 held_by = "pid1; the PID namespace ends who holds the pipe"
 expect = "signaled 11"

@@ -1,11 +1,11 @@
 /* ---
 class = "results"
-tries = "use up what one user may have in all of POSIX message queues and locked System V memory, while another runs"
+attempts = "use up what one user may have in all of POSIX message queues and locked System V memory, while another runs"
 must = "a neighbour still has some"
 held_by = "a limit for each run, and none for all of them together"
 pair = "beside"
 limits = { memory = "128M" }
-but = [{ when = ["bounded"], expect = "escaped or contained", exception = "who cannot raise these limits gives all runs together what a run may have" }]
+except = [{ when = ["bounded"], expect = "escaped or contained", exception = "who cannot raise these limits gives all runs together what a run may have" }]
 control = "together"
 --- */
 #define PAIR

@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "use up what one user may have in all of timers and queued signals, while another runs"
+attempts = "use up what one user may have in all of timers and queued signals, while another runs"
 must = "a neighbour still has some"
 held_by = "a limit for each run that is far below that of all together"
 pair = "beside"

@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "use up what the kernel counts for its user: pages in pipes, descriptors in flight, keys, watches, while another runs"
+attempts = "use up what the kernel counts for its user: pages in pipes, descriptors in flight, keys, watches, while another runs"
 must = "a neighbour still starts and ends"
 held_by = "limits; the sandbox needs little of what is counted for users"
 pair = "beside"

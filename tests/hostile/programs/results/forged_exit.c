@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "have a sibling that it made for pid1 (CLONE_PARENT) exit with 0 before it fails itself"
+attempts = "have a sibling that it made for pid1 (CLONE_PARENT) exit with 0 before it fails itself"
 must = "the result is the first process's: 3"
 held_by = "pid1 knows its first child"
 profiles = ["default", "none", "separate"]

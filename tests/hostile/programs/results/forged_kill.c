@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "look like somebody whom the kernel has killed for memory, by SIGKILL against itself"
+attempts = "look like somebody whom the kernel has killed for memory, by SIGKILL against itself"
 must = "the result says that a signal ended it"
 held_by = "the memory limit is told by the kernel's events"
 profiles = ["default", "none", "separate"]

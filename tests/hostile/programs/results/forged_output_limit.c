@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "look like somebody who has written too much, by raising SIGXFSZ, where no output limit was set"
+attempts = "look like somebody who has written too much, by raising SIGXFSZ, where no output limit was set"
 must = "the result says that a signal ended it"
 held_by = "without a limit SIGXFSZ is a signal like others"
 expect = "signaled 25"

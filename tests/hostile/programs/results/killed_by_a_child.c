@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "be killed by its own child while it uses much memory, so that blame falls on the sandbox"
+attempts = "be killed by its own child while it uses much memory, so that blame falls on the sandbox"
 must = "the result says that a signal ended it"
 held_by = "pid1 sees how the first process ended"
 profiles = ["default", "none", "separate"]

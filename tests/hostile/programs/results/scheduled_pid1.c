@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "give pid1, which has our user's id, other turns on the CPU and at disks: SCHED_BATCH with turns of 100 ms, SCHED_IDLE, nice, by its number, its group and its user"
+attempts = "give pid1, which has our user's id, other turns on the CPU and at disks: SCHED_BATCH with turns of 100 ms, SCHED_IDLE, nice, by its number, its group and its user"
 must = "EPERM; it may set its own"
 held_by = "seccomp"
 profiles = ["default", "separate"]

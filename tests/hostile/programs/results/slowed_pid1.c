@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-tries = "hold up the end: pid1 at the lowest priority (it has our user's id), and many spinners on its CPU"
+attempts = "hold up the end: pid1 at the lowest priority (it has our user's id), and many spinners on its CPU"
 must = "the run ends all the same, and the next ones begin"
 held_by = "limits are kept by the supervisor, not by pid1"
 profiles = ["default", "none", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "work in short turns and sleep whenever the scheduler could look, so that the work is not counted"
+attempts = "work in short turns and sleep whenever the scheduler could look, so that the work is not counted"
 must = "the CPU time in the result is not less than its own clock says"
 held_by = "CPU time is counted at every switch, not at ticks"
 --- */

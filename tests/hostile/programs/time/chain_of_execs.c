@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "use 50 ms of CPU time and execute itself, ten times over the limit"
+attempts = "use 50 ms of CPU time and execute itself, ten times over the limit"
 must = "the CPU-time limit counts on"
 held_by = "cgroup; the process's CPU clock survives an exec"
 with = ["program"]

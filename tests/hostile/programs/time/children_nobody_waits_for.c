@@ -1,9 +1,9 @@
 /* ---
 class = "time"
-tries = "hide CPU time in children that vanish without being waited for (SIGCHLD ignored)"
+attempts = "hide CPU time in children that vanish without being waited for (SIGCHLD ignored)"
 must = "the CPU time in the result has theirs"
 held_by = "cpuacct or cpu cgroup"
-but = [{ when = ["rlimit"], expect = "contained", exception = "what ignored children have used is not known once they are gone" }]
+except = [{ when = ["rlimit"], expect = "contained", exception = "what ignored children have used is not known once they are gone" }]
 --- */
 #include "hostile.h"
 

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "keep all others off the siblings of the CPU that it runs on, by core scheduling"
+attempts = "keep all others off the siblings of the CPU that it runs on, by core scheduling"
 must = "EPERM"
 held_by = "seccomp"
 profiles = ["default", "separate"]

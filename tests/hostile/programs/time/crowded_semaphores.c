@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have the kernel try hundreds of operations on semaphores again for each of many sleepers, under a spinlock"
+attempts = "have the kernel try hundreds of operations on semaphores again for each of many sleepers, under a spinlock"
 must = "E2BIG for more than 5 operations; 5 work"
 held_by = "seccomp"
 profiles = ["default", "separate"]

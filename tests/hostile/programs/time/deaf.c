@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "ignore and block all signals, SIGXCPU and SIGTERM among them, and spin"
+attempts = "ignore and block all signals, SIGXCPU and SIGTERM among them, and spin"
 must = "the CPU-time limit ends it"
 held_by = "SIGKILL"
 expect = "cpu_time_limit"

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "flush the host's disk over and over by files that it may only read: fsync, fdatasync, sync_file_range, msync; and with each write"
+attempts = "flush the host's disk over and over by files that it may only read: fsync, fdatasync, sync_file_range, msync; and with each write"
 must = "the calls succeed and are not made; what fails without them says so still"
 held_by = "seccomp answers in the kernel's place"
 with = ["shared"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have all CPUs of the host interrupted, or kernel threads run on them, over and over: seals on memory that was written on another CPU, huge pages made by MADV_COLLAPSE"
+attempts = "have all CPUs of the host interrupted, or kernel threads run on them, over and over: seals on memory that was written on another CPU, huge pages made by MADV_COLLAPSE"
 must = "EINVAL; other seals and other advice are there"
 held_by = "seccomp"
 profiles = ["default", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "open a fifo that nobody writes to, in all threads"
+attempts = "open a fifo that nobody writes to, in all threads"
 must = "the real-time limit ends it"
 held_by = "SIGKILL"
 expect = "real_time_limit"

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have the kernel look at gigabytes of pages that are not there in one call, which nothing can interrupt (mincore)"
+attempts = "have the kernel look at gigabytes of pages that are not there in one call, which nothing can interrupt (mincore)"
 must = "ENOMEM for 1 GiB and more; less is there"
 held_by = "seccomp"
 profiles = ["default", "separate"]

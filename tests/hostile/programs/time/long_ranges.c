@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have the kernel go through hundreds of gigabytes of page tables in one call, which neither a SIGKILL nor another process interrupts: guard regions, the move of huge pages to a misaligned address"
+attempts = "have the kernel go through hundreds of gigabytes of page tables in one call, which neither a SIGKILL nor another process interrupts: guard regions, the move of huge pages to a misaligned address"
 must = "EINVAL for guard regions and unknown advice, ENOMEM for mremap of 16 GiB and more; other advice and smaller moves work"
 held_by = "seccomp"
 profiles = ["default", "separate"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have children kill and replace each other, so that no process lives long enough to be looked at"
+attempts = "have children kill and replace each other, so that no process lives long enough to be looked at"
 must = "a limit on time ends it"
 held_by = "cgroup; limit on real time"
 expect = "cpu_time_limit"

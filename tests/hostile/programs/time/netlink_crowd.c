@@ -1,13 +1,13 @@
 /* ---
 class = "time"
-tries = "keep the supervisor busy with a list of very many netlink sockets, so that it does not come to end the run"
+attempts = "keep the supervisor busy with a list of very many netlink sockets, so that it does not come to end the run"
 must = "it is ended at its limit"
 held_by = "the supervisor, who reads no long list, and does something else for most of its time"
 with = ["loopback"]
 limits = { memory = "1G", processes = 200, cpu = "40s", real = "3s" }
 uncharged = true
 expect = "real_time_limit or memory_limit"
-but = [
+except = [
   { when = ["rlimit"], expect = "real_time_limit or contained" },
 ]
 --- */

@@ -1,11 +1,11 @@
 /* ---
 class = "time"
-tries = "choose its CPUs itself: those of another run, whose time its timers would then take"
+attempts = "choose its CPUs itself: those of another run, whose time its timers would then take"
 must = "EPERM, and the CPUs are those that it had"
 held_by = "seccomp"
 profiles = ["default", "separate", "none"]
 control = "seccomp"
-but = [
+except = [
   { when = ["none"], expect = "escaped", exception = "without a profile a program may run on all CPUs that its slot may" },
 ]
 --- */

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "exit at once, and leave children that spin"
+attempts = "exit at once, and leave children that spin"
 must = "the run is over when its first process is, and the children end"
 held_by = "PID namespace"
 profiles = ["default", "none", "separate"]

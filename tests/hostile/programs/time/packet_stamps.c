@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "turn time stamps of packets on and off by asking for one: all CPUs are interrupted to change the kernel's code, and all packets of the host are stamped"
+attempts = "turn time stamps of packets on and off by asking for one: all CPUs are interrupted to change the kernel's code, and all packets of the host are stamped"
 must = "ENOTTY; interfaces can be listed"
 held_by = "seccomp lets pass a few ioctls and no others"
 with = ["loopback"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "take a higher priority: nice -20, real-time and deadline scheduling, real-time input and output"
+attempts = "take a higher priority: nice -20, real-time and deadline scheduling, real-time input and output"
 must = "all are refused"
 held_by = "no capabilities; RLIMIT_NICE and RLIMIT_RTPRIO"
 with = ["root"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "raise RLIMIT_CPU, ignore SIGXCPU, and spin"
+attempts = "raise RLIMIT_CPU, ignore SIGXCPU, and spin"
 must = "the CPU-time limit ends it"
 held_by = "supervisor, which is not asked"
 with = ["root"]

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "use 20 ms of CPU time, hand on to a child, and exit, before anybody looks"
+attempts = "use 20 ms of CPU time, hand on to a child, and exit, before anybody looks"
 must = "the CPU time of the dead counts for the limit"
 held_by = "cgroup; else what pid1 has collected of the dead"
 expect = "cpu_time_limit"

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have one write signal thousands of owners, each of which is a group of processes: asynchronous notice (O_ASYNC) of a FIFO that is open many times"
+attempts = "have one write signal thousands of owners, each of which is a group of processes: asynchronous notice (O_ASYNC) of a FIFO that is open many times"
 must = "EPERM for O_ASYNC, FIOASYNC and groups as owners; O_NONBLOCK can be set, and a process can be the owner"
 held_by = "seccomp"
 profiles = ["default", "separate"]

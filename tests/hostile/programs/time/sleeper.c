@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "sleep, using no CPU time"
+attempts = "sleep, using no CPU time"
 must = "the real-time limit ends it"
 held_by = "timer of the supervisor"
 expect = "real_time_limit"

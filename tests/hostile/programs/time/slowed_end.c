@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "give pid1 the least right to the CPU there is, and compute in hundreds of processes, so that the end of the run waits for pid1's turn"
+attempts = "give pid1 the least right to the CPU there is, and compute in hundreds of processes, so that the end of the run waits for pid1's turn"
 must = "it is ended at its limit"
 held_by = "the supervisor, who goes on ending processes until pid1 is gone"
 limits = { processes = 320, cpu = "60s", real = "2s" }

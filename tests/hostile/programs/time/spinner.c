@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "use CPU time"
+attempts = "use CPU time"
 must = "the CPU-time limit ends it"
 held_by = "supervisor, reading cgroup or CPU clock"
 expect = "cpu_time_limit"

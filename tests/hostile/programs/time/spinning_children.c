@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "use CPU time in children, while the first process sleeps"
+attempts = "use CPU time in children, while the first process sleeps"
 must = "the CPU-time limit counts all"
 held_by = "supervisor, reading cgroup or CPU clocks of living processes"
 expect = "cpu_time_limit"

@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "use CPU time in orphans in sessions of their own"
+attempts = "use CPU time in orphans in sessions of their own"
 must = "the CPU-time limit counts all"
 held_by = "supervisor, reading cgroup or CPU clocks of living processes"
 expect = "cpu_time_limit"

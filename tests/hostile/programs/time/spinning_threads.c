@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "use CPU time in several threads, each of which uses little"
+attempts = "use CPU time in several threads, each of which uses little"
 must = "the CPU-time limit counts all"
 held_by = "supervisor, reading cgroup or CPU clock"
 expect = "cpu_time_limit"

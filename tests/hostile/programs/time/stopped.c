@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "stop itself, so that it uses no time and takes no signal"
+attempts = "stop itself, so that it uses no time and takes no signal"
 must = "the real-time limit ends it"
 held_by = "SIGKILL ends what is stopped"
 expect = "real_time_limit"

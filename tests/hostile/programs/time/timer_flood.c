@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "have itself flooded by timers of a microsecond and their signals"
+attempts = "have itself flooded by timers of a microsecond and their signals"
 must = "a limit on time ends it"
 held_by = "supervisor; timers charge whom they interrupt"
 expect = "cpu_time_limit or real_time_limit"

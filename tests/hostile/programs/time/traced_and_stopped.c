@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "leave children in a tracing stop that nobody continues"
+attempts = "leave children in a tracing stop that nobody continues"
 must = "they end with the run"
 held_by = "SIGKILL ends what is traced"
 profiles = ["none"]

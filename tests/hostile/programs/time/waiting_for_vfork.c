@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "wait for the child of a vfork, which is a wait that no ordinary signal ends"
+attempts = "wait for the child of a vfork, which is a wait that no ordinary signal ends"
 must = "the real-time limit ends it"
 held_by = "SIGKILL"
 expect = "real_time_limit"

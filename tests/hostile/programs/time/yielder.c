@@ -1,6 +1,6 @@
 /* ---
 class = "time"
-tries = "yield the CPU again and again, so that nobody sees it running"
+attempts = "yield the CPU again and again, so that nobody sees it running"
 must = "the CPU-time limit ends it"
 held_by = "CPU time is counted at every switch"
 expect = "cpu_time_limit"
