@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
 attempts = "attach System V shared memory of the host"
-must = "it is not there"
+must = "the segment does not exist"
 held_by = "IPC namespace"
 control = "bare"
 --- */

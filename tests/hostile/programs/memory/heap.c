@@ -1,11 +1,14 @@
 /* ---
 class = "memory"
 attempts = "grow the heap with brk"
-must = "the memory limit ends it, or brk answers ENOMEM"
+must = "the memory limit ends the run, or brk returns ENOMEM"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-except = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
 --- */
 #include "hostile.h"
 

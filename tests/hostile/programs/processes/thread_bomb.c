@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
 attempts = "start threads until it fails"
-must = "threads count as processes do"
+must = "threads count like processes"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"
 --- */
