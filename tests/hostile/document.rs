@@ -225,7 +225,8 @@ impl Document {
             .map(|entry| serde_json::to_string(entry).map_err(failed))
             .collect::<Result<Vec<String>, String>>()?;
         Ok(format!(
-            "{{\n\"commands\": {commands},\n\"machines\": {machines},\n\"programs\": [\n{}\n]\n}}\n",
+            "{{\n\"commands\": {commands},\n\"machines\": {machines},\n\"programs\": [\n\
+             {}\n]\n}}\n",
             programs.join(",\n")
         ))
     }

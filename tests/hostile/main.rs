@@ -7,7 +7,10 @@
 //! | `header` | parses the headers |
 //! | `compile` | compiles the programs, once |
 //! | `machine` | backends, supervisors, and the state of the host that must not change |
-//! | `case` | runs one program on one backend under one profile |
+//! | `case` | one program on one backend under one profile |
+//! | `scene` | the files, the world and the request of a case |
+//! | `run` | runs a program, alone, as a pair, or beside a neighbour |
+//! | `checks` | checks the result and the host after a run |
 //! | `record` | the results of one run of these tests |
 //! | `document` | `docs/hostile.json`: the results of all programs |
 //! | `page` | `docs/hostile.md`: a summary of the document |
@@ -35,16 +38,19 @@
 //! | `MILLIBOX_ROTATION` | `PART/PARTS`: run only this part of all cases |
 
 mod case;
+mod checks;
 mod compile;
 mod document;
 mod header;
 mod machine;
 mod page;
 mod record;
+mod run;
+mod scene;
 
-use case::{Case, Trouble};
+use case::{Case, CaseError};
 use document::Document;
-use header::{Profile, Program};
+use header::{Control, Profile, Program};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use machine::{BackendKey, Machine};
 use millibox_tests::skip_named;
@@ -56,6 +62,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The page of the documentation. The JSON file is beside it.
 const PAGE: &str = "docs/hostile.md";
 
+/// The results that the cases of this run add.
+#[derive(Default)]
+struct Collected {
+    results: Mutex<Results>,
+    neighbours: Mutex<Neighbours>,
+    known_failures: Mutex<Vec<String>>,
+}
+
 fn main() -> ExitCode {
     let directory = std::env::var_os("MILLIBOX_HOSTILE").map(PathBuf::from);
     let directory =
@@ -63,10 +77,8 @@ fn main() -> ExitCode {
     let programs = match header::all(&directory) {
         Ok(programs) => Arc::new(programs),
         Err(error) => {
-            skip_named(
-                "hostile",
-                &format!("{} cannot be read here: {error}", directory.display()),
-            );
+            let reason = format!("{} cannot be read here: {error}", directory.display());
+            skip_named("hostile", &reason);
             return ExitCode::SUCCESS;
         }
     };
@@ -75,23 +87,28 @@ fn main() -> ExitCode {
         Some("compile") => Some(compile_all(&programs)),
         Some("document") => {
             let records: Vec<PathBuf> = words.map(workspace).collect();
-            Some(
-                write_document(&programs, &records)
-                    .err()
-                    .into_iter()
-                    .collect(),
-            )
+            let error = write_document(&programs, &records).err();
+            Some(error.into_iter().collect())
         }
         _ => None,
     };
     if let Some(errors) = errors {
         errors.iter().for_each(|error| eprintln!("{error}"));
-        return if errors.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        };
+        return exit_code(errors.is_empty());
     }
+    run_tests(&programs)
+}
+
+fn exit_code(success: bool) -> ExitCode {
+    if success {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Runs the cases that the arguments select, and writes their results.
+fn run_tests(programs: &Arc<Vec<Program>>) -> ExitCode {
     let arguments = Arguments::from_args();
     let (machine, backends, missing) = Machine::new();
     let machine = Arc::new(machine);
@@ -100,62 +117,8 @@ fn main() -> ExitCode {
             skip_named(&format!("hostile::{}", backend.name()), &why);
         }
     }
-    let results: Arc<Mutex<Results>> = Arc::default();
-    let neighbours: Arc<Mutex<Neighbours>> = Arc::default();
-    let failures: Arc<Mutex<Vec<String>>> = Arc::default();
-    let mut trials = Vec::new();
-    for index in 0..programs.len() {
-        for (backend, profile, without) in ways(&programs[index], &backends) {
-            let (programs, machine) = (programs.clone(), machine.clone());
-            let (results, failures) = (results.clone(), failures.clone());
-            let name = Case {
-                program: &programs[index],
-                backend,
-                profile,
-                without,
-                beside: false,
-            }
-            .name();
-            trials.push(Trial::ignorable_test(name, move || {
-                let case = Case {
-                    program: &programs[index],
-                    backend,
-                    profile,
-                    without,
-                    beside: false,
-                };
-                one(&case, &machine, &results, &failures)
-            }));
-        }
-        for backend in backends.iter().copied() {
-            let (programs, machine, neighbours) =
-                (programs.clone(), machine.clone(), neighbours.clone());
-            let profile = programs[index]
-                .header
-                .profiles
-                .first()
-                .copied()
-                .unwrap_or(Profile::Default);
-            let name = Case {
-                program: &programs[index],
-                backend,
-                profile,
-                without: None,
-                beside: true,
-            }
-            .name();
-            trials.push(Trial::ignorable_test(name, move || {
-                let case = Case {
-                    program: &programs[index],
-                    backend,
-                    profile,
-                    without: None,
-                    beside: true,
-                };
-                beside(&case, &machine, &neighbours)
-            }));
-        }
-    }
+    let collected: Arc<Collected> = Arc::default();
+    let mut trials = all_trials(programs, &machine, &backends, &collected);
     if let Some((part, parts)) = rotation() {
         println!(
             "part {part} of {parts} of {} cases (see .ci/rotation)",
@@ -177,30 +140,106 @@ fn main() -> ExitCode {
     }
     let count = trials.len();
     let conclusion = libtest_mimic::run(&arguments, trials);
-    let left = machine.finish();
+    let remains = machine.finish();
     if arguments.list {
         return conclusion.exit_code();
     }
-    let failures = failures.lock().expect("no panic");
+    let failures = std::mem::take(&mut *collected.known_failures.lock().expect("no panic"));
     if !failures.is_empty() {
         println!("known failures: {}", failures.len());
         failures
             .iter()
             .for_each(|failure| println!("    {failure}"));
     }
-    for left in &left {
-        println!("LEFT: {left}");
-    }
-    if !left.is_empty() || conclusion.has_failed() {
+    remains.iter().for_each(|what| println!("REMAINS: {what}"));
+    if !remains.is_empty() || conclusion.has_failed() {
         return ExitCode::FAILURE;
     }
-    let results = std::mem::take(&mut *results.lock().expect("no panic"));
-    let neighbours = std::mem::take(&mut *neighbours.lock().expect("no panic"));
-    if let Err(why) = write(&programs, Record::of_this_machine(results, neighbours)) {
-        println!("nothing written of {count} cases: {why}");
+    let results = std::mem::take(&mut *collected.results.lock().expect("no panic"));
+    let neighbours = std::mem::take(&mut *collected.neighbours.lock().expect("no panic"));
+    if let Err(why) = write(programs, Record::of_this_machine(results, neighbours)) {
+        println!("no results of {count} cases written: {why}");
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()
+}
+
+/// A case without its program, which the tests share.
+#[derive(Clone, Copy)]
+struct Way {
+    backend: BackendKey,
+    profile: Profile,
+    without: Option<Control>,
+    beside: bool,
+}
+
+impl Way {
+    fn of(self, program: &Program) -> Case<'_> {
+        Case {
+            program,
+            backend: self.backend,
+            profile: self.profile,
+            without: self.without,
+            beside: self.beside,
+        }
+    }
+}
+
+/// The tests of all programs.
+fn all_trials(
+    programs: &Arc<Vec<Program>>,
+    machine: &Arc<Machine>,
+    backends: &[BackendKey],
+    collected: &Arc<Collected>,
+) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for index in 0..programs.len() {
+        for way in ways(&programs[index], backends) {
+            let (programs, machine) = (programs.clone(), machine.clone());
+            let collected = collected.clone();
+            let name = way.of(&programs[index]).name();
+            trials.push(Trial::ignorable_test(name, move || {
+                let case = way.of(&programs[index]);
+                if way.beside {
+                    measure_neighbour(&case, &machine, &collected)
+                } else {
+                    run_case(&case, &machine, &collected)
+                }
+            }));
+        }
+    }
+    trials
+}
+
+/// The ways in which a program runs: on every backend under its profiles, once without its wall,
+/// and on every backend beside a neighbour.
+fn ways(program: &Program, backends: &[BackendKey]) -> Vec<Way> {
+    let header = &program.header;
+    let first = header.profiles.first().copied().unwrap_or(Profile::Default);
+    let mut ways = Vec::new();
+    for backend in backends {
+        ways.extend(header.profiles.iter().map(|profile| Way {
+            backend: *backend,
+            profile: *profile,
+            without: None,
+            beside: false,
+        }));
+    }
+    if let (Some(control), Some(best)) = (header.control, backends.first()) {
+        ways.push(Way {
+            backend: *best,
+            profile: first,
+            without: Some(control),
+            beside: false,
+        });
+    }
+    ways.extend(backends.iter().map(|backend| Way {
+        backend: *backend,
+        profile: first,
+        without: None,
+        beside: true,
+    }));
+    ways
 }
 
 /// The part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without it, all cases run.
@@ -211,15 +250,17 @@ fn rotation() -> Option<(usize, usize)> {
     let parsed = text.split_once('/').and_then(|(part, parts)| {
         Some((part.parse().ok()?, parts.parse().ok()?)).filter(|(part, parts)| part < parts)
     });
-    Some(parsed.unwrap_or_else(|| panic!("MILLIBOX_ROTATION={text} is not PART/PARTS, as 0/4")))
+    Some(parsed.unwrap_or_else(|| {
+        panic!("MILLIBOX_ROTATION={text} is not of the form PART/PARTS, such as 0/4")
+    }))
 }
 
 /// Compiles all programs and returns the errors.
 fn compile_all(programs: &[Program]) -> Vec<String> {
-    let place = compile::place();
-    match std::fs::create_dir_all(&place) {
-        Ok(()) => compile::all(programs, &place),
-        Err(error) => vec![format!("{}: {error}", place.display())],
+    let directory = compile::directory();
+    match std::fs::create_dir_all(&directory) {
+        Ok(()) => compile::all(programs, &directory),
+        Err(error) => vec![format!("{}: {error}", directory.display())],
     }
 }
 
@@ -293,53 +334,27 @@ fn workspace(path: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// In what ways a program is run: everywhere as it says, and once without what holds it.
-fn ways(
-    program: &Program,
-    backends: &[BackendKey],
-) -> Vec<(BackendKey, Profile, Option<header::Control>)> {
-    let mut ways = Vec::new();
-    for backend in backends {
-        ways.extend(
-            program
-                .header
-                .profiles
-                .iter()
-                .map(|profile| (*backend, *profile, None)),
-        );
-    }
-    if let (Some(control), Some(best)) = (program.header.control, backends.first()) {
-        ways.push((
-            *best,
-            program
-                .header
-                .profiles
-                .first()
-                .copied()
-                .unwrap_or(Profile::Default),
-            Some(control),
-        ));
-    }
-    ways
-}
-
-fn one(
+fn run_case(
     case: &Case<'_>,
     machine: &Machine,
-    results: &Mutex<Results>,
-    failures: &Mutex<Vec<String>>,
+    collected: &Collected,
 ) -> Result<Completion, Failed> {
-    let key = (case.program.full_name(), case.backend, case.profile);
     let outcome = case.run(machine);
     let keep = |result| {
         if case.without.is_none() {
-            results.lock().expect("no panic").insert(key, result);
+            let key = (case.program.full_name(), case.backend, case.profile);
+            collected
+                .results
+                .lock()
+                .expect("no panic")
+                .insert(key, result);
         }
     };
     match outcome {
         Ok(held) => {
             if let Some(why) = &held.known_failure {
-                failures
+                collected
+                    .known_failures
                     .lock()
                     .expect("no panic")
                     .push(format!("{}: {why}", case.name()));
@@ -347,30 +362,31 @@ fn one(
             keep(Ok(held));
             Ok(Completion::Completed)
         }
-        Err(Trouble::Skipped(why)) => {
+        Err(CaseError::Skipped(why)) => {
             keep(Err(why.clone()));
             Ok(skipped(case, why))
         }
-        Err(Trouble::Failed(why)) => Err(Failed::from(why)),
+        Err(CaseError::Failed(why)) => Err(Failed::from(why)),
     }
 }
 
-fn beside(
+fn measure_neighbour(
     case: &Case<'_>,
     machine: &Machine,
-    neighbours: &Mutex<Neighbours>,
+    collected: &Collected,
 ) -> Result<Completion, Failed> {
     match case.neighbour(machine) {
         Ok(longest) => {
             let key = (case.program.full_name(), case.backend);
-            neighbours
+            collected
+                .neighbours
                 .lock()
                 .expect("no panic")
                 .insert(key, longest.as_micros() as u64);
             Ok(Completion::Completed)
         }
-        Err(Trouble::Skipped(why)) => Ok(skipped(case, why)),
-        Err(Trouble::Failed(why)) => Err(Failed::from(why)),
+        Err(CaseError::Skipped(why)) => Ok(skipped(case, why)),
+        Err(CaseError::Failed(why)) => Err(Failed::from(why)),
     }
 }
 
