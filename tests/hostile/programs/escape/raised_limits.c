@@ -21,7 +21,7 @@ static void attack(void)
             refused("more", answer);
             continue;
         }
-        /* The kernel may permit a change of this limit to its present value. */
+        /* For this limit, setrlimit may report success without a change. */
         must(getrlimit(resource, &more));
         if (more.rlim_cur != limit.rlim_cur || more.rlim_max != limit.rlim_max)
             escaped("the core limit has changed");

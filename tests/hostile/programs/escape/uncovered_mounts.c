@@ -20,7 +20,7 @@ static void attack(void)
         if (strcmp(place, "/dev/null") != 0)
             refused_or("move", mount(place, "/tmp", NULL, MS_MOVE, NULL), EINVAL);
     }
-    /* A copy keeps locked mounts. */
+    /* A copy of a mount stays locked. */
     if (mount("/shared", "/tmp", NULL, MS_BIND, NULL) == 0) {
         refused_or("remount of a copy", mount(NULL, "/tmp", NULL, MS_REMOUNT | MS_BIND, NULL),
             EINVAL);

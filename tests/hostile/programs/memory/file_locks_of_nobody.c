@@ -31,14 +31,14 @@ static void attack(void)
 {
     fd = must(open("/tmp/file", O_RDWR | O_CREAT, 0600));
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-    /* Locks of a process work. */
+    /* A process may set locks. */
     must(fcntl(fd, F_SETLK, &lock));
     lock.l_start = 2;
     refused_or("a lock of an open file", fcntl(fd, F_OFD_SETLK, &lock), EINVAL);
     refused_or("a lock of an open file, waiting", fcntl(fd, F_OFD_SETLKW, &lock), EINVAL);
     refused_or("a child that shares descriptors",
         clone(locker, stack + sizeof stack, CLONE_FILES | SIGCHLD, &lock), EINVAL);
-    /* A thread may share them. */
+    /* A thread may share the descriptors. */
     if (threads(1, nothing) != 1)
         broken("a thread");
 }

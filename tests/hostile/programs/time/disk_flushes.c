@@ -20,7 +20,7 @@ static void attack(void)
     must(fdatasync(fd));
     must(fsync(directory));
     must(sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
-    /* The kernel does not flush pipes, and returns an error. */
+    /* The kernel cannot flush pipes, and would return an error. */
     int ends[2];
     must(pipe(ends));
     if (fsync(ends[0]) != 0 || fdatasync(ends[0]) != 0 || sync_file_range(ends[0], 0, 0, 0) != 0)

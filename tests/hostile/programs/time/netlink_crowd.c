@@ -33,7 +33,7 @@ static void attack(void)
         sleep(60);
         contained();
     }
-    /* It lives until a signal ends it, and reports its age. */
+    /* The program lives until the sandbox ends it, and reports its age. */
     long begin = clock_ns(CLOCK_MONOTONIC);
     while (clock_ns(CLOCK_MONOTONIC) - begin < 40000000000) {
         say("alive_ns=%ld\n", clock_ns(CLOCK_MONOTONIC) - begin);

@@ -22,7 +22,7 @@ static void attack(void)
     for (int i = 0; i < 300; i++)
         if (fork() == 0)
             break;
-    /* They live until a signal ends them, and report their age. */
+    /* The processes live until the sandbox ends them, and report their age. */
     for (long said = 0; clock_ns(CLOCK_MONOTONIC) - begin < 40000000000;)
         if (clock_ns(CLOCK_MONOTONIC) - begin > said) {
             said = clock_ns(CLOCK_MONOTONIC) - begin;
