@@ -94,7 +94,7 @@ pub struct Except {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// No cgroups.
+    /// Without cgroups.
     Rlimit,
     Hybrid,
     Cgroup2,
@@ -176,7 +176,7 @@ pub enum With {
     FileStdin,
     /// Standard output is a file.
     FileStdout,
-    /// Standard output and error are pipes with an output limit together.
+    /// Standard output and error are pipes with a common output limit.
     PipeLimit,
     /// The world of the run `look` also has a tmpfs at /box/planted.
     MountOnPlanted,

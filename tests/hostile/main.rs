@@ -22,7 +22,7 @@
 //! Two commands do not run any case:
 //!
 //! * `cargo test --test hostile -- compile` compiles all programs.
-//! * `cargo test --test hostile -- document [RECORD]...` writes `docs/hostile.json` and
+//! * `cargo test --test hostile -- update-docs [RECORD]...` writes `docs/hostile.json` and
 //!   `docs/hostile.md` from records. Without records, it keeps the results of `docs/hostile.json`
 //!   and updates the descriptions.
 //!
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let errors = match words.next().as_deref() {
         Some("compile") => Some(compile_all(&programs)),
-        Some("document") => {
+        Some("update-docs") => {
             let records: Vec<PathBuf> = words.map(workspace).collect();
             let error = write_document(&programs, &records).err();
             Some(error.into_iter().collect())
