@@ -63,7 +63,7 @@ fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
     let dead = locked_by_a_dead_process(&files);
     // The supervisor looks before a launch if its last look was more than a second ago. A process
     // number that is given again sooner can still be taken for the dead process
-    // (docs/security/weaknesses.md, "File locks").
+    // (docs/security/weaknesses-kernel-memory.md, "File locks").
     std::thread::sleep(Duration::from_millis(1200));
     let token = token();
     let script = "while :; do sleep 0.1; done";
