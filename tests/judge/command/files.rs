@@ -15,7 +15,7 @@ fn submission_gets_files_and_arguments_and_code_limit() {
         .file("include/default/readme.txt", "for all\n")
         .file(
             "include/default/lib.sh",
-            "double() { echo of no language; }\n",
+            "double() { echo default; }\n",
         )
         .file(
             "include/bash/lib.sh",
