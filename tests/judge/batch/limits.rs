@@ -1,6 +1,6 @@
 //! Limits on time, memory, stack, output and processes.
 
-use super::{accepted, assert_verdict};
+use super::{assert_accepted, assert_verdict};
 use crate::setting::{Data, MIB, judge_subject, limits, subject, supervisor};
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
@@ -22,8 +22,8 @@ fn submission_over_time_limit_gets_time_limit() {
     let slept = judge_subject(&supervisor, &["sleep", "100000"], "", "", &short);
     assert_verdict(&slept, Verdict::TimeLimit, "real time limit");
     // A submission that waits for more input sees its end.
-    accepted(&judge_subject(&supervisor, &["echo"], "", "", &short));
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(&supervisor, &["echo"], "", "", &short));
+    assert_accepted(&judge_subject(
         &supervisor,
         &["spin", "10"],
         "",
@@ -47,7 +47,7 @@ fn submission_over_memory_limit_gets_memory_limit() {
         Verdict::MemoryLimit,
         "memory limit",
     );
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["eat", "20"],
         "",
@@ -74,7 +74,7 @@ fn submission_over_memory_limit_gets_memory_limit() {
         &CheckerInstance::Exact,
         &[],
     );
-    accepted(&result);
+    assert_accepted(&result);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn submission_over_memory_without_cgroups_gets_run_time_error() {
     };
     let eaten = judge_subject(&supervisor, &["eat", "200"], "", "", &small);
     assert_verdict(&eaten, Verdict::RunTimeError, "exited with 12");
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["eat", "10"],
         "",
@@ -100,7 +100,7 @@ fn submission_over_memory_without_cgroups_gets_run_time_error() {
 fn stack_limit_equals_memory_limit() {
     let supervisor = supervisor();
     // The recursion needs 100 MiB of stack; the default of a process is 8 MiB.
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["recurse", "25000"],
         "",
@@ -139,7 +139,7 @@ fn fork_bomb_gets_time_limit_and_is_killed() {
     let token = token();
     let bomb = judge_subject(&supervisor, &["fork-bomb", &token], "", "", &short);
     assert_eq!(bomb.verdict, Verdict::TimeLimit, "{bomb:?}");
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["echo"],
         "still",

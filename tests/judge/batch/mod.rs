@@ -20,6 +20,6 @@ fn assert_verdict(result: &TestResult, verdict: Verdict, reason: &str) {
     );
 }
 
-fn accepted(result: &TestResult) {
+fn assert_accepted(result: &TestResult) {
     assert_verdict(result, Verdict::Accepted, "");
 }

@@ -1,6 +1,6 @@
 //! Standard input and output of submissions.
 
-use super::{accepted, assert_verdict, text};
+use super::{assert_accepted, assert_verdict, text};
 use crate::setting::{Data, judge_subject, limits, script, subject, supervisor};
 use millibox::Outcome;
 use millibox_judge::batch::{Run, Worker, run};
@@ -28,7 +28,7 @@ fn input_and_output_of_any_size_arrive_complete() {
         1 << 20,
         (1 << 20) + 1,
     ] {
-        accepted(&judge_subject(
+        assert_accepted(&judge_subject(
             &supervisor,
             &["echo"],
             text(size),
@@ -37,7 +37,7 @@ fn input_and_output_of_any_size_arrive_complete() {
         ));
     }
     let large = text(9 << 20);
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["echo"],
         &large,
@@ -58,7 +58,7 @@ fn input_and_output_of_any_size_arrive_complete() {
 #[test]
 fn many_small_writes_arrive_in_order() {
     let expected: String = (0..20_000).map(|number| format!("{number}\n")).collect();
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor(),
         &["drip", "20000"],
         "",
@@ -69,7 +69,7 @@ fn many_small_writes_arrive_in_order() {
 
 #[test]
 fn streams_are_not_seekable_or_reopenable() {
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor(),
         &["streams"],
         text(5000),
@@ -122,14 +122,14 @@ fn output_is_cut_exactly_at_its_limit() {
 fn unread_input_is_accepted() {
     let supervisor = supervisor();
     let input = text(9 << 20);
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["exit", "0"],
         &input,
         "done\n",
         &limits(),
     ));
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["no-input"],
         &input,
@@ -140,7 +140,7 @@ fn unread_input_is_accepted() {
     for read in [10, 70_000, 1 << 20, 3 << 20] {
         let mut expected = input[..read].to_vec();
         expected.extend(vec![b'x'; 1 << 20]);
-        accepted(&judge_subject(
+        assert_accepted(&judge_subject(
             &supervisor,
             &["half", &read.to_string()],
             &input,
@@ -153,7 +153,7 @@ fn unread_input_is_accepted() {
 #[test]
 fn output_closed_before_exit_is_accepted() {
     let supervisor = supervisor();
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["close-and-exit", "0"],
         "",
@@ -170,7 +170,7 @@ fn output_closed_before_exit_is_accepted() {
     assert_verdict(&late, Verdict::RunTimeError, "exited with 3");
     // Input still arrives after the output is closed.
     let size = 5 << 20;
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["close-and-read", &size.to_string()],
         text(size),
@@ -182,7 +182,7 @@ fn output_closed_before_exit_is_accepted() {
 #[test]
 fn descriptors_outliving_first_process_do_not_delay_end() {
     let supervisor = supervisor();
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["child-holds-output"],
         "",
@@ -190,7 +190,7 @@ fn descriptors_outliving_first_process_do_not_delay_end() {
         &limits(),
     ));
     for _ in 0..10 {
-        accepted(&judge_subject(
+        assert_accepted(&judge_subject(
             &supervisor,
             &["in-flight"],
             text(2 << 20),

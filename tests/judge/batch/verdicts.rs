@@ -1,6 +1,6 @@
 //! Verdicts, failures of the judge, and concurrent judging.
 
-use super::{accepted, assert_verdict, text};
+use super::{assert_accepted, assert_verdict, text};
 use crate::setting::{Data, MIB, compiled, judge_subject, limits, subject, supervisor};
 use millibox::{Backend, Figures, Outcome, RunError, RunResult};
 use millibox_judge::batch::{Case, Trial, Worker, judge, judge_run};
@@ -12,7 +12,7 @@ use std::time::Duration;
 #[test]
 fn exit_status_and_signal_decide_verdict() {
     let supervisor = supervisor();
-    accepted(&judge_subject(
+    assert_accepted(&judge_subject(
         &supervisor,
         &["exit", "0"],
         "",
@@ -207,7 +207,7 @@ fn failures_of_judge_name_the_failing_object() {
     assert_eq!(result.verdict, Verdict::JudgeError);
     assert!(result.reason.contains("/box/absent"), "{}", result.reason);
     // The worker can judge the next test.
-    accepted(&judged(&mut worker, &data.input, Some(&data.answer)));
+    assert_accepted(&judged(&mut worker, &data.input, Some(&data.answer)));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn submission_sees_no_files_of_test() {
         .chain(paths)
         .chain(["/box/program"])
         .collect();
-    accepted(&data.judge(
+    assert_accepted(&data.judge(
         &mut worker,
         &subject(),
         &arguments,
@@ -298,7 +298,7 @@ fn several_threads_judge_concurrently() {
                         &CheckerInstance::Exact,
                         &[],
                     );
-                    accepted(&result);
+                    assert_accepted(&result);
                 }
             });
         }

@@ -1,6 +1,6 @@
 //! Built-in checkers, and the conventions of ICPC, Sim and testlib.
 
-use super::{Scene, icpc, judge_error};
+use super::{Scene, assert_judge_error, icpc};
 use crate::setting::{Data, limits, script, subject, supervisor};
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
@@ -133,7 +133,7 @@ fn icpc_checker_receives_files_and_flags() {
                 .is_some_and(|figures| figures.real_time_ns > 0)
         );
     }
-    judge_error(&scene.judge(&["one"]), "exited with 6");
+    assert_judge_error(&scene.judge(&["one"]), "exited with 6");
 }
 
 #[test]
@@ -159,22 +159,22 @@ fn icpc_checker_exit_status_and_feedback_are_read() {
         (part.verdict, part.score),
         (Verdict::Accepted, Some(Points::Part(0.5)))
     );
-    judge_error(&icpc("exit 0"), "exited with 0");
-    judge_error(
+    assert_judge_error(&icpc("exit 0"), "exited with 0");
+    assert_judge_error(
         &icpc("echo useless >&2; exit 1"),
         "exited with 1, not with 42 (accepted) or 43 (wrong answer); standard error: useless",
     );
-    judge_error(&icpc("kill -SEGV $$"), "killed by signal SEGV");
-    judge_error(
+    assert_judge_error(&icpc("kill -SEGV $$"), "killed by signal SEGV");
+    assert_judge_error(
         &icpc("echo many >$3/score.txt; exit 42"),
         "\"many\", which is not a number",
     );
-    judge_error(&icpc("echo nan >$3/score.txt; exit 42"), "not a number");
-    judge_error(
+    assert_judge_error(&icpc("echo nan >$3/score.txt; exit 42"), "not a number");
+    assert_judge_error(
         &icpc("echo 2 >$3/score_multiplier.txt; exit 42"),
         "not between 0 and 1",
     );
-    judge_error(
+    assert_judge_error(
         &icpc("echo 1 >$3/score.txt; echo 1 >$3/score_multiplier.txt; exit 42"),
         "both",
     );
@@ -221,11 +221,11 @@ fn sim_checker_output_is_read() {
     );
     let long = judge("echo OK; echo; head -c 100000 /dev/zero | tr '\\0' z");
     assert_eq!((long.verdict, long.comment.len()), (Verdict::Accepted, 256));
-    judge_error(&judge("echo MAYBE"), "\"MAYBE\", neither OK nor WRONG");
-    judge_error(&judge("head -c 3000 /dev/urandom"), "first line");
-    judge_error(&judge(r"printf 'OK\n110\n'"), "\"110\"");
-    judge_error(&judge("echo OK; exit 1"), "exited with 1");
-    judge_error(&judge("true"), "first line");
+    assert_judge_error(&judge("echo MAYBE"), "\"MAYBE\", neither OK nor WRONG");
+    assert_judge_error(&judge("head -c 3000 /dev/urandom"), "first line");
+    assert_judge_error(&judge(r"printf 'OK\n110\n'"), "\"110\"");
+    assert_judge_error(&judge("echo OK; exit 1"), "exited with 1");
+    assert_judge_error(&judge("true"), "first line");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn testlib_checker_exit_status_is_read() {
         judge("echo points 0.5 >&2; exit 7").score,
         Some(Points::Part(0.5))
     );
-    judge_error(
+    assert_judge_error(
         &judge("echo FAIL no answer >&2; exit 3"),
         "failed (exit status 3); standard error: FAIL no answer",
     );
@@ -263,8 +263,8 @@ fn testlib_checker_exit_status_is_read() {
         judge("echo 'partially correct (50) so so' >&2; exit 50").score,
         Some(Points::Part(0.25))
     );
-    judge_error(&judge("exit 50"), "exited with 50");
-    judge_error(&judge("absent"), "exited with 127");
+    assert_judge_error(&judge("exit 50"), "exited with 50");
+    assert_judge_error(&judge("absent"), "exited with 127");
 }
 
 #[test]
@@ -313,5 +313,5 @@ fn missing_checker_program_is_judge_error() {
     let mut absent = script("");
     absent.argv = vec!["/box/absent".into()];
     let mut scene = Scene::new(&supervisor, absent, Convention::Icpc);
-    judge_error(&scene.judge(&[]), "could not be started");
+    assert_judge_error(&scene.judge(&[]), "could not be started");
 }

@@ -1,6 +1,6 @@
 //! Checkers that exceed their limits or misuse their files.
 
-use super::{Scene, icpc, judge_error};
+use super::{Scene, assert_judge_error, icpc};
 use crate::setting::{MIB, compiled, script, supervisor};
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
@@ -66,12 +66,12 @@ fn checker_over_limits_is_judge_error() {
     };
     // Each message names the setting that raises the limit.
     let more = "0.1 s; raise limits.validation_time in problem.yaml";
-    judge_error(
+    assert_judge_error(
         &limited("while :; do :; done", short.clone()),
         &format!("CPU time limit exceeded: {more}"),
     );
     let more = "2.3 s; raise limits.validation_time in problem.yaml";
-    judge_error(
+    assert_judge_error(
         &limited("sleep 1000", short.clone()),
         &format!("real time limit exceeded: {more}"),
     );
@@ -89,16 +89,16 @@ fn checker_over_limits_is_judge_error() {
     };
     let more =
         "output limit exceeded: 100000 bytes; raise limits.validation_output in problem.yaml";
-    judge_error(
+    assert_judge_error(
         &limited("head -c 200000 /dev/zero; exit 42", small.clone()),
         more,
     );
-    judge_error(
+    assert_judge_error(
         &limited("head -c 200000 /dev/zero >&2; exit 42", small.clone()),
         "output limit",
     );
     // A process that exceeds the file size limit receives SIGXFSZ, which it may ignore.
-    judge_error(
+    assert_judge_error(
         &limited(
             "exec head -c 200000 /dev/zero >$3/judgemessage.txt",
             small.clone(),
@@ -124,7 +124,7 @@ fn checker_over_memory_limit_is_judge_error() {
         ..Default::default()
     };
     let text = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 42";
-    judge_error(
+    assert_judge_error(
         &Scene::limited(&supervisor, script(text), Convention::Icpc, &small).judge(&[]),
         "memory limit exceeded: 32 MiB;",
     );
@@ -152,7 +152,7 @@ fn feedback_that_is_no_file_is_ignored_or_rejected() {
         let result = icpc(&format!("{score} 2>/dev/null; exit 42"));
         if score.contains("fifo") || score.contains("ln -s /etc/shadow") || score.contains("mkdir")
         {
-            judge_error(&result, "score.txt");
+            assert_judge_error(&result, "score.txt");
         }
     }
     // The judge can read a directory that the checker has made inaccessible.
@@ -198,7 +198,7 @@ fn files_left_by_checker_are_removed() {
             (result.verdict, result.reason.as_str()),
             (Verdict::Accepted, "")
         );
-        judge_error(
+        assert_judge_error(
             &scene.judge(&["deep"]),
             "nested directories more than 16 deep in its feedback directory",
         );
@@ -225,7 +225,7 @@ fn checker_that_fills_feedback_directory_is_judge_error() {
         judge(&fill.replace("MOST", "10")).verdict,
         Verdict::Accepted
     );
-    judge_error(
+    assert_judge_error(
         &judge(&fill.replace("MOST", "11")),
         "left more than 1048576 bytes in its feedback directory",
     );
@@ -234,20 +234,20 @@ fn checker_that_fills_feedback_directory_is_judge_error() {
         for a in 1 2 3 4; do mkdir $a; head -c 300000 /dev/zero >$a/$a; chmod 0 $a; done
         exit 43
     "#;
-    judge_error(&judge(spread), "left more than 1048576 bytes");
+    assert_judge_error(&judge(spread), "left more than 1048576 bytes");
     let names = r#"cd "$3"; i=0; while [ $i != MOST ]; do : >$i; i=$((i+1)); done; exit 42"#;
     assert_eq!(
         judge(&names.replace("MOST", "1000")).verdict,
         Verdict::Accepted
     );
-    judge_error(
+    assert_judge_error(
         &judge(&names.replace("MOST", "1001")),
         "left more than 1000 files",
     );
     // The judge kills a checker that writes without end long before its time limit of 20 s.
     let endless = "exec >&- 2>&-; ".to_owned() + &fill.replace("MOST", "never");
     let result = judge(&endless);
-    judge_error(&result, "left more than 1048576 bytes");
+    assert_judge_error(&result, "left more than 1048576 bytes");
     let used = result.checker.expect("figures");
     assert!(
         used.cpu_user_ns + used.cpu_system_ns < 10_000_000_000,
@@ -282,7 +282,7 @@ fn files_beside_feedback_directory_count_and_do_no_harm() {
         // The parent directory belongs to root, so the checker could leave no files in it.
         assert_eq!(result.verdict, Verdict::Accepted, "{result:?}");
     } else {
-        judge_error(&result, "left more than 1048576 bytes");
+        assert_judge_error(&result, "left more than 1048576 bytes");
     }
     for _ in 0..2 {
         assert_eq!(both.judge(&["close"]).verdict, Verdict::Accepted);

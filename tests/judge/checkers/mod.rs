@@ -72,7 +72,7 @@ fn icpc(text: &str) -> TestResult {
     scene.judge(&[])
 }
 
-fn judge_error(result: &TestResult, reason: &str) {
+fn assert_judge_error(result: &TestResult, reason: &str) {
     assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
     assert!(
         result.reason.starts_with("checker: ") && result.reason.contains(reason),

@@ -13,10 +13,7 @@ fn submission_gets_files_and_arguments_and_code_limit() {
         .file("data/secret/2.files/factor.txt", "2\n")
         .file("data/secret/2.yaml", "args: [from, 'a file']\n")
         .file("include/default/readme.txt", "for all\n")
-        .file(
-            "include/default/lib.sh",
-            "double() { echo default; }\n",
-        )
+        .file("include/default/lib.sh", "double() { echo default; }\n")
         .file(
             "include/bash/lib.sh",
             "double() { echo $(($1 * ${2:-2})); }\n",

@@ -67,7 +67,7 @@ fn build_that_attacks_its_shell_is_compile_error() {
         ("fills-scratch", "cat /dev/zero >/tmp/x"),
         ("reads-its-memory", "cat /proc/self/mem >$OUTPUT/program"),
     ];
-    Bench::new().all_are(Verdict::CompileError, &scripts);
+    Bench::new().assert_all(Verdict::CompileError, &scripts);
 }
 
 #[test]

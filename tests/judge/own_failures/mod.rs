@@ -65,7 +65,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        Bench::on(best())
+        Bench::on(best_backend())
     }
 
     fn on(builder: millibox::Builder) -> Bench {
@@ -149,7 +149,7 @@ impl Bench {
     }
 
     #[track_caller]
-    fn all_are(&self, expected: Verdict, scripts: &[(&str, &str)]) {
+    fn assert_all(&self, expected: Verdict, scripts: &[(&str, &str)]) {
         let wrong: Vec<_> = self
             .verdicts(scripts)
             .into_iter()
@@ -160,7 +160,7 @@ impl Bench {
 }
 
 /// Selects the best available backend.
-fn best() -> millibox::Builder {
+fn best_backend() -> millibox::Builder {
     Supervisor::builder().backend(if has_cgroups() {
         BackendChoice::Auto
     } else {

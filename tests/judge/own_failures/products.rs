@@ -1,6 +1,6 @@
 //! Products that cannot be executed, or are no products.
 
-use super::{Bench, Case, GOOD, SUITE, best, elf, patched, reason};
+use super::{Bench, Case, GOOD, SUITE, best_backend, elf, patched, reason};
 use crate::package::Package;
 use millibox_judge::verdict::Verdict;
 use std::fs;
@@ -100,7 +100,7 @@ fn solution_that_cannot_be_executed_beside_interactor_is_run_time_error() {
         "output_validators/talk.sh",
         "read n < $1\necho $n\nread a || exit 43\n[ \"$a\" = $((n * 2)) ] && exit 42\nexit 43\n",
     );
-    let bench = Bench::with(best(), package);
+    let bench = Bench::with(best_backend(), package);
     let (judge, prepared) = bench.judge();
     let cases = [
         Case::product("elf", elf(Some(b"/lib/there-is-none.so\0"))),
@@ -124,14 +124,14 @@ fn product_beside_files_of_test_is_judged() {
     package
         .file("data/secret/1.files/data/x", "given\n")
         .file("data/secret/1.files/y", "given\n");
-    let bench = Bench::with(best(), package);
+    let bench = Bench::with(best_backend(), package);
     // The product has the names of the test's files, as files and as directories, and paths of the
     // greatest depth.
     let script = format!(
         "{GOOD}cd $OUTPUT\necho x >data\nmkdir -p y/x\necho x >y/x/z\n\
          for i in $(seq 31); do mkdir d; cd -P d; done; echo >x\n"
     );
-    bench.all_are(Verdict::Accepted, &[("same-names", &script)]);
+    bench.assert_all(Verdict::Accepted, &[("same-names", &script)]);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn machine_that_executes_nothing_is_judge_error() {
 
 #[test]
 fn product_of_other_kind_is_compile_error() {
-    Bench::new().all_are(
+    Bench::new().assert_all(
         Verdict::CompileError,
         &[
             ("nothing", ":"),
@@ -274,7 +274,7 @@ fn product_beside_impossible_paths_is_compile_error() {
         .iter()
         .map(|(name, script)| (*name, script.as_str()))
         .collect();
-    Bench::new().all_are(Verdict::CompileError, &scripts);
+    Bench::new().assert_all(Verdict::CompileError, &scripts);
 }
 
 #[test]
@@ -309,5 +309,5 @@ fn product_with_odd_names_is_judged() {
         .iter()
         .map(|(name, script)| (*name, script.as_str()))
         .collect();
-    Bench::new().all_are(Verdict::Accepted, &scripts);
+    Bench::new().assert_all(Verdict::Accepted, &scripts);
 }

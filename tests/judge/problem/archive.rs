@@ -26,7 +26,7 @@ fn zip_of_package_with_outside_link_fails() {
             .is_file()
     );
     std::os::unix::fs::symlink("/etc/passwd", workspace.path("p/attachments")).unwrap();
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["zip", "p", "-o", "out.zip", "--force"],
         2,
@@ -57,7 +57,7 @@ fn programs_linked_within_package_are_used() {
     assert_eq!(judged.status(), 0, "{judged:?}");
     // The command does not follow a link that leads out of the package.
     link("outside.sh", "attachments/val.sh");
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["validate", "p"],
         1,

@@ -17,7 +17,7 @@ fn gen_on_full_disk_changes_nothing() {
         workspace.replace("p/Sipfile", "gen.sh x", "gen.sh z");
         // The new file exists, but the rename to its final name fails.
         share(&workspace.path("p/in"), 0o555);
-        workspace.fails("p", &["gen", "p"], 2, "in/1a.in: Permission denied");
+        workspace.assert_fails("p", &["gen", "p"], 2, "in/1a.in: Permission denied");
         return share(&workspace.path("p/in"), 0o755);
     }
     let Some(small) = SmallFileSystem::mount(workspace.path("small")) else {
@@ -34,7 +34,7 @@ fn gen_on_full_disk_changes_nothing() {
         "small/utils/gen.sh",
         "[ $1 = x ] && echo x && exit\nhead -c 4000000 /dev/zero\n",
     );
-    workspace.fails("small", &["gen", "small"], 2, "No space left on device");
+    workspace.assert_fails("small", &["gen", "small"], 2, "No space left on device");
     drop(small);
 }
 
@@ -92,7 +92,7 @@ fn gen_interrupted_by_signal_changes_nothing() {
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
         lock
     };
-    workspace.fails("p", &["gen", "p"], 125, "is working on p");
+    workspace.assert_fails("p", &["gen", "p"], 125, "is working on p");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn record_directory_that_is_link_or_file_is_rejected() {
     std::os::unix::fs::symlink("../outside", workspace.path("p/.millibox")).unwrap();
     let before = workspace.files("outside");
     let refused = |arguments: &[&str]| {
-        workspace.fails(
+        workspace.assert_fails(
             "p",
             arguments,
             2,
@@ -194,7 +194,7 @@ fn record_naming_paths_outside_package_is_rejected() {
         workspace.write("p/.millibox/made.json", record.to_string());
     };
     let refused = |command: &str, why: &str| {
-        workspace.fails("p", &[command, "p"], 2, why);
+        workspace.assert_fails("p", &[command, "p"], 2, why);
         assert!(outside == workspace.files("outside"), "{why}");
     };
     for path in [

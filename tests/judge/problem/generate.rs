@@ -201,31 +201,31 @@ fn gen_with_failing_generator_changes_nothing() {
     let seed = (u64::from(b'b') * 257 + u64::from(b'1')) ^ 7;
     let message =
         format!("test 1b: its input, by utils/gen.sh x, seed {seed}: exited with 3: no luck");
-    workspace.fails("p", &["gen", "p"], 1, &message);
+    workspace.assert_fails("p", &["gen", "p"], 1, &message);
     // A failure of the first `gen` leaves no directory.
     assert_eq!(workspace.problem(&["clean", "p"]).status(), 0);
-    workspace.fails("p", &["gen", "p"], 1, &message);
+    workspace.assert_fails("p", &["gen", "p"], 1, &message);
     workspace.write(
         "p/utils/gen.sh",
         "if [ $SIP_TEST_NAME = 1b ]; then exit 0; fi; echo new\n",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p"],
         1,
         "test 1b: its input, by utils/gen.sh x, seed",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p"],
         1,
         "wrote nothing to its standard output",
     );
     workspace.write("p/utils/gen.sh", "if\n");
-    workspace.fails("p", &["gen", "p"], 1, "utils/gen.sh: ");
+    workspace.assert_fails("p", &["gen", "p"], 1, "utils/gen.sh: ");
     workspace.write("p/utils/gen.sh", "echo new\n");
     workspace.write("p/prog/model.sh", "exit 9\n");
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p"],
         1,
@@ -241,13 +241,13 @@ fn gen_check_reports_output_that_differs_in_second_run() {
         "p/utils/gen.sh",
         "echo same; [ $1 = x ] || head -c 8 /dev/urandom\n",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p", "--check"],
         1,
         "test 1b: its input, by utils/gen.sh y, seed",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p", "--check"],
         1,
@@ -255,7 +255,7 @@ fn gen_check_reports_output_that_differs_in_second_run() {
     );
     // The check includes files that are up to date.
     workspace.succeed(&["gen", "p"]);
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p", "--check"],
         1,
@@ -264,7 +264,7 @@ fn gen_check_reports_output_that_differs_in_second_run() {
     workspace.write("p/utils/gen.sh", "echo same\n");
     workspace.succeed(&["gen", "p", "--all"]);
     workspace.write("p/prog/model.sh", "echo $RANDOM$RANDOM$RANDOM\n");
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p", "--check"],
         1,
@@ -363,21 +363,21 @@ data:
         "p/generators/generators.yaml",
         "data: {secret: {data: {a: gne 1}}}\n",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p"],
         2,
         "generators.yaml:1:27: error: there is no generator \"gne\"",
     );
     workspace.write("p/generators/generators.yaml", "data: [\n");
-    workspace.fails("p", &["gen", "p"], 2, "generators.yaml:");
+    workspace.assert_fails("p", &["gen", "p"], 2, "generators.yaml:");
 }
 
 #[test]
 fn gen_with_unknown_test_name_fails() {
     let workspace = Workspace::new();
     scripts(&workspace, "1a gen.sh x");
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["gen", "p", "1b"],
         125,
@@ -385,8 +385,8 @@ fn gen_with_unknown_test_name_fails() {
     );
     let output = workspace.problem(&["gen", "nowhere"]);
     assert_eq!(output.status(), 2, "{output:?}");
-    workspace.fails("p", &["gen", "p", "2*"], 125, "there is no test \"2*\"");
-    workspace.fails(
+    workspace.assert_fails("p", &["gen", "p", "2*"], 125, "there is no test \"2*\"");
+    workspace.assert_fails(
         "p",
         &["gen", "p", "[1"],
         125,

@@ -186,7 +186,7 @@ fn package_with_own_grader_passes_limits_zip_and_test() {
     workspace.write("p/submissions/accepted/wrong_but_graded.sh", "echo 2\n");
     workspace.succeed(&["test", "p"]);
     workspace.write("p/graders/g.py", "");
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["validate", "p"],
         1,
@@ -198,7 +198,7 @@ fn package_with_own_grader_passes_limits_zip_and_test() {
         workspace.path("p/graders/g.c"),
     )
     .unwrap();
-    workspace.fails("p", &["validate", "p"], 1, "p/graders/g.c: error: ");
+    workspace.assert_fails("p", &["validate", "p"], 1, "p/graders/g.c: error: ");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn init_in_occupied_directory_fails() {
     assert!(
         workspace.path("empty/Simfile").is_file() && !workspace.path("empty/in/1a.in").exists()
     );
-    workspace.fails(
+    workspace.assert_fails(
         "empty",
         &["init", "empty"],
         125,

@@ -61,7 +61,7 @@ fn limits_with_write_changes_only_limits() {
     // A wrong model solution yields no limits.
     workspace.write("p/data/secret/a.ans", "other\n");
     let wrong = "accepted/model.sh must be accepted but is not on test secret/a: wrong answer\n";
-    workspace.fails("p", &["limits", "p", "--write"], 1, wrong);
+    workspace.assert_fails("p", &["limits", "p", "--write"], 1, wrong);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn limits_ignore_submissions_not_used_for_time_limit() {
         "p/submissions/submissions.yaml",
         "accepted: {use_for_time_limit: false}\n",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["limits", "p"],
         1,
@@ -132,7 +132,7 @@ fn limits_skip_submissions_without_usable_language() {
     std::fs::remove_file(workspace.path("p/submissions/accepted/model.sh")).unwrap();
     let none =
         format!("no submission that must be accepted can be measured here: accepted/a.kt: {why}");
-    workspace.fails("p", &["limits", "p"], 2, &none);
+    workspace.assert_fails("p", &["limits", "p"], 2, &none);
 }
 
 #[test]

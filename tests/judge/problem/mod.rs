@@ -123,7 +123,7 @@ impl Workspace {
 
     /// Runs a command that must exit with this status, print this text and change no file of the
     /// package.
-    fn fails(&self, package: &str, arguments: &[&str], status: i32, part: &str) {
+    fn assert_fails(&self, package: &str, arguments: &[&str], status: i32, part: &str) {
         let before = self.files(package);
         let output = self.problem(arguments);
         assert_eq!(output.status(), status, "{arguments:?}: {output:?}");

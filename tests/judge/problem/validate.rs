@@ -51,7 +51,7 @@ fn validate_reports_faulty_inputs_and_answers() {
     );
 
     // `zip` rejects the package without `--force`.
-    workspace.fails("p", &["zip", "p", "-o", "p.zip"], 1, "not packed");
+    workspace.assert_fails("p", &["zip", "p", "-o", "p.zip"], 1, "not packed");
     assert!(!workspace.path("p.zip").exists());
     workspace.write("p/other/file", "");
     let packed = workspace.succeed(&["zip", "p", "-o", "p.zip", "--force"]);
@@ -59,8 +59,8 @@ fn validate_reports_faulty_inputs_and_answers() {
     assert!(workspace.path("p.zip").is_file());
 
     workspace.write("p/problem.yaml", "name: [\n");
-    workspace.fails("p", &["validate", "p"], 1, "p/problem.yaml:");
-    workspace.fails("p", &["gen", "p"], 2, "p/problem.yaml:");
+    workspace.assert_fails("p", &["validate", "p"], 1, "p/problem.yaml:");
+    workspace.assert_fails("p", &["gen", "p"], 2, "p/problem.yaml:");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn validate_reports_unknown_generator() {
         "p/generators/generators.yaml",
         "data: {secret: {data: {a: gne 1}}}\n",
     );
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["validate", "p"],
         1,
@@ -218,7 +218,7 @@ fn validate_checks_valid_and_invalid_examples() {
 fn validate_reports_answers_that_checker_rejects() {
     let workspace = Workspace::new();
     scripts(&workspace, "1a gen.sh x");
-    workspace.fails(
+    workspace.assert_fails(
         "p",
         &["validate", "p"],
         1,
@@ -242,7 +242,7 @@ fn validate_reports_answers_that_checker_rejects() {
         "{text}"
     );
     workspace.write("p/check/check.sh", "if\n");
-    workspace.fails("p", &["validate", "p"], 1, "p/check/check.sh: error: ");
+    workspace.assert_fails("p", &["validate", "p"], 1, "p/check/check.sh: error: ");
 }
 
 #[test]
