@@ -2,7 +2,7 @@
 
 use super::{Scene, assert_judge_error, icpc};
 use crate::setting::{MIB, compiled, script, supervisor};
-use millibox_judge::feedback::{Feedback, FeedbackPlace};
+use millibox_judge::feedback::{Feedback, FeedbackError, FeedbackPlace};
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::{self, Convention};
 use millibox_tests::needs_cgroups;
@@ -324,10 +324,10 @@ fn feedback_place_is_removed_with_its_contents() {
         .open(&fifo)
         .unwrap();
     std::io::Write::write_all(&mut held, b"42").unwrap();
-    assert_eq!(
-        feedback.read("fifo", 10).unwrap_err().to_string(),
-        "fifo is not a regular file"
-    );
+    let not_regular = FeedbackError::NotRegular {
+        file: "fifo".to_owned(),
+    };
+    assert_eq!(feedback.read("fifo", 10), Err(not_regular));
     // A directory that replaces the feedback directory is not read.
     std::fs::rename(path.join(Feedback::NAME), path.join("old")).unwrap();
     std::os::unix::fs::symlink("/etc", path.join(Feedback::NAME)).unwrap();
