@@ -207,7 +207,7 @@ fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
 }
 
 #[test]
-fn source_that_cannot_be_linked_statically_is_linked_dynamically_and_says_so() {
+fn source_that_fails_static_linking_is_linked_dynamically_with_message() {
     let supervisor = supervisor();
     let script = "case $(cat $1) in bad) exit 1;; shared) [ $3 = dynamic ] || exit 1;; esac; \
                   echo $3 >$2 && chmod +x $2";

@@ -135,7 +135,7 @@ fn product_beside_files_of_test_is_judged() {
 }
 
 #[test]
-fn program_that_misuses_what_it_has_is_no_judge_error() {
+fn program_that_misuses_its_resources_is_no_judge_error() {
     let program = |text: &str| {
         format!("cat >$OUTPUT/program <<'END'\n#!/bin/sh\n{text}\nEND\nchmod 755 $OUTPUT/program\n")
     };
