@@ -2,12 +2,12 @@
 
 mod batch;
 mod checkers;
+mod command;
 mod interactive;
-mod judge;
+mod languages;
 mod overload;
 mod own_failures;
 mod package;
 mod passes;
 mod problem;
 mod setting;
-mod suites;

@@ -63,7 +63,7 @@ fn flocks_of_dead_process_do_not_count_for_a_later_process_with_its_pid() {
     let dead = lock_in_a_dead_process(&files);
     // The supervisor reads the locks before a launch if its last reading is more than a second old.
     // A PID that is reused sooner can still be taken for the dead process
-    // (docs/security/weaknesses.md, "File locks").
+    // (docs/security/weaknesses-kernel-memory.md, "File locks").
     std::thread::sleep(Duration::from_millis(1200));
     let token = token();
     let script = "while :; do sleep 0.1; done";
