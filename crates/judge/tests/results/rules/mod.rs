@@ -1,4 +1,4 @@
-//! Each rule in a table of results and outcomes.
+//! Each rule of scoring, with tables of results and expected outcomes.
 
 mod formats;
 mod graders;

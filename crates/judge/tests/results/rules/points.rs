@@ -77,7 +77,7 @@ fn points_outside_their_range_are_a_judge_error() {
         "AC=-1",
         "group secret: -1 points are outside its range, 0 to 20",
     );
-    // Points of what is not accepted may be below the range.
+    // Points of a rejected group may be below the range.
     let least = Rules {
         range: Some((10.0, 30.0)),
         ..legacy(12.0)
