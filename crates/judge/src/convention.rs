@@ -59,6 +59,7 @@ impl Answer {
 /// The sentence has no subject: a caller puts `checker: ` or `interactor: ` before it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{fault}{}", Suffix(.stderr))]
+#[non_exhaustive]
 pub struct ValidatorFailure {
     /// The reason.
     pub fault: AnswerFault,
@@ -131,6 +132,7 @@ pub enum AnswerFault {
 
 /// A limit that a checker or interactor reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Limit {
     /// A time.
     Time(Duration),

@@ -250,7 +250,8 @@ impl<'a> Walker<'a> {
                 self.open = true;
                 return PartState::default();
             }
-            Some(graded) => graded.clone().map_err(|why| format!("grader: {why}")),
+            Some(Ok(grade)) => Ok(*grade),
+            Some(Err(error)) => Err(format!("grader: {error}")),
         };
         let graded = graded.and_then(|Grade { verdict, points }| {
             let points = points::in_range(rules, verdict == Verdict::Accepted, points);

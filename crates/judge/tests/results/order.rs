@@ -1,7 +1,7 @@
 //! Tests judged in parallel give the results of tests judged one after another.
 
 use crate::tree::*;
-use millibox_judge::scoring::{Grade, Grading, JudgedTest, Plan, Progress, TestState};
+use millibox_judge::scoring::{Grade, GraderFault, Grading, JudgedTest, Plan, Progress, TestState};
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type PartResult = (Verdict, f64);
 
 /// A grader whose answer depends on its whole input and on the order of the lines.
-fn grader(input: &str) -> Result<Grade, String> {
+fn grader(input: &str) -> Result<Grade, GraderFault> {
     let parts: Vec<(&str, f64)> = input
         .lines()
         .map(|line| line.split_once(' ').unwrap())
@@ -24,11 +24,11 @@ fn grader(input: &str) -> Result<Grade, String> {
         .sum::<f64>();
     let said = match (parts.len(), parts.last().unwrap()) {
         (3, _) => "WA".to_owned(),
-        (5, _) => return Err("crashed".to_owned()),
+        (5, _) => return Err(GraderFault::Ended("crashed".to_owned())),
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };
-    Grade::parse(format!("{said} {sum}\n").as_bytes()).map_err(|fault| fault.to_string())
+    Grade::parse(format!("{said} {sum}\n").as_bytes())
 }
 
 /// A simple reference implementation that judges one test after another.
@@ -389,7 +389,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_order_gives_what_one_after_another_gives(
+    fn results_in_any_order_equal_sequential_judging(
         case in case(),
         workers in 1..6usize,
         choices in prop::collection::vec(any::<prop::sample::Index>(), 64),

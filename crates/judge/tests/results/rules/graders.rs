@@ -1,4 +1,4 @@
-//! The package's own grader.
+//! Results of groups from the package's own grader.
 
 use super::{plan, scored};
 use crate::tree::*;
@@ -15,7 +15,8 @@ fn graded(rules: Rules) -> Rules {
     }
 }
 
-/// The result of a submission with a grader that gets the input and gives the answer of each pair.
+/// The result of a submission. Each pair of `asked` is an expected input of the grader, and its
+/// answer.
 #[track_caller]
 fn grades(
     problem: &Problem,
@@ -39,14 +40,11 @@ fn grades(
             );
             assert!(
                 !progress.is_finished() && progress.next_grading().is_none(),
-                "it is asked once"
+                "a grading is due once"
             );
-            progress.grade(
-                grading.group,
-                Grade::parse(answer.as_bytes()).map_err(|fault| fault.to_string()),
-            );
+            progress.grade(grading.group, Grade::parse(answer.as_bytes()));
         } else if let Some(test) = progress.next_test() {
-            progress.record(test, results[test].clone().expect("it is not asked for"));
+            progress.record(test, results[test].clone().expect("the test is not due"));
         } else {
             break;
         }
