@@ -112,8 +112,8 @@ impl Machine {
         &self.workers
     }
 
-    /// Ends all runs and prevents new ones. Threads that wait for a run get an error. Any thread may
-    /// call this, any number of times.
+    /// Ends all runs and prevents new ones. Threads that wait for a run get an error. Any thread
+    /// may call this, any number of times.
     ///
     /// A [`CancelToken`](crate::cancel::CancelToken) ends one call and leaves the machine usable.
     pub fn stop(&self) {

@@ -123,8 +123,8 @@ impl Judge<'_> {
         })
     }
 
-    /// Returns the longest time of an accepted submission on a test, and the submission's name. Adds
-    /// warnings about submissions that were not accepted.
+    /// Returns the longest time of an accepted submission on a test, and the submission's name.
+    /// Adds warnings about submissions that were not accepted.
     fn slowest(
         &self,
         prepared: &mut PreparedProblem,

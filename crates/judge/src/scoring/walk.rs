@@ -183,8 +183,8 @@ impl<'a> Walker<'a> {
             rejected: true,
             result: None,
         };
-        if !matches!(why, Obstacle::Requires(required) if plan.groups[index].requires.contains(&required))
-        {
+        let requires = &plan.groups[index].requires;
+        if !matches!(why, Obstacle::Requires(required) if requires.contains(&required)) {
             // The parent ended and uses no more results.
             return PartState::default();
         }
