@@ -15,8 +15,8 @@ pub struct Answer {
     pub verdict: Verdict,
     /// Why the verdict is a judge error. `None` for the other verdicts.
     pub failure: Option<ValidatorFailure>,
-    /// The comment, made printable and cut at [`COMMENT_LIMIT`]. If an ICPC validator rejects an
-    /// output without a comment, this states it.
+    /// The comment, made printable and cut at [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT). If
+    /// an ICPC validator rejects an output without a comment, this states it.
     pub comment: String,
     /// Points, if the program gave any.
     pub points: Option<Points>,

@@ -25,7 +25,7 @@ use millibox_package::model::Convention;
 /// Interprets the run of a checker or interactor.
 ///
 /// The run had `limits`. `stdout` and `stderr` are its output, at least the first
-/// [`COMMENT_LIMIT`] bytes of each.
+/// [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT) bytes of each.
 pub fn interpret(
     convention: Convention,
     run: &RunResult,
