@@ -1,6 +1,7 @@
 //! Tests of the judge on the real sandbox, one module for each part.
 
 mod batch;
+mod cancel;
 mod checkers;
 mod command;
 mod interactive;
