@@ -6,7 +6,7 @@ use crate::run::harmless;
 use crate::scene::{Scene, UNTOUCHED};
 use millibox::{Backend, RunResult, Supervisor};
 use millibox_judge::feedback::Feedback;
-use millibox_tests::{eventually, processes_that_say, wait};
+use millibox_tests::{eventually, processes_with_argument, wait};
 use std::fs;
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ impl Scene<'_> {
 
     /// Checks that no process survives, the host is unchanged, and the next runs work.
     pub fn check_aftermath(&self, supervisor: &Supervisor) -> Result<(), CaseError> {
-        let survivors = || processes_that_say(&self.token);
+        let survivors = || processes_with_argument(&self.token);
         if !eventually(Duration::from_secs(5), || survivors().is_empty()) {
             return Err(format!("processes survive: {:?}", survivors()).into());
         }

@@ -1,7 +1,7 @@
 //! Compiles the hostile programs.
 
 use crate::header::Program;
-use millibox_tests::share;
+use millibox_tests::set_mode;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,7 +90,7 @@ fn compile(program: &Program, directory: &Path) -> Result<Built, Failure> {
     if !output.status.success() {
         return Err(wrong(&String::from_utf8_lossy(&output.stderr)));
     }
-    share(&unfinished, 0o755);
+    set_mode(&unfinished, 0o755);
     std::fs::rename(&unfinished, &target).map_err(|error| wrong(&error))?;
     Ok(Built::Executable(target))
 }

@@ -7,7 +7,7 @@
 )]
 
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
-use millibox_tests::{Gone, eventually, is_root};
+use millibox_tests::{Footprint, eventually, is_root};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub struct Machine {
     pub cgroups: Option<PathBuf>,
     sentinel: Mutex<Child>,
     idle: Mutex<HashMap<Kind, Vec<Supervisor>>>,
-    gone: Mutex<Vec<Gone>>,
+    gone: Mutex<Vec<Footprint>>,
     _listeners: (TcpListener, UnixListener),
     _planted: Vec<OwnedFd>,
     segment: i32,
@@ -201,14 +201,14 @@ impl Machine {
             .flat_map(|(_, idle)| idle)
             .collect();
         let mut gone = std::mem::take(&mut *self.gone.lock().expect("no panic"));
-        gone.extend(all.iter().map(Gone::of));
+        gone.extend(all.iter().map(Footprint::of));
         drop(all);
         eventually(Duration::from_secs(5), || {
             gone.iter().all(|gone| gone.left().is_empty())
         });
         let mut left: Vec<String> = gone
             .iter()
-            .map(Gone::left)
+            .map(Footprint::remaining)
             .filter(|left| !left.is_empty())
             .collect();
         left.extend(self.harmed());

@@ -6,7 +6,7 @@ use crate::header::{Control, Profile, With};
 use crate::machine::Machine;
 use millibox::{Mount, Network, Request, World};
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
-use millibox_tests::{is_root, open, share, token};
+use millibox_tests::{is_root, open, set_mode, token};
 use rustix::fs::{CWD, FileType, Mode, OFlags, XattrFlags};
 use rustix::pty::OpenptFlags;
 use std::fs;
@@ -43,11 +43,11 @@ impl<'a> Scene<'a> {
         let path = |name: &str| directory.path().join(name);
         for (name, mode) in [("box", 0o777), ("shared", 0o755), ("outside", 0o777)] {
             fs::create_dir(path(name)).map_err(scene_error)?;
-            share(&path(name), mode);
+            set_mode(&path(name), mode);
         }
         for name in ["shared/note", "outside/note"] {
             fs::write(path(name), UNTOUCHED).map_err(scene_error)?;
-            share(&path(name), 0o666);
+            set_mode(&path(name), 0o666);
         }
         match &built {
             Built::Executable(executable) => {
@@ -55,7 +55,7 @@ impl<'a> Scene<'a> {
             }
             Built::Script { path: script, .. } => {
                 fs::copy(script, path("attack")).map_err(scene_error)?;
-                share(&path("attack"), 0o644);
+                set_mode(&path("attack"), 0o644);
             }
         }
         let feedback = if case.wants(With::Feedback) {
@@ -243,7 +243,7 @@ fn create_special_files(
         let zero = rustix::fs::makedev(1, 5);
         rustix::fs::mknodat(CWD, &device, FileType::CharacterDevice, Mode::RUSR, zero)
             .map_err(|errno| CaseError::Skipped(format!("cannot create a device node: {errno}")))?;
-        share(&device, 0o666);
+        set_mode(&device, 0o666);
     }
     Ok(())
 }
@@ -256,7 +256,7 @@ fn copy(executable: &Path, target: &Path, mode: u32) -> Result<(), CaseError> {
     if !status.success() {
         return Err(CaseError::Failed(format!("cp: {status}")));
     }
-    share(target, mode);
+    set_mode(target, mode);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use millibox_judge::scoring::SkipCause;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
-use millibox_tests::{eventually, processes_that_say};
+use millibox_tests::{eventually, processes_with_argument};
 use std::time::Duration;
 
 const DOUBLE: &str = "read n\necho $((n * 2))\n";
@@ -38,7 +38,7 @@ fn cancel(package: &Package, sleeps: &str) -> [SubmissionReport; 2] {
     let token = CancelToken::new();
     let cancelled = std::thread::scope(|scope| {
         scope.spawn(|| {
-            let runs = eventually(LONG, || !processes_that_say(sleeps).is_empty());
+            let runs = eventually(LONG, || !processes_with_argument(sleeps).is_empty());
             token.cancel();
             assert!(runs, "no process has the argument {sleeps}");
         });
@@ -51,7 +51,7 @@ fn cancel(package: &Package, sleeps: &str) -> [SubmissionReport; 2] {
         report
     });
     assert!(
-        eventually(LONG, || processes_that_say(sleeps).is_empty()),
+        eventually(LONG, || processes_with_argument(sleeps).is_empty()),
         "a program outlives its judging"
     );
     let next = judge.submission(&prepared, submission("double.sh"), &mut |_| ());

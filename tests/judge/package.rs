@@ -20,11 +20,11 @@ impl Package {
         let package = Package {
             directory: tempfile::tempdir().unwrap(),
         };
-        millibox_tests::share(package.directory.path(), 0o755);
+        millibox_tests::set_mode(package.directory.path(), 0o755);
         for place in ["tmp", "cache"] {
             fs::create_dir(package.directory.path().join(place)).unwrap();
         }
-        millibox_tests::share(&package.directory.path().join("tmp"), 0o755);
+        millibox_tests::set_mode(&package.directory.path().join("tmp"), 0o755);
         package
     }
 

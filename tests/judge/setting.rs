@@ -5,7 +5,7 @@ use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::verdict::TestResult;
 use millibox_languages::program::{Executable, Limits};
-use millibox_tests::{builder, share, start};
+use millibox_tests::{builder, set_mode, start};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -82,7 +82,7 @@ fn program(bytes: &[u8]) -> Executable {
     let files = Arc::new(millibox_tests::directory());
     let program = files.path().join("program");
     std::fs::write(&program, bytes).expect("the program");
-    share(&program, 0o755);
+    set_mode(&program, 0o755);
     let world = World::minimal()
         .mount(millibox::Mount::proc("/proc"))
         .read_only(&program, "/box/program");
@@ -94,7 +94,7 @@ pub fn script(text: &str) -> Executable {
     let files = Arc::new(millibox_tests::directory());
     let script = files.path().join("script");
     std::fs::write(&script, text).expect("the script");
-    share(&script, 0o644);
+    set_mode(&script, 0o644);
     let world = World::minimal().read_only(&script, "/box/script");
     let argv = ["/bin/sh", "/box/script"].map(OsString::from).to_vec();
     Executable {

@@ -33,16 +33,3 @@ pub use sandbox::{
     HANG_TIMEOUT, builder, probe, request, start, start_sleeper, supervisor, world_with_proc,
 };
 pub use skips::{has_cgroups_or_skips, is_root, may_raise_limits, skip, skip_named, status_mask};
-
-// Former names, which tests/judge and tests/hostile still use.
-pub use self::{
-    Footprint as Gone, has_cgroups_or_skips as needs_cgroups,
-    processes_with_argument as processes_that_say, set_mode as share,
-};
-
-impl Footprint {
-    /// The former name of [`Footprint::remaining`].
-    pub fn left(&self) -> String {
-        self.remaining()
-    }
-}

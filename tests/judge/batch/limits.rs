@@ -6,7 +6,7 @@ use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
 use millibox_languages::program::Limits;
 use millibox_judge::verdict::Verdict;
-use millibox_tests::{eventually, needs_cgroups, processes_that_say, token};
+use millibox_tests::{eventually, has_cgroups_or_skips, processes_with_argument, token};
 use std::time::Duration;
 
 #[test]
@@ -35,7 +35,7 @@ fn submission_over_time_limit_gets_time_limit() {
 #[test]
 fn submission_over_memory_limit_gets_memory_limit() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let small = Limits {
@@ -146,7 +146,7 @@ fn fork_bomb_gets_time_limit_and_is_killed() {
         "still",
         &limits(),
     ));
-    assert!(eventually(Duration::from_secs(5), || processes_that_say(
+    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
         &token
     )
     .is_empty()));

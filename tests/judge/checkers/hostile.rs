@@ -5,7 +5,7 @@ use crate::setting::{MIB, compiled, script, supervisor};
 use millibox_judge::feedback::{Feedback, FeedbackError, FeedbackPlace};
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::{self, Convention};
-use millibox_tests::needs_cgroups;
+use millibox_tests::has_cgroups_or_skips;
 use std::time::Duration;
 
 #[test]
@@ -116,7 +116,7 @@ fn checker_over_limits_is_judge_error() {
 #[test]
 fn checker_over_memory_limit_is_judge_error() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let small = model::Limits {

@@ -7,7 +7,7 @@ use millibox_judge::checker::custom::OutputValidator;
 use millibox_languages::staging::StagedDirectory;
 use millibox_judge::verdict::Verdict;
 use millibox_package::model::{self, Convention};
-use millibox_tests::{is_root, share, skip};
+use millibox_tests::{is_root, set_mode, skip};
 use std::sync::Arc;
 
 #[test]
@@ -18,8 +18,8 @@ fn data_readable_only_by_root_is_staged_for_checker() {
     let supervisor = supervisor();
     let text = r#"test "$(cat "$1")$(cat "$2")" = "6 742" && exit 42"#;
     let data = Data::new("6 7\n", "42\n");
-    share(data.path(), 0o700);
-    share(&data.answer, 0o600);
+    set_mode(data.path(), 0o700);
+    set_mode(&data.answer, 0o600);
     let custom = OutputValidator::new(
         &supervisor,
         script(text),
@@ -60,7 +60,7 @@ fn files_outside_test_data_are_staged_for_one_test() {
     let checker = CheckerInstance::Custom(Arc::new(custom));
     let mut worker = Worker::new(&supervisor);
     if is_root() {
-        share(elsewhere.path(), 0o700);
+        set_mode(elsewhere.path(), 0o700);
     }
     for _ in 0..2 {
         let result = elsewhere.judge(&mut worker, &subject(), &["echo"], &limits(), &checker, &[]);

@@ -161,7 +161,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
             for _ in 0..times {
                 let pid = machine.supervisor().pid();
                 let sleeps = || {
-                    millibox_tests::processes_that_say("3.07")
+                    millibox_tests::processes_with_argument("3.07")
                         .iter()
                         .any(|_| descendants(pid).len() > 7)
                 };
@@ -217,7 +217,7 @@ fn signal_ends_judge_and_leaves_no_processes_or_files() {
             .unwrap();
         let pid = child.id();
         assert!(eventually(Duration::from_secs(60), || {
-            let sleeping = millibox_tests::processes_that_say("61.13");
+            let sleeping = millibox_tests::processes_with_argument("61.13");
             descendants(pid)
                 .iter()
                 .any(|process| sleeping.iter().any(|other| other.pid == process.pid))

@@ -2,7 +2,7 @@
 
 use super::{DOUBLE, SPIN};
 use crate::package::Package;
-use millibox_tests::{ends_within, eventually, processes_that_say, token};
+use millibox_tests::{ends_within, eventually, processes_with_argument, token};
 use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
@@ -231,7 +231,7 @@ fn signal_during_grading_ends_command() {
         .spawn()
         .unwrap();
     let grades = eventually(Duration::from_secs(60), || {
-        !processes_that_say(&token).is_empty()
+        !processes_with_argument(&token).is_empty()
     });
     // By then the other submissions are done, and the second thread waits.
     std::thread::sleep(Duration::from_secs(2));

@@ -157,7 +157,7 @@ fn processes_of_compiler_are_counted_and_killed() {
     let token = millibox_tests::token();
     let compilation = build(&toolbox, &format!("sh -c 'sleep 1000; :' {token} &"));
     assert_eq!(stdout_of(&supervisor, &compiled(compilation), ""), "ran");
-    assert_eq!(millibox_tests::processes_that_say(&token), []);
+    assert_eq!(millibox_tests::processes_with_argument(&token), []);
     let short = Options {
         cpu_time: Some(Duration::from_secs(1)),
         ..Options::default()
@@ -209,7 +209,7 @@ fn compiler_sees_no_files_of_host() {
     let toolbox = toolbox(&supervisor);
     let (directory, paths) = files(&[("secret", "the_secret\n")]);
     for path in [directory.path(), &paths[0]] {
-        millibox_tests::share(path, 0o755);
+        millibox_tests::set_mode(path, 0o755);
     }
     let secret = paths[0].to_str().unwrap();
     if usable(&toolbox, "c") {

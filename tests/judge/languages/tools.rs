@@ -75,7 +75,7 @@ fn missing_tool_is_reported_with_its_package() {
 fn script(directory: &Path, script: &str) -> String {
     let path = directory.join("tool");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    millibox_tests::share(&path, 0o755);
+    millibox_tests::set_mode(&path, 0o755);
     path.to_str().unwrap().to_owned()
 }
 
@@ -125,7 +125,7 @@ fn tool_that_sandbox_user_cannot_reach_is_unreachable() {
     }
     let directory = millibox_tests::directory();
     let tool = script(directory.path(), "echo own 1.2");
-    millibox_tests::share(directory.path(), 0o700);
+    millibox_tests::set_mode(directory.path(), 0o700);
     let toolbox = Toolbox::new(
         &supervisor,
         own_suites(&tool, "['{executable}']"),

@@ -2,7 +2,7 @@
 //! a package that name files outside it.
 
 use super::{CommandOutput, Workspace, icpc_scripts, scripts};
-use millibox_tests::{eventually, is_root, share, skip};
+use millibox_tests::{eventually, is_root, set_mode, skip};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -16,9 +16,9 @@ fn gen_on_full_disk_changes_nothing() {
         workspace.succeed(&["gen", "p"]);
         workspace.replace("p/Sipfile", "gen.sh x", "gen.sh z");
         // The new file exists, but the rename to its final name fails.
-        share(&workspace.path("p/in"), 0o555);
+        set_mode(&workspace.path("p/in"), 0o555);
         workspace.assert_fails("p", &["gen", "p"], 2, "in/1a.in: Permission denied");
-        return share(&workspace.path("p/in"), 0o755);
+        return set_mode(&workspace.path("p/in"), 0o755);
     }
     let Some(small) = SmallFileSystem::mount(workspace.path("small")) else {
         return skip("cannot mount a tmpfs");

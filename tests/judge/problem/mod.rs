@@ -10,7 +10,7 @@ mod validate;
 
 use crate::setting::supervisor;
 use millibox::Backend;
-use millibox_tests::{directory, executable, share};
+use millibox_tests::{directory, executable, set_mode};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Workspace {
         // The command keeps no cache in a directory that other users can write to. If root starts
         // the test, the sandbox's user cannot even enter the directory, just as it cannot enter
         // root's home.
-        share(directory.path(), 0o700);
+        set_mode(directory.path(), 0o700);
         std::fs::create_dir(directory.path().join("cache")).unwrap();
         Workspace { directory }
     }
