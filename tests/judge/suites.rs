@@ -9,7 +9,8 @@ use millibox_judge::checker::CheckerInstance;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{
-    Availability, Compilation, CompileError, Limit, MAX_MESSAGE_BYTES, Options, Toolbox,
+    Availability, Compilation, CompileError, Limit, MAX_MESSAGE_BYTES, Obstacle, Options, Remedy,
+    Toolbox,
 };
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::suite::{Link, Suites};
@@ -85,9 +86,9 @@ fn compiled(compilation: Compilation) -> Executable {
         .unwrap_or_else(|error| panic!("{error}: {}", compilation.messages))
 }
 
-fn refused(compilation: &Compilation) -> &str {
+fn refused(compilation: &Compilation) -> String {
     match &compilation.result {
-        Err(CompileError::Refused(why)) => why,
+        Err(CompileError::Refused(refusal)) => refusal.to_string(),
         other => panic!("{other:?}: {}", compilation.messages),
     }
 }
@@ -1082,8 +1083,16 @@ fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
     let found = toolbox.linking(suite).unwrap().unwrap();
     assert_eq!(found.link, Link::Dynamic);
     let fallback = found.fallback.unwrap();
-    assert!(fallback.why.contains("no libown.a"), "{fallback:?}");
-    assert_eq!(fallback.remedy, "apt install own-static-libraries");
+    assert_eq!(
+        fallback.error.message.as_deref(),
+        Some("no libown.a"),
+        "{fallback:?}"
+    );
+    assert_eq!(
+        fallback.remedy.package(),
+        Some("own-static-libraries"),
+        "{fallback:?}"
+    );
     let compilation = compile(&toolbox, "own", &[("x.own", "good")]);
     assert!(
         compilation
@@ -1311,7 +1320,7 @@ fn a_compiler_that_works_for_nobody_has_refused_nobody() {
     let judge_error = |command: &str| {
         let toolbox = Toolbox::new(&supervisor, own_suites("cat", command), Cache::none());
         match compile(&toolbox, "own", &[("x.own", "bad")]).result {
-            Err(CompileError::Judge(why)) => why,
+            Err(CompileError::Internal(error)) => error.to_string(),
             other => panic!("{other:?}"),
         }
     };
@@ -1344,7 +1353,10 @@ fn a_tool_that_is_not_there_is_named_with_its_package() {
     let suite = toolbox.suites().named("own").unwrap();
     let missing = Availability::Missing {
         program: "there-is-none".to_owned(),
-        remedy: "apt install own-compiler".to_owned(),
+        remedy: Remedy::Install {
+            package: "own-compiler".to_owned(),
+            hint: None,
+        },
     };
     assert_eq!(toolbox.availability(suite), missing);
     let Err(CompileError::Unavailable(why)) = compile(&toolbox, "own", &[("x.own", "")]).result
@@ -1352,7 +1364,7 @@ fn a_tool_that_is_not_there_is_named_with_its_package() {
         panic!("compiled")
     };
     assert_eq!(
-        why,
+        why.to_string(),
         "Own cannot be used here: there-is-none is not installed; try: apt install own-compiler"
     );
 }
@@ -1395,9 +1407,9 @@ fn a_tool_that_fails_is_broken() {
         Cache::none(),
     );
     match toolbox.availability(toolbox.suites().named("own").unwrap()) {
-        Availability::Broken { said, remedy, .. } => {
-            assert_eq!(said, "exited with 1: no licence");
-            assert_eq!(remedy, "apt install --reinstall own-compiler");
+        Availability::Broken { reason, remedy, .. } => {
+            assert_eq!(reason.to_string(), "exited with 1: no licence");
+            assert_eq!(remedy.to_string(), "apt install --reinstall own-compiler");
         }
         other => panic!("{other:?}"),
     }
@@ -1418,12 +1430,15 @@ fn a_tool_that_only_we_can_reach_is_unreachable() {
         Cache::none(),
     );
     match toolbox.availability(toolbox.suites().named("own").unwrap()) {
-        Availability::Unreachable { why, remedy, .. } => {
-            assert!(
-                why.contains(directory.path().to_str().unwrap()) && why.contains("mode 700"),
-                "{why}"
+        Availability::Unreachable { reason, remedy, .. } => {
+            let Obstacle::Closed(closed) = reason else {
+                panic!("{reason}")
+            };
+            assert_eq!(
+                (closed.path.as_path(), closed.mode),
+                (directory.path(), 0o700)
             );
-            assert_eq!(remedy, "apt install own-compiler");
+            assert_eq!(remedy.package(), Some("own-compiler"));
         }
         other => panic!("{other:?}"),
     }

@@ -8,7 +8,7 @@ use millibox_golden::assert_messages;
 use millibox_judge::failure::JudgeFailure;
 use millibox_judge::judge::PackageError;
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::CompileError;
+use millibox_languages::compile::{CompileError, Refusal, Unavailable};
 use millibox_languages::suite::Suites;
 use millibox_package::{Fault, Severity};
 use rustix::io::Errno;
@@ -29,7 +29,7 @@ fn messages_of_the_setter_match_the_golden_file() {
         fault,
     };
     let rejected = |messages: &str| BuildFault::Rejected {
-        error: CompileError::Refused("the compiler rejects the source".to_owned()),
+        error: Refusal::Exited(1).into(),
         messages: messages.to_owned(),
     };
     let language = Suites::builtin()
@@ -176,7 +176,9 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "MachineError::Compiler",
                 &MachineError::Compiler {
                     program: "gen.cpp".into(),
-                    error: CompileError::Unavailable("g++ is not installed".to_owned()),
+                    error: CompileError::Unavailable(Unavailable::ByCaller(
+                        "g++ is not installed".to_owned(),
+                    )),
                 },
             ),
             (

@@ -241,9 +241,11 @@ impl Judge<'_> {
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementError> {
     match &entry.error {
         Some(CompileError::Unavailable(why)) => {
-            return Err(MeasurementError::Unavailable(why.clone()));
+            return Err(MeasurementError::Unavailable(why.to_string()));
         }
-        Some(CompileError::Judge(why)) => return Err(MeasurementError::Judge(line(why))),
+        Some(CompileError::Internal(why)) => {
+            return Err(MeasurementError::Judge(line(&why.to_string())));
+        }
         Some(error) => {
             return Err(MeasurementError::Submission(format!(
                 "it is not compiled: {error}"

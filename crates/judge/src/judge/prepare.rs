@@ -9,7 +9,7 @@ use crate::checker::{CheckerInstance, tokens};
 use crate::grader::Grader;
 use crate::scoring::{Plan, PlanError};
 use crate::validator::{OutputValidator, checker_limits, data_directory};
-use millibox_languages::compile::{CompileError, Options as CompileOptions};
+use millibox_languages::compile::Options as CompileOptions;
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
@@ -284,10 +284,10 @@ impl Judge<'_> {
         let compilation = self.compile(suite, &program.sources, &options);
         let mut executable = match compilation.result {
             Ok(executable) => executable,
-            Err(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
+            Err(error) if !error.is_compile_error() => {
                 wrong.error(
                     &program.path,
-                    format!("the {what} could not be compiled: {why}"),
+                    format!("the {what} could not be compiled: {error}"),
                 );
                 return None;
             }
