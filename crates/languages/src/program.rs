@@ -43,7 +43,8 @@ pub struct Executable {
     pub env: Vec<(OsString, OsString)>,
     /// Working directory, as in the world.
     pub current_dir: OsString,
-    /// Processes and threads that the language's run-time system needs in addition to the program's own.
+    /// Processes and threads that the language's run-time system needs in addition to the program's
+    /// own.
     pub processes: u32,
     /// Memory in bytes that the language's run-time system needs in addition to the program's own.
     /// `u64::MAX`: this supervisor cannot limit the memory of the program, which needs cgroups.
@@ -124,9 +125,9 @@ impl Executable {
         if let Some(memory) = self.memory_limit(limits) {
             request = request.memory_limit(memory);
         }
-        // The memory limit covers the stack, so the stack needs no limit of its own. Without a stack
-        // limit glibc reserves 2 MiB of address space for the stack of each thread, and otherwise as
-        // much as the limit.
+        // The memory limit covers the stack, so the stack needs no limit of its own. Without a
+        // stack limit glibc reserves 2 MiB of address space for the stack of each thread, and
+        // otherwise as much as the limit.
         request = request.rlimit("STACK", max_stack());
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));

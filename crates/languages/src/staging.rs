@@ -29,7 +29,7 @@ pub enum StagingError {
     /// The sandbox's user cannot enter the directory for temporary files.
     #[error(
         "the sandbox's user {user} cannot enter the directory for temporary files {}; set TMPDIR \
-         to one that all may enter", .directory.display()
+         to a directory that all users may enter", .directory.display()
     )]
     TemporaryDirectory {
         /// The directory.
@@ -38,10 +38,10 @@ pub enum StagingError {
         user: u32,
     },
     /// Directories are nested too deep.
-    #[error("directories nested deeper than {DEEPEST}, by way of {}", .0.display())]
+    #[error("directories nested deeper than {DEEPEST}, at {}", .0.display())]
     TooDeep(PathBuf),
     /// The directory has too many files. Links may multiply them.
-    #[error("more than {MOST_ENTRIES} files, by way of {}", .0.display())]
+    #[error("more than {MOST_ENTRIES} files, at {}", .0.display())]
     TooManyFiles(PathBuf),
     /// A symbolic link leads out of the root, or to a directory above the link.
     #[error(
@@ -87,12 +87,12 @@ pub enum StagingAction {
 impl fmt::Display for StagingAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            StagingAction::CreateIn => "make a directory in",
-            StagingAction::ChangeGroup => "give to the sandbox's group",
+            StagingAction::CreateIn => "create a directory in",
+            StagingAction::ChangeGroup => "change the group of",
             StagingAction::ChangeMode => "change the mode of",
             StagingAction::Find => "find",
             StagingAction::Inspect => "inspect",
-            StagingAction::Create => "make",
+            StagingAction::Create => "create",
             StagingAction::Follow => "follow the link",
             StagingAction::Remove => "remove",
             StagingAction::Copy => "copy",
@@ -147,8 +147,8 @@ pub fn private_directory(ids: Ids) -> Result<TempDir, StagingError> {
     Ok(directory)
 }
 
-/// Whether the sandbox's user can read a file, or enter and read a directory, according to the modes.
-/// The function ignores access control lists.
+/// Whether the sandbox's user can read a file, or enter and read a directory, according to the
+/// modes. The function ignores access control lists.
 pub(crate) fn reachable(path: &Path, ids: Ids) -> bool {
     let Ok(path) = path.canonicalize() else {
         return false;

@@ -1,7 +1,7 @@
 //! The format of a cache file.
 //!
-//! The file begins with a magic number and the SHA-256 digest of the rest. The rest is the length of
-//! the header, the header ([`postcard`]), and the contents of the files, one after the other.
+//! The file begins with a magic number and the SHA-256 digest of the rest. The rest is the length
+//! of the header, the header ([`postcard`]), and the contents of the files, one after the other.
 
 use crate::files::{Store, StoredFiles};
 use millibox::Figures;

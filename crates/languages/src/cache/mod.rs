@@ -1,8 +1,8 @@
 //! A cache of compiled programs.
 //!
-//! The cache has one file for each program. The key, a digest of everything that the program depends
-//! on, is the name of the file. The file begins with a digest of its own content; a damaged file is
-//! removed and never used.
+//! The cache has one file for each program. The key, a digest of everything that the program
+//! depends on, is the name of the file. The file begins with a digest of its own content; a damaged
+//! file is removed and never used.
 //!
 //! A program is written to a temporary file, which is then renamed. So a reader finds a complete
 //! entry or no entry, even if several processes share the directory. Only the user of this process
@@ -70,8 +70,8 @@ impl Cache {
     }
 
     /// Returns the user's cache: `$XDG_CACHE_HOME/millibox/programs` or
-    /// `~/.cache/millibox/programs`, with at most [`DEFAULT_CACHE_BYTES`]. Without these directories
-    /// the cache stores nothing.
+    /// `~/.cache/millibox/programs`, with at most [`DEFAULT_CACHE_BYTES`]. Without these
+    /// directories the cache stores nothing.
     ///
     /// # Errors
     /// See [`Cache::in_directory`]. The error also names the environment variable.
@@ -251,8 +251,8 @@ fn open(directory: &Path, max_bytes: u64) -> Result<Cache, DirectoryFault> {
     if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
         return Err(DirectoryFault::NotPrivate { user });
     }
-    // A user who can rename a directory above can put another one in its place. 65534 is an owner
-    // that this user namespace does not map, so no user inside the namespace is that owner.
+    // Another user with write access to a directory above could replace this directory. 65534 is an
+    // owner that this user namespace does not map, so no user inside the namespace is that owner.
     let real = directory.canonicalize().map_err(io)?;
     for above in real.ancestors().skip(1) {
         let metadata = above.metadata().map_err(io)?;

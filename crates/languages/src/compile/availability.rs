@@ -121,7 +121,7 @@ pub enum InstallationFault {
         levels: usize,
     },
     /// The tool printed a directory that does not exist.
-    #[error("it says that it is installed in {printed:?}: {cause}")]
+    #[error("the tool reports its installation in {printed:?}: {cause}")]
     Printed {
         /// The printed path.
         printed: String,
@@ -129,7 +129,7 @@ pub enum InstallationFault {
         cause: Cause<io::Error>,
     },
     /// The installation contains the user's home, or is a directory at the top.
-    #[error("its installation {} contains too much to be shown to sandboxed programs", .0.display())]
+    #[error("its installation {} is too large to show to sandboxed programs", .0.display())]
     TooLarge(PathBuf),
     /// The executable is outside of the installation.
     #[error("{} is not in its installation {}", .executable.display(), .root.display())]
@@ -160,7 +160,7 @@ pub enum QueryFault {
     #[error("{0}")]
     Read(Errno),
     /// The tool did not end in time.
-    #[error("it does not come to an end")]
+    #[error("it did not exit in time")]
     Timeout,
     /// The tool printed something other than an absolute path.
     #[error("it printed {0:?}, which is not an absolute path")]

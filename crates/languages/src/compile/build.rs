@@ -7,9 +7,9 @@
 //! the status. So no process of the compilation can change a file while tar packs it, or stop tar.
 //!
 //! A compilation has the user id of that shell, and can kill the shell or take it over. Killing the
-//! shell is a compile error. Taking it over allows a forged status and archive. That gives the
-//! source an executable of its choice, which it could also have contained. A forged archive that
-//! cannot be used is a compile error.
+//! shell is a compile error. Taking it over allows a forged status and archive. The source gains
+//! only an executable of its choice, which the submission could also have contained. A forged
+//! archive that cannot be used is a compile error.
 
 use super::captured::{self, CapturedRun, Stdout};
 use super::error::{CompileError, InternalError, Limit, Refusal};
@@ -23,8 +23,8 @@ use std::io::Read;
 use std::time::Duration;
 
 const SHELL: &str = "/bin/sh";
-/// `kill -9 -1` reaches all processes of the run except pid1 and this shell, and fails if no process
-/// is left. A killed process starts no other process: fork(2) fails with a pending SIGKILL.
+/// `kill -9 -1` reaches all processes of the run except pid1 and this shell, and fails if no
+/// process is left. A killed process starts no other process: fork(2) fails with a pending SIGKILL.
 const SCRIPT: &str = r#"
 "$@" >&2
 status=$?
@@ -39,8 +39,8 @@ const MAX_DISCARDED_BYTES: u64 = 1 << 20;
 /// Exit status of the shell if SIGXFSZ (25) killed the command (POSIX: above 128).
 const SIGXFSZ_STATUS: i32 = 128 + 25;
 /// Texts that compilers print when a file system is full or a file is too long: the C library's
-/// texts for ENOSPC, EFBIG and SIGXFSZ. A source gains nothing if it causes them: either result is a
-/// compile error.
+/// texts for ENOSPC, EFBIG and SIGXFSZ. A source gains nothing if it causes them: either result is
+/// a compile error.
 const DISK_FULL_MESSAGES: [&str; 3] = [
     "no space left on device",
     "file too large",

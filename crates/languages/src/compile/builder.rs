@@ -1,5 +1,5 @@
-//! Builds products from sources: prepares a suite, runs its compiler, and checks on failure that the
-//! suite can compile anything.
+//! Builds products from sources: prepares a suite, runs its compiler, and checks on failure that
+//! the suite can compile anything.
 
 use super::availability::Availability;
 use super::build::{self, BuildResult, Job};

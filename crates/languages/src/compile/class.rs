@@ -8,7 +8,8 @@
 pub(super) struct MainClass {
     /// Name as in a command line: `package.Class`.
     pub(super) class: String,
-    /// Whether the method is `public static void main(String[])`, which every Java version can start.
+    /// Whether the method is `public static void main(String[])`, which every Java version can
+    /// start.
     pub(super) classic: bool,
 }
 

@@ -32,7 +32,8 @@ pub enum CompileError {
     /// The language cannot be used on this machine. The error does not concern the sources.
     #[error(transparent)]
     Unavailable(Unavailable),
-    /// The suite, a tool, the sandbox or the machine failed. The error does not concern the sources.
+    /// The suite, a tool, the sandbox or the machine failed. The error does not concern the
+    /// sources.
     #[error(transparent)]
     Internal(InternalError),
 }
@@ -85,7 +86,7 @@ pub enum Refusal {
     #[error("its own processes ended the compilation ({0})")]
     EndedItself(RunResult),
     /// The product cannot be packed.
-    #[error("what the compilation left cannot be packed (tar {0})")]
+    #[error("the product of the compilation cannot be packed (tar {0})")]
     NotPacked(RunResult),
     /// The product cannot be used.
     #[error(transparent)]
@@ -94,14 +95,14 @@ pub enum Refusal {
     #[error("the compiler made no program; if there are several sources, call the main one main")]
     NoProgram,
     /// The build wrote no executable file of this name.
-    #[error("there is no executable file {0} when all is built")]
+    #[error("the build made no executable file {0}")]
     NoExecutable(String),
     /// No class has a main method.
     #[error("no class has a main method")]
     NoMainClass,
     /// Several classes have a main method, and no name decides.
     #[error(
-        "several classes have a main method ({}); name the one to be started Main", .0.join(", ")
+        "several classes have a main method ({}); call the class to start Main", .0.join(", ")
     )]
     SeveralMainClasses(Vec<String>),
     /// The caller refused the sources, for this reason, before they were compiled.
@@ -117,7 +118,7 @@ pub enum SourceFault {
     #[error("names of sources cannot have braces or control characters; rename it")]
     Name,
     /// The path contains a symbolic link.
-    #[error("it is a symbolic link, or lies behind one; give the file itself")]
+    #[error("it is a symbolic link, or lies behind one; pass the file itself")]
     Link,
     /// A symbolic link leads out of the root.
     #[error("it is a symbolic link that leads out of its package, or begins with /")]
@@ -141,13 +142,13 @@ pub enum SourceFault {
 #[non_exhaustive]
 pub enum ProductFault {
     /// The archive of the files cannot be read.
-    #[error("what the compilation left cannot be read: {0}")]
+    #[error("the product of the compilation cannot be read: {0}")]
     Unreadable(Cause<io::Error>),
     /// The compilation left too many files.
     #[error("the compilation left more than {MAX_PRODUCT_FILES} files")]
     TooManyFiles,
     /// A hard link has no target in the archive.
-    #[error("the compilation left {0:?}, which is a link to nothing")]
+    #[error("the compilation left {0:?}, which is a hard link without a target")]
     DanglingLink(PathBuf),
     /// A file is neither regular nor a directory.
     #[error("the compilation left {0:?}, which is not a regular file")]
@@ -177,8 +178,8 @@ pub enum Limit {
     Memory(u64),
     /// Bytes of the program, or of temporary files.
     #[error(
-        "output limit ({} MiB); an array that does not begin as all zeros is in the program in full",
-        .0 >> 20
+        "output limit ({} MiB); an array that does not begin as all zeros is in the program in \
+         full", .0 >> 20
     )]
     Output(u64),
     /// Bytes of the program, where the disk has less room than the suite allows.
@@ -250,7 +251,7 @@ pub enum InternalError {
     NoCommonDirectory,
     /// A directory of included files has too many of them.
     #[error(
-        "{}: has more than {MAX_INCLUDED_FILES} files; remove some, or links to many",
+        "{}: has more than {MAX_INCLUDED_FILES} files; remove files, or links that multiply them",
         .0.display()
     )]
     TooManyIncluded(PathBuf),
@@ -261,7 +262,7 @@ pub enum InternalError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// The sandbox's user cannot reach the directory for temporary files.
-    #[error("{0}, which is the sandbox's; set TMPDIR to a directory that all can reach")]
+    #[error("{0}, the sandbox's user; set TMPDIR to a directory that all users can reach")]
     TemporaryDirectory(ClosedPath),
     /// The world of a command cannot be described.
     #[error(transparent)]
@@ -276,7 +277,7 @@ pub enum InternalError {
     #[error("the compilation was {0}")]
     Ended(Box<RunResult>),
     /// A compiled class cannot be read.
-    #[error("cannot read what was compiled: {0}")]
+    #[error("cannot read a compiled class: {0}")]
     ReadProduct(Cause<io::Error>),
 }
 

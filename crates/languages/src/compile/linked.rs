@@ -1,9 +1,9 @@
 //! Chooses static or dynamic linking on this machine.
 //!
-//! Linking the example of a suite once shows whether static libraries are installed. A success stays
-//! in the cache, with the identity of the tools. A failure is not cached, because libraries may be
-//! installed at any time. A source that does not link statically, for example because it uses a
-//! library without a static form, is compiled a second time, dynamically.
+//! Linking the example of a suite once shows whether static libraries are installed. A success
+//! stays in the cache, with the identity of the tools. A failure is not cached, because libraries
+//! may be installed at any time. A source that does not link statically, for example because it
+//! uses a library without a static form, is compiled a second time, dynamically.
 
 use super::availability::Remedy;
 use super::build::BuildResult;

@@ -27,8 +27,8 @@ const MAX_FILLED_BYTES: usize = 64 << 20;
 
 /// Reads sources. Their names are relative to the directory that they have in common.
 ///
-/// Only regular files are read. A symbolic link below that directory is followed only if it leads to
-/// a file below `root`.
+/// Only regular files are read. A symbolic link below that directory is followed only if it leads
+/// to a file below `root`.
 pub(super) fn read(
     paths: &[PathBuf],
     suite: &Suite,

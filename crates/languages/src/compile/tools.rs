@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Directories that are searched first: they are the same for every user, and the sandbox's user can
-/// reach them.
+/// Directories that are searched first: they are the same for every user, and the sandbox's user
+/// can reach them.
 const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// PATH of all compilers and programs.
 pub(super) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -166,8 +166,8 @@ fn try_one(
         .canonicalize()
         .map_err(|error| broken(ToolFault::Io(error.into())))?;
     let (path, root) = if in_system(&real) {
-        // Keep the path that was found if the sandbox has it: the behaviour of some programs depends
-        // on the name.
+        // Keep the path that was found if the sandbox has it: the behaviour of some programs
+        // depends on the name.
         (
             if in_system(candidate) {
                 candidate.to_owned()
@@ -206,8 +206,8 @@ fn try_one(
     match captured.result.outcome {
         Outcome::Exited(0) => {}
         Outcome::NotStarted(error) => {
-            // This user may have more rights than the sandbox's user. A closed directory is then the
-            // only reason.
+            // This user may have more rights than the sandbox's user. A closed directory is then
+            // the only reason.
             let place = root.as_deref().unwrap_or(&path);
             return Err(match find_closed(place, supervisor.ids()) {
                 Some(closed) => unreachable(Obstacle::Closed(closed)),
@@ -259,7 +259,8 @@ fn surroundings(suite: &Suite) -> Surroundings {
     all
 }
 
-/// Returns the executable of a tool outside of the system's directories, and the directory to mount.
+/// Returns the executable of a tool outside of the system's directories, and the directory to
+/// mount.
 fn installation(
     tool: &Tool,
     candidate: &Path,

@@ -49,9 +49,7 @@ pub enum NameFault {
     #[error("is not the name of a file below a directory")]
     NotBelow,
     /// The name has too many bytes or parts.
-    #[error(
-        "is too long a name: at most {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts are allowed"
-    )]
+    #[error("is too long: names may have {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts")]
     TooLong,
     /// The name has a file as one of its directories.
     #[error("lies below a file instead of a directory")]
@@ -60,7 +58,7 @@ pub enum NameFault {
     #[error("is the name of two files, or of a file and a directory")]
     Duplicate,
     /// The directory is full.
-    #[error("is one too many: at most {MAX_STORED_FILES} files and directories are allowed")]
+    #[error("exceeds the limit of {MAX_STORED_FILES} files and directories")]
     TooMany,
     /// The file system rejects the name.
     #[error("cannot be stored: {0}")]

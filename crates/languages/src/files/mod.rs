@@ -98,8 +98,9 @@ pub(crate) struct Store {
 impl Store {
     /// Creates a directory that the sandbox's user can read and only this user can write to.
     ///
-    /// `ids` are the user id and group id of the sandbox. If root started the sandbox, it has another
-    /// user, and the files belong to the sandbox's group. No other user of the host can read them.
+    /// `ids` are the user id and group id of the sandbox. If root started the sandbox, it has
+    /// another user, and the files belong to the sandbox's group. No other user of the host can
+    /// read them.
     pub(crate) fn new(ids: (u32, u32)) -> Result<Store, StoreError> {
         let directory = millibox_package::temporary::directory().map_err(host)?;
         let owner = directory.path().metadata().map_err(host)?.uid();

@@ -57,7 +57,7 @@ pub enum FaultKind {
         place: Place,
     },
     /// A value has the wrong type.
-    #[error("{key:?} {place} must be {expected}, and is of type {found}")]
+    #[error("{key:?} {place} must be {expected}, but is of type {found}")]
     WrongType {
         /// The key.
         key: String,
@@ -81,7 +81,7 @@ pub enum FaultKind {
         max: i64,
     },
     /// A value is not one of the words that the key accepts.
-    #[error("{key:?} {place} must be one of {}; not {found:?}", .known.join(", "))]
+    #[error("{key:?} {place} must be one of {}, not {found:?}", .known.join(", "))]
     UnknownWord {
         /// The key.
         key: String,
@@ -99,7 +99,7 @@ pub enum FaultKind {
     #[error("the name {0:?} must neither be empty nor begin or end with a space")]
     NameSpaces(String),
     /// An extension begins with a dot. The dot is not part of the field.
-    #[error("{key:?} are written without a dot: {extension:?}")]
+    #[error("{key:?} have no dot: write {extension:?}")]
     ExtensionDot {
         /// The key.
         key: &'static str,

@@ -1,8 +1,8 @@
 //! `{placeholders}` in commands.
 //!
 //! A placeholder is a name in braces: letters, digits, `_` and `+`, beginning with a lower-case
-//! letter. Other braces have no meaning, so shell functions and the templates of other tools need no
-//! escaping.
+//! letter. Other braces have no meaning, so shell functions and the templates of other tools need
+//! no escaping.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

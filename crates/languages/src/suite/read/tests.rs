@@ -52,7 +52,8 @@ fn read_with_several_faults_reports_each_with_its_line() {
         lines,
         [
             "dir/x.toml:1: there must be a key \"title\" at the top of the file",
-            "dir/x.toml:2: there is no key \"titel\" at the top of the file; did you mean \"title\"?",
+            "dir/x.toml:2: there is no key \"titel\" at the top of the file; did you mean \
+             \"title\"?",
             "dir/x.toml:4: there must be a key \"package\" in [tool]",
             "dir/x.toml:5: there is no key \"packages\" in [tool]; did you mean \"package\"?",
             "dir/x.toml:7: there is no placeholder {executabel} here; did you mean {executable}?",
@@ -104,12 +105,10 @@ fn read_with_faulty_names_reports_fault() {
         3,
         |kind| matches!(kind, FaultKind::NameSpaces(name) if name == " a"),
     );
-    assert_fault(
-        2,
-        "title = 'X'\nfrobnicate = 1",
-        3,
-        |kind| matches!(kind, FaultKind::UnknownKey { suggestion: Suggestion::Known(known), .. } if known[0] == "name"),
-    );
+    assert_fault(2, "title = 'X'\nfrobnicate = 1", 3, |kind| {
+        matches!(kind, FaultKind::UnknownKey { suggestion: Suggestion::Known(known), .. }
+                if known[0] == "name")
+    });
 }
 
 #[test]
@@ -155,12 +154,10 @@ fn read_with_wrong_types_reports_fault() {
 
 #[test]
 fn read_with_wrong_values_reports_fault() {
-    assert_fault(
-        3,
-        "entry = 'method'",
-        3,
-        |kind| matches!(kind, FaultKind::UnknownWord { known, .. } if *known == ["file", "java-class"]),
-    );
+    assert_fault(3, "entry = 'method'", 3, |kind| {
+        matches!(kind, FaultKind::UnknownWord { known, .. }
+                if *known == ["file", "java-class"])
+    });
     assert_fault(3, "priority = 5000", 3, |kind| {
         matches!(
             kind,
@@ -171,12 +168,10 @@ fn read_with_wrong_values_reports_fault() {
             }
         )
     });
-    assert_fault(
-        7,
-        "command = ['{xc}']\nmemory_mib = -1",
-        8,
-        |kind| matches!(kind, FaultKind::OutOfRange { min: 0, place: Place::Table(table), .. } if table == "compile"),
-    );
+    assert_fault(7, "command = ['{xc}']\nmemory_mib = -1", 8, |kind| {
+        matches!(kind, FaultKind::OutOfRange { min: 0, place: Place::Table(table), .. }
+                if table == "compile")
+    });
     assert_fault(5, "package = 'p'\nroot = 'lib'", 6, |kind| {
         matches!(kind, FaultKind::ToolRoot)
     });
@@ -221,12 +216,10 @@ fn read_with_faulty_commands_reports_fault() {
         (7, "command = ['{xc}', '{linking}']", "{linking}"),
         (9, "command = ['{main} {output}']", "{output}"),
     ] {
-        assert_fault(
-            line,
-            command,
-            line,
-            |kind| matches!(kind, FaultKind::UnknownPlaceholder { name, .. } if name == placeholder),
-        );
+        assert_fault(line, command, line, |kind| {
+            matches!(kind, FaultKind::UnknownPlaceholder { name, .. }
+                    if name == placeholder)
+        });
     }
 }
 
