@@ -9,9 +9,20 @@ use millibox_languages::program::Limits;
 use millibox_languages::suite::Suites;
 use std::error::Error;
 use std::io::{Read, Write};
+use std::process::ExitCode;
 use std::time::Duration;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut source = Vec::new();
     std::io::stdin().read_to_end(&mut source)?;
 
