@@ -189,8 +189,8 @@ fn refusal_messages() -> Messages {
         "Refusal::CommandTooLong" => Refusal::CommandTooLong,
         "Refusal::Exited" => CompileError::from(Refusal::Exited(1)),
         "Refusal::Signaled" => Refusal::Signaled(11),
-        "Refusal::EndedItself" => Refusal::EndedItself(exited(137)),
-        "Refusal::NotPacked" => Refusal::NotPacked(exited(2)),
+        "Refusal::EndedItself" => Refusal::EndedItself(Box::new(exited(137))),
+        "Refusal::NotPacked" => Refusal::NotPacked(Box::new(exited(2))),
         "Refusal::NoProgram" => Refusal::NoProgram,
         "Refusal::NoExecutable" => Refusal::NoExecutable("run".to_owned()),
         "Refusal::NoMainClass" => Refusal::NoMainClass,
@@ -229,7 +229,7 @@ fn compile_messages() -> Messages {
     messages![
         "Unavailable::Tools" => CompileError::Unavailable(Unavailable::Tools(ToolsError {
             title: title(),
-            availability: missing(),
+            availability: Box::new(missing()),
         })),
         "Unavailable::ByCaller" => Unavailable::ByCaller("the language is not known".to_owned()),
         "InternalError::Suite" => CompileError::from(InternalError::Suite {

@@ -76,7 +76,7 @@ pub enum Obstacle {
     Closed(ClosedPath),
     /// The kernel denied the exec (EACCES).
     #[error(transparent)]
-    Denied(RunError),
+    Denied(Box<RunError>),
 }
 
 /// Why a tool does not work in the sandbox.

@@ -237,13 +237,13 @@ fn product_of(
     let ended = matches!(result.outcome, Outcome::Exited(0));
     match (status, product) {
         // A process of the compilation killed the shell.
-        (None, _) => refused(Refusal::EndedItself(result)),
+        (None, _) => refused(Refusal::EndedItself(Box::new(result))),
         (Some(_), Some(Err(ProductError::TooLarge))) => exceeded(limits.output_limit()),
         (Some(_), Some(Err(ProductError::Fault(fault)))) if ended || killed => {
             refused(fault.into())
         }
         (Some(_), Some(Ok(product))) if ended => Ok(product),
-        (Some(_), Some(_)) => refused(Refusal::NotPacked(result)),
+        (Some(_), Some(_)) => refused(Refusal::NotPacked(Box::new(result))),
         (Some(SIGXFSZ_STATUS), None) => exceeded(limits.output_limit()),
         _ if disk_full() => exceeded(limits.output_limit()),
         (Some(status @ 129..=192), None) => refused(Refusal::Signaled(status - 128)),

@@ -84,10 +84,10 @@ pub enum Refusal {
     Signaled(i32),
     /// The compilation killed the shell that runs it.
     #[error("its own processes ended the compilation ({0})")]
-    EndedItself(RunResult),
+    EndedItself(Box<RunResult>),
     /// The product cannot be packed.
     #[error("the product of the compilation cannot be packed (tar {0})")]
-    NotPacked(RunResult),
+    NotPacked(Box<RunResult>),
     /// The product cannot be used.
     #[error(transparent)]
     Product(#[from] ProductFault),
@@ -210,7 +210,7 @@ pub struct ToolsError {
     /// Title of the suite.
     pub title: String,
     /// The state of the tools.
-    pub availability: Availability,
+    pub availability: Box<Availability>,
 }
 
 /// A failure that does not concern the sources.
@@ -383,7 +383,7 @@ impl From<InternalError> for CompileError {
 impl ToolsError {
     /// The error of a compilation. A missing tool does not mean a failure of the machine.
     pub(super) fn into_compile_error(self) -> CompileError {
-        match self.availability {
+        match *self.availability {
             Availability::Missing { .. } | Availability::Unreachable { .. } => {
                 CompileError::Unavailable(self.into())
             }

@@ -324,7 +324,7 @@ impl<'s> Toolbox<'s> {
         self.builder.tools(suite).map_err(|availability| {
             ToolsError {
                 title: suite.title.clone(),
-                availability,
+                availability: Box::new(availability),
             }
             .into_compile_error()
         })

@@ -211,7 +211,9 @@ fn try_one(
             let place = root.as_deref().unwrap_or(&path);
             return Err(match find_closed(place, supervisor.ids()) {
                 Some(closed) => unreachable(Obstacle::Closed(closed)),
-                None if is_permission_denied(&error) => unreachable(Obstacle::Denied(error)),
+                None if is_permission_denied(&error) => {
+                    unreachable(Obstacle::Denied(Box::new(error)))
+                }
                 None if error.step == Step::Exec => broken(ToolFault::NotRun(error)),
                 None => sandbox_fails(ToolFault::NotRun(error)),
             });

@@ -1,7 +1,7 @@
 //! Files on their way between the host and the sandbox: sources and compiled programs.
 //!
 //! Sources are small and stay in memory ([`SourceFile`]). The product of a compilation may have
-//! hundreds of MiB: it goes from the sandbox to files of the host directly ([`Store`]).
+//! hundreds of MiB: it goes from the sandbox to files of the host directly (`Store`).
 
 mod error;
 
