@@ -29,9 +29,10 @@ fn run() -> Result<(), Box<dyn Error>> {
     let supervisor = Supervisor::start()?;
     let toolbox = Toolbox::new(&supervisor, Suites::builtin(), Cache::none());
     let suite = toolbox.suites().named("c")?;
-    match toolbox.availability(suite).version() {
-        Some(version) => eprintln!("{}: {version}", suite.title),
-        None => eprintln!("{}: not available", suite.title),
+    let availability = toolbox.availability(suite);
+    eprintln!("{}: {availability}", suite.title);
+    if let Some(package) = availability.missing_package() {
+        eprintln!("install {package}");
     }
 
     let files = vec![SourceFile::new("main.c", source)];

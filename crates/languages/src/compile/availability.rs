@@ -184,6 +184,14 @@ impl Availability {
         }
     }
 
+    /// Debian packages to install, as arguments of `apt install`, if a tool is missing.
+    pub fn missing_package(&self) -> Option<&str> {
+        match self {
+            Availability::Missing { remedy, .. } => remedy.package(),
+            _ => None,
+        }
+    }
+
     /// What to do, if the suite cannot be used.
     pub fn remedy(&self) -> Option<&Remedy> {
         match self {
