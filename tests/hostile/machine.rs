@@ -204,7 +204,7 @@ impl Machine {
         gone.extend(all.iter().map(Footprint::of));
         drop(all);
         eventually(Duration::from_secs(5), || {
-            gone.iter().all(|gone| gone.left().is_empty())
+            gone.iter().all(|gone| gone.remaining().is_empty())
         });
         let mut left: Vec<String> = gone
             .iter()

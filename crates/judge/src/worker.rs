@@ -87,7 +87,7 @@ pub(crate) struct WorkerFiles {
 
 impl WorkerFiles {
     fn new(ids: Ids) -> Result<WorkerFiles, JudgeFailure> {
-        let test = private_directory(ids).map_err(JudgeFailure::Staging)?;
+        let test = private_directory(ids).map_err(|error| JudgeFailure::Staging(error.into()))?;
         Ok(WorkerFiles {
             ids,
             test,
@@ -158,7 +158,8 @@ impl WorkerFiles {
         let file = file
             .canonicalize()
             .map_err(|error| JudgeFailure::step(Step::find(file), error))?;
-        stage_file(&file, &target, self.ids).map_err(JudgeFailure::Staging)?;
+        stage_file(&file, &target, self.ids)
+            .map_err(|error| JudgeFailure::Staging(error.into()))?;
         Ok(Path::new(TEST).join(name).into())
     }
 }

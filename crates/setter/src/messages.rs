@@ -8,7 +8,7 @@ use millibox_golden::assert_messages;
 use millibox_judge::failure::JudgeFailure;
 use millibox_judge::judge::{PackageError, PackageFault, PackageProblem};
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::CompileError;
+use millibox_languages::compile::{CompileError, Refusal, Unavailable};
 use millibox_languages::suite::Suites;
 use rustix::io::Errno;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn messages_of_the_setter_match_the_golden_file() {
         fault,
     };
     let rejected = |messages: &str| BuildFault::Rejected {
-        error: CompileError::Refused("the compiler rejects the source".to_owned()),
+        error: Refusal::Exited(1).into(),
         messages: messages.to_owned(),
     };
     let language = Suites::builtin()
@@ -162,7 +162,9 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "MachineError::Compiler",
                 &MachineError::Compiler {
                     program: "gen.cpp".into(),
-                    error: CompileError::Unavailable("g++ is not installed".to_owned()),
+                    error: CompileError::Unavailable(Unavailable::ByCaller(
+                        "g++ is not installed".to_owned(),
+                    )),
                 },
             ),
             (

@@ -4,8 +4,8 @@ use super::{assert_accepted, assert_verdict};
 use crate::setting::{Data, MIB, judge_subject, limits, subject, supervisor};
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
-use millibox_languages::program::Limits;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::program::Limits;
 use millibox_tests::{eventually, has_cgroups_or_skips, processes_with_argument, token};
 use std::time::Duration;
 
@@ -146,8 +146,7 @@ fn fork_bomb_gets_time_limit_and_is_killed() {
         "still",
         &limits(),
     ));
-    assert!(eventually(Duration::from_secs(5), || processes_with_argument(
-        &token
-    )
-    .is_empty()));
+    assert!(eventually(Duration::from_secs(5), || {
+        processes_with_argument(&token).is_empty()
+    }));
 }

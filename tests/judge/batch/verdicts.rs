@@ -5,8 +5,8 @@ use crate::setting::{Data, MIB, compiled, judge_subject, limits, subject, superv
 use millibox::{Backend, Figures, Outcome, RunError, RunResult};
 use millibox_judge::batch::{Case, Trial, Worker, judge, judge_run};
 use millibox_judge::checker::CheckerInstance;
-use millibox_languages::program::Limits;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::program::Limits;
 use std::time::Duration;
 
 #[test]

@@ -9,8 +9,8 @@ use millibox::Supervisor;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::OutputValidator;
-use millibox_languages::program::Executable;
 use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_languages::program::Executable;
 use millibox_package::model::{self, Convention};
 use std::sync::Arc;
 

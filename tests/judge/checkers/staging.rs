@@ -4,8 +4,8 @@ use crate::setting::{Data, limits, script, subject, supervisor};
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::OutputValidator;
-use millibox_languages::staging::StagedDirectory;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{self, Convention};
 use millibox_tests::{is_root, set_mode, skip};
 use std::sync::Arc;
@@ -85,7 +85,9 @@ fn links_out_of_test_data_are_rejected() {
     for target in ["/etc/passwd", ".", "absent"] {
         std::fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(target, &link).unwrap();
-        let error = StagedDirectory::new(data.path(), ids).expect_err(target).to_string();
+        let error = StagedDirectory::new(data.path(), ids)
+            .expect_err(target)
+            .to_string();
         assert!(error.contains("2.ans"), "{error}");
     }
 }

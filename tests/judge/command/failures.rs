@@ -2,10 +2,10 @@
 
 use super::{DOUBLE, machine};
 use crate::package::Package;
-use millibox_languages::cache::Cache;
 use millibox_judge::judge::{Judge, Options};
-use millibox_languages::suite::Suites;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use millibox_tests::{descendants, eventually};
 use serde_json::Value;
 use std::fs;

@@ -4,7 +4,7 @@ use super::{DOUBLE, SPIN};
 use crate::package::{Package, has_cgroups};
 use crate::setting::supervisor;
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Linked, Toolbox};
+use millibox_languages::compile::{Linkage, Toolbox};
 use millibox_languages::suite::{Link, Suites};
 use millibox_tests::{executable, skip};
 use std::fs;
@@ -62,7 +62,7 @@ int main(void) {
         .unwrap()
         .unwrap()
     {
-        Linked {
+        Linkage {
             link: Link::Static, ..
         } => {}
         other => return skip(&format!("{other:?}")),

@@ -3,10 +3,10 @@
 use super::{DOUBLE, SPIN, machine};
 use crate::package::{Package, has_cgroups};
 use crate::setting::supervisor;
-use millibox_languages::cache::Cache;
 use millibox_judge::judge::{Judge, Options};
-use millibox_languages::suite::Suites;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use millibox_tests::{has_cgroups_or_skips, skip};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 use super::{BOTH, FLOOD, LATER, Table, WAIT, failures, limits};
 use millibox::Outcome;
 use millibox_judge::interactive::Mode;
-use millibox_languages::program::Limits;
 use millibox_judge::verdict::Verdict::{
     Accepted, JudgeError, RunTimeError, TimeLimit, WrongAnswer,
 };
+use millibox_languages::program::Limits;
 use std::time::Duration;
 
 #[test]

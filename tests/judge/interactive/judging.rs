@@ -4,9 +4,9 @@ use super::{BOTH, Table, WAIT, limits};
 use crate::setting::Data;
 use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::interactive::{Mode, judge};
-use millibox_languages::program::Executable;
 use millibox_judge::verdict::Points;
 use millibox_judge::verdict::Verdict::{Accepted, JudgeError, WrongAnswer};
+use millibox_languages::program::Executable;
 use millibox_package::model::Convention;
 
 #[test]

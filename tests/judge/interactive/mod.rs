@@ -13,10 +13,10 @@ use millibox::{Backend, BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::interactive::{Mode, judge};
-use millibox_languages::program::{Executable, Limits};
-use millibox_languages::staging::Staged;
 use millibox_judge::verdict::Verdict::{MemoryLimit, RunTimeError, TimeLimit};
 use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::Convention;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,7 +94,7 @@ impl Table {
         convention: Convention,
         executable: Executable,
     ) -> Arc<OutputValidator> {
-        let data = Staged::new(self.data.path(), self.supervisor.ids()).unwrap();
+        let data = StagedDirectory::new(self.data.path(), self.supervisor.ids()).unwrap();
         Arc::new(OutputValidator {
             executable,
             convention,

@@ -2,8 +2,8 @@
 
 use super::{BOTH, FLOOD, LATER, PIPE_FLOOD, Table, WAIT, limits};
 use millibox_judge::interactive::Mode;
-use millibox_languages::program::Limits;
 use millibox_judge::verdict::Verdict::{Accepted, OutputLimit, RunTimeError, TimeLimit};
+use millibox_languages::program::Limits;
 
 #[test]
 fn solution_that_closes_output_and_continues_is_judged() {

@@ -5,7 +5,7 @@ use super::{
     stdout_of, supervisor, toolbox, usable,
 };
 use millibox::{Backend, Outcome};
-use millibox_languages::compile::{Compilation, CompileError, Limit, MESSAGES_LIMIT, Options};
+use millibox_languages::compile::{Compilation, CompileError, Limit, MAX_MESSAGE_BYTES, Options};
 use millibox_languages::program::Limits;
 use std::time::Duration;
 
@@ -198,9 +198,12 @@ fn compiler_messages_are_truncated_and_printable() {
     let note = compilation.messages.trim_end().lines().last().unwrap();
     assert_eq!(
         note,
-        format!("[{} more bytes are not shown]", 1_000_007 - MESSAGES_LIMIT)
+        format!(
+            "[{} more bytes are not shown]",
+            1_000_007 - MAX_MESSAGE_BYTES
+        )
     );
-    assert!(compilation.messages.len() < MESSAGES_LIMIT + 100);
+    assert!(compilation.messages.len() < MAX_MESSAGE_BYTES + 100);
 }
 
 #[test]

@@ -178,8 +178,16 @@ fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
     let found = toolbox.linking(suite).unwrap().unwrap();
     assert_eq!(found.link, Link::Dynamic);
     let fallback = found.fallback.unwrap();
-    assert!(fallback.why.contains("no libown.a"), "{fallback:?}");
-    assert_eq!(fallback.remedy, "apt install own-static-libraries");
+    assert_eq!(
+        fallback.error.message.as_deref(),
+        Some("no libown.a"),
+        "{fallback:?}"
+    );
+    assert_eq!(
+        fallback.remedy.package(),
+        Some("own-static-libraries"),
+        "{fallback:?}"
+    );
     let compilation = compile(&toolbox, "own", &[("x.own", "good")]);
     assert!(
         compilation

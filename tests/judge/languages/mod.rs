@@ -86,9 +86,9 @@ fn compiled(compilation: Compilation) -> Executable {
         .unwrap_or_else(|error| panic!("{error}: {}", compilation.messages))
 }
 
-fn refused(compilation: &Compilation) -> &str {
+fn refused(compilation: &Compilation) -> String {
     match &compilation.result {
-        Err(CompileError::Refused(why)) => why,
+        Err(CompileError::Refused(refusal)) => refusal.to_string(),
         other => panic!("{other:?}: {}", compilation.messages),
     }
 }

@@ -8,8 +8,8 @@ use crate::setting::Data;
 use millibox::Outcome;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
-use millibox_languages::compile::Options;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::compile::Options;
 
 #[test]
 fn each_language_runs_its_example_and_rejects_faulty_source() {

@@ -2,7 +2,7 @@
 
 use super::{compile, refused, supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Availability, CompileError, Toolbox};
+use millibox_languages::compile::{Availability, CompileError, Obstacle, Remedy, Toolbox};
 use millibox_languages::suite::Suites;
 use millibox_tests::skip;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn compiler_that_fails_on_its_example_is_judge_error() {
     let judge_error = |command: &str| {
         let toolbox = Toolbox::new(&supervisor, own_suites("cat", command), Cache::none());
         match compile(&toolbox, "own", &[("x.own", "bad")]).result {
-            Err(CompileError::Judge(why)) => why,
+            Err(CompileError::Internal(error)) => error.to_string(),
             other => panic!("{other:?}"),
         }
     };
@@ -58,7 +58,10 @@ fn missing_tool_is_reported_with_its_package() {
     let suite = toolbox.suites().named("own").unwrap();
     let missing = Availability::Missing {
         program: "there-is-none".to_owned(),
-        remedy: "apt install own-compiler".to_owned(),
+        remedy: Remedy::Install {
+            package: "own-compiler".to_owned(),
+            hint: None,
+        },
     };
     assert_eq!(toolbox.availability(suite), missing);
     let Err(CompileError::Unavailable(why)) = compile(&toolbox, "own", &[("x.own", "")]).result
@@ -66,7 +69,7 @@ fn missing_tool_is_reported_with_its_package() {
         panic!("compiled")
     };
     assert_eq!(
-        why,
+        why.to_string(),
         "Own cannot be used here: there-is-none is not installed; try: apt install own-compiler"
     );
 }
@@ -109,9 +112,9 @@ fn failing_tool_is_broken() {
         Cache::none(),
     );
     match toolbox.availability(toolbox.suites().named("own").unwrap()) {
-        Availability::Broken { said, remedy, .. } => {
-            assert_eq!(said, "exited with 1: no licence");
-            assert_eq!(remedy, "apt install --reinstall own-compiler");
+        Availability::Broken { reason, remedy, .. } => {
+            assert_eq!(reason.to_string(), "exited with 1: no licence");
+            assert_eq!(remedy.to_string(), "apt install --reinstall own-compiler");
         }
         other => panic!("{other:?}"),
     }
@@ -132,12 +135,15 @@ fn tool_that_sandbox_user_cannot_reach_is_unreachable() {
         Cache::none(),
     );
     match toolbox.availability(toolbox.suites().named("own").unwrap()) {
-        Availability::Unreachable { why, remedy, .. } => {
-            assert!(
-                why.contains(directory.path().to_str().unwrap()) && why.contains("mode 700"),
-                "{why}"
+        Availability::Unreachable { reason, remedy, .. } => {
+            let Obstacle::Closed(closed) = reason else {
+                panic!("{reason}")
+            };
+            assert_eq!(
+                (closed.path.as_path(), closed.mode),
+                (directory.path(), 0o700)
             );
-            assert_eq!(remedy, "apt install own-compiler");
+            assert_eq!(remedy.package(), Some("own-compiler"));
         }
         other => panic!("{other:?}"),
     }

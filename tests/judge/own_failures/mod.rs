@@ -7,11 +7,11 @@ mod random;
 
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
-use millibox_languages::cache::Cache;
-use millibox_judge::judge::{Judge, Machine, Options, Prepared, choose};
+use millibox_judge::judge::{Judge, Machine, Options, PreparedProblem, choose};
 use millibox_judge::report::SubmissionReport;
-use millibox_languages::suite::Suites;
 use millibox_judge::verdict::Verdict;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
 use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -84,7 +84,7 @@ impl Bench {
         }
     }
 
-    fn judge(&self) -> (Judge<'_>, Prepared) {
+    fn judge(&self) -> (Judge<'_>, PreparedProblem) {
         let suites =
             Suites::with_directory(self.suites.path()).unwrap_or_else(|faults| panic!("{faults}"));
         let options = Options {
@@ -109,7 +109,7 @@ impl Bench {
     fn reports(
         &self,
         judge: &Judge<'_>,
-        prepared: &Prepared,
+        prepared: &PreparedProblem,
         cases: &[Case],
     ) -> Vec<SubmissionReport> {
         let good = Case::script("good", GOOD);

@@ -64,8 +64,9 @@ impl<'m> Judge<'m> {
         sources: &[PathBuf],
         options: &CompileOptions,
     ) -> Compilation {
-        let failed =
-            |compilation: &Compilation| matches!(compilation.result, Err(CompileError::Judge(_)));
+        let failed = |compilation: &Compilation| {
+            matches!(compilation.result, Err(CompileError::Internal(_)))
+        };
         self.machine.attempt(failed, |generation, supervisor| {
             self.toolbox(generation, supervisor)
                 .compile(suite, sources, options)

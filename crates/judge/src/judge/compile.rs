@@ -1,10 +1,12 @@
 //! Compiling a submission with the files and limits of the problem.
 
 use super::base::Judge;
-use millibox_languages::compile::{Compilation, CompileError, Options as CompileOptions};
+use millibox_languages::compile::{
+    Compilation, CompileError, Options as CompileOptions, Refusal, Unavailable,
+};
 use millibox_languages::suite::Suite;
 use millibox_package::model::{Problem, Submission};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Judge<'_> {
     /// Compiles a submission with the files and limits of the problem, on `cpus`.
@@ -17,17 +19,17 @@ impl Judge<'_> {
         let program = &submission.program;
         let suite = match self.suite_of(submission) {
             Ok(suite) => suite,
-            Err(why) => {
-                let mut text = problem.shown_in(why.to_string());
+            Err(mut why) => {
+                why.map_paths(|path| shown(problem, path));
+                let mut text = why.to_string();
                 if program.language.is_none() && !program.sources.is_empty() {
                     text += "; or name the submission, and its language with --language";
                 }
-                let error = if why.is_unknown_language() {
-                    CompileError::Unavailable
+                return Compilation::failed(if why.is_unknown_language() {
+                    CompileError::Unavailable(Unavailable::ByCaller(text))
                 } else {
-                    CompileError::Refused
-                };
-                return Compilation::none(error(text));
+                    Refusal::ByCaller(text).into()
+                });
             }
         };
         if let Some(limit) = problem.limits.code {
@@ -40,7 +42,7 @@ impl Judge<'_> {
             if length > limit {
                 let why =
                     format!("its sources have {length} bytes, and the problem allows {limit}");
-                return Compilation::none(CompileError::Refused(why));
+                return Compilation::failed(Refusal::ByCaller(why));
             }
         }
         let options = CompileOptions {
@@ -61,10 +63,7 @@ impl Judge<'_> {
             Ok(executable) => executable
                 .argv
                 .extend(program.arguments.iter().map(Into::into)),
-            Err(CompileError::Judge(why) | CompileError::Refused(why)) => {
-                *why = problem.shown_in(std::mem::take(why))
-            }
-            Err(_) => {}
+            Err(error) => error.map_paths(|path| shown(problem, path)),
         }
         compilation
     }
@@ -95,5 +94,13 @@ impl Judge<'_> {
             .min();
         let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
         for_all.into_iter().chain(own).collect()
+    }
+}
+
+/// The path below the archive of the problem, if it was unpacked from one.
+fn shown(problem: &Problem, path: &Path) -> PathBuf {
+    match &problem.unpacked {
+        Some(unpacked) => unpacked.shown(path),
+        None => path.to_owned(),
     }
 }

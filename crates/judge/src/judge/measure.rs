@@ -234,8 +234,10 @@ fn judge_failed(
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementFault> {
     match &entry.error {
         None => (0..tests).map(|test| time_of(entry, test)).collect(),
-        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.clone())),
-        Some(CompileError::Judge(why)) => Err(MeasurementFault::CompilationFailed(line(why))),
+        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.to_string())),
+        Some(CompileError::Internal(why)) => {
+            Err(MeasurementFault::CompilationFailed(line(&why.to_string())))
+        }
         Some(error) => Err(MeasurementFault::NotCompiled(error.to_string())),
     }
 }

@@ -174,7 +174,7 @@ impl Judge<'_> {
             Err(error) => {
                 let reason = problem.shown_in(error.to_string());
                 let fault = match error {
-                    CompileError::Judge(_) | CompileError::Unavailable(_) => {
+                    CompileError::Internal(_) | CompileError::Unavailable(_) => {
                         PackageProblem::NotCompiled { role, reason }
                     }
                     _ => PackageProblem::Rejected {

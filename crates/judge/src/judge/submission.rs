@@ -59,12 +59,15 @@ fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
     let about = entry.about.clone();
     match &entry.error {
         None => SubmissionReport::judged(about, &entry.progress),
-        Some(CompileError::Unavailable(why)) if !named.contains(&about.name) => {
-            SubmissionReport::skipped(about, entry.progress.plan(), why)
+        Some(CompileError::Unavailable(reason)) if !named.contains(&about.name) => {
+            SubmissionReport::skipped(about, entry.progress.plan(), reason.to_string())
         }
-        Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
-            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::JudgeError, why)
-        }
+        Some(error) if !error.is_compile_error() => SubmissionReport::not_run(
+            about,
+            entry.progress.plan(),
+            Verdict::JudgeError,
+            error.to_string(),
+        ),
         Some(error) => SubmissionReport::not_run(
             about,
             entry.progress.plan(),

@@ -1,8 +1,14 @@
-//! Files on their way between the host and the sandbox: sources, products.
+//! Files on their way between the host and the sandbox: sources and compiled programs.
 //!
-//! Sources are small and kept in memory ([`File`]). What a compilation leaves may be hundreds of
-//! MiB: it goes from the sandbox straight into files of the host ([`Store`]).
+//! Sources are small and stay in memory ([`SourceFile`]). The product of a compilation may have
+//! hundreds of MiB: it goes from the sandbox to files of the host directly (`Store`).
 
+mod error;
+
+pub(crate) use error::StoreError;
+pub use error::{HostError, MAX_STORED_FILES, NameFault};
+
+use error::{MAX_NAME_BYTES, MAX_NAME_PARTS};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -11,50 +17,42 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
-/// A regular file.
+/// Bytes that are copied at a time.
+const COPY_CHUNK_BYTES: usize = 128 << 10;
+/// Bytes of a long name that a message shows.
+const SHOWN_NAME_BYTES: usize = 100;
+
+/// A source file in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct File {
-    /// Relative, without `.` and `..`.
-    pub(crate) name: PathBuf,
-    pub(crate) executable: bool,
-    pub(crate) bytes: Vec<u8>,
+#[non_exhaustive]
+pub struct SourceFile {
+    /// Path relative to the directory of the sources, without `.` and `..`.
+    pub name: PathBuf,
+    /// Whether the file is executable. Build scripts must be.
+    pub executable: bool,
+    /// The content.
+    pub bytes: Vec<u8>,
 }
 
-/// Whether the path names something below the directory it is taken from.
-pub(crate) fn stays_below(path: &Path) -> bool {
+impl SourceFile {
+    /// Returns a file that is not executable.
+    pub fn new(name: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> SourceFile {
+        SourceFile {
+            name: name.into(),
+            executable: false,
+            bytes: bytes.into(),
+        }
+    }
+}
+
+/// Whether the path stays below the directory that it is relative to.
+fn stays_below(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Bytes that a name may have. With the directory for temporary files before it, it must be a path.
-const MAX_NAME_BYTES: usize = 1024;
-/// Parts that a name may have: no more than a package's tree is deep, so that a test's files can be
-/// put beside it.
-const MAX_NAME_PARTS: usize = millibox_package::DEEPEST;
-/// Files and directories that may be stored in one directory.
-pub const MAX_STORED_FILES: usize = 20_000;
-const COPY_CHUNK_BYTES: usize = 128 << 10;
-
-/// Why a file could not be stored.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StoreError {
-    /// The name cannot be one of a file, or there are too many: the fault of whoever chose the
-    /// names.
-    #[error("{name:?} {why}")]
-    Name { name: PathBuf, why: String },
-    /// The files have more bytes than they may have.
-    #[error("more than {0} bytes")]
-    TooLarge(u64),
-    /// The content could not be read from where it comes from.
-    #[error(transparent)]
-    Source(io::Error),
-    /// The host's file system failed.
-    #[error("cannot write to {}: {error}; set TMPDIR to a directory with room", std::env::temp_dir().display())]
-    Host { error: io::Error },
-}
-
 fn host(error: io::Error) -> StoreError {
-    StoreError::Host { error }
+    HostError::new(error).into()
 }
 
 /// A regular file in a [`StoredFiles`] directory.
@@ -66,7 +64,7 @@ pub(crate) struct StoredFile {
     pub(crate) length: u64,
 }
 
-/// Files on the host that the sandbox can read. They are removed when this is dropped.
+/// Files of the host that the sandbox can read. Dropping the value removes them.
 #[derive(Debug)]
 pub(crate) struct StoredFiles {
     pub(crate) directory: TempDir,
@@ -74,12 +72,12 @@ pub(crate) struct StoredFiles {
 }
 
 impl StoredFiles {
-    /// Bytes of all files.
+    /// The bytes of all files together.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Whether there is an executable file of this name.
+    /// Whether an executable file has this name.
     pub(crate) fn has_executable(&self, name: &Path) -> bool {
         self.files
             .iter()
@@ -89,20 +87,20 @@ impl StoredFiles {
 
 /// Fills a new directory with files whose names and contents are not trusted.
 ///
-/// Only this process writes below the directory, and it writes neither through links nor over files
-/// that are there.
+/// Only this process writes to the directory. It neither follows links nor overwrites files.
 pub(crate) struct Store {
     stored: StoredFiles,
     access: ReadAccess,
-    /// What has been made, and whether it is a directory.
+    /// Created files and directories, and whether each is a directory.
     made: HashMap<PathBuf, bool>,
 }
 
 impl Store {
-    /// A new directory, which the sandbox's user can read and only this user can write to.
+    /// Creates a directory that the sandbox's user can read and only this user can write to.
     ///
-    /// `ids` are the user and group of the sandbox. Started by root, the sandbox has another user:
-    /// then the files belong to the sandbox's group. No other user of the host can read them.
+    /// `ids` are the user id and group id of the sandbox. If root started the sandbox, it has
+    /// another user, and the files belong to the sandbox's group. No other user of the host can
+    /// read them.
     pub(crate) fn new(ids: (u32, u32)) -> Result<Store, StoreError> {
         let directory = millibox_package::temporary::directory().map_err(host)?;
         let owner = directory.path().metadata().map_err(host)?.uid();
@@ -120,13 +118,13 @@ impl Store {
         })
     }
 
-    /// Stores one file; `most` is the number of bytes that it may have. Returns how many it has.
+    /// Stores a file of at most `max_bytes` bytes. Returns its length in bytes.
     pub(crate) fn add(
         &mut self,
         name: &Path,
         executable: bool,
         from: &mut dyn Read,
-        most: u64,
+        max_bytes: u64,
     ) -> Result<u64, StoreError> {
         let mut to = self.create(name)?;
         let mut chunk = vec![0; COPY_CHUNK_BYTES];
@@ -139,8 +137,8 @@ impl Store {
                 Err(error) => return Err(StoreError::Source(error)),
             };
             length += read as u64;
-            if length > most {
-                return Err(StoreError::TooLarge(most));
+            if length > max_bytes {
+                return Err(StoreError::TooLarge(max_bytes));
             }
             to.write_all(&chunk[..read]).map_err(host)?;
         }
@@ -155,12 +153,13 @@ impl Store {
         Ok(length)
     }
 
-    /// Stores a copy of a file that was stored before; `None`: there is none of this name.
+    /// Stores a copy of a stored file of at most `max_bytes` bytes. `None`: no stored file has the
+    /// name `of`.
     pub(crate) fn add_copy(
         &mut self,
         name: &Path,
         of: &Path,
-        most: u64,
+        max_bytes: u64,
     ) -> Result<Option<u64>, StoreError> {
         if self.made.get(of) != Some(&false) {
             return Ok(None);
@@ -168,11 +167,11 @@ impl Store {
         let original = self.stored.directory.path().join(of);
         let executable = original.metadata().map_err(host)?.mode() & 0o100 != 0;
         let mut from = std::fs::File::open(&original).map_err(host)?;
-        self.add(name, executable, &mut from, most).map(Some)
+        self.add(name, executable, &mut from, max_bytes).map(Some)
     }
 
-    /// Stores files that are in memory.
-    pub(crate) fn add_all(&mut self, files: &[File]) -> Result<(), StoreError> {
+    /// Stores files from memory.
+    pub(crate) fn add_all(&mut self, files: &[SourceFile]) -> Result<(), StoreError> {
         for file in files {
             self.add(&file.name, file.executable, &mut &file.bytes[..], u64::MAX)?;
         }
@@ -188,24 +187,21 @@ impl Store {
     }
 
     fn create(&mut self, name: &Path) -> Result<std::fs::File, StoreError> {
-        let wrong = |why: String| StoreError::Name {
+        let wrong = |fault: NameFault| StoreError::Name {
             name: name.to_owned(),
-            why,
+            fault,
         };
         if !stays_below(name) {
-            return Err(wrong("is no name of a file".to_owned()));
+            return Err(wrong(NameFault::NotBelow));
         }
-        let (bytes, parts) = (name.as_os_str().len(), name.components().count());
-        if bytes > MAX_NAME_BYTES || parts > MAX_NAME_PARTS {
-            let most =
-                format!("at most {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts are allowed");
+        if name.as_os_str().len() > MAX_NAME_BYTES || name.components().count() > MAX_NAME_PARTS {
             return Err(StoreError::Name {
                 name: beginning(name),
-                why: format!("is too long a name: {most}"),
+                fault: NameFault::TooLong,
             });
         }
         let failed = |error: io::Error| match is_about_name(&error) {
-            true => wrong(format!("cannot be stored: {error}")),
+            true => wrong(NameFault::Rejected(error.into())),
             false => host(error),
         };
         let root = self.stored.directory.path();
@@ -215,9 +211,7 @@ impl Store {
             match self.made.get(&above) {
                 Some(true) => continue,
                 Some(false) => {
-                    return Err(wrong(
-                        "lies below a file, as if that were a directory".to_owned(),
-                    ));
+                    return Err(wrong(NameFault::BelowFile));
                 }
                 None => {}
             }
@@ -227,9 +221,7 @@ impl Store {
             self.access.allow(&path, true).map_err(host)?;
         }
         if self.made.contains_key(name) {
-            return Err(wrong(
-                "is the name of two files, or of a file and a directory".to_owned(),
-            ));
+            return Err(wrong(NameFault::Duplicate));
         }
         count(&mut self.made, name, false)?;
         std::fs::File::create_new(root.join(name)).map_err(failed)
@@ -242,26 +234,25 @@ fn count(
     is_directory: bool,
 ) -> Result<(), StoreError> {
     if made.len() >= MAX_STORED_FILES {
-        let why = format!(
-            "is one too many: at most {MAX_STORED_FILES} files and directories are allowed"
-        );
         return Err(StoreError::Name {
             name: beginning(name),
-            why,
+            fault: NameFault::TooMany,
         });
     }
     made.insert(name.to_owned(), is_directory);
     Ok(())
 }
 
-/// Enough of a long name to recognise it.
+/// The beginning of a long name.
 fn beginning(name: &Path) -> PathBuf {
     let bytes = name.as_os_str().as_bytes();
-    PathBuf::from(OsStr::from_bytes(&bytes[..bytes.len().min(100)]))
+    PathBuf::from(OsStr::from_bytes(
+        &bytes[..bytes.len().min(SHOWN_NAME_BYTES)],
+    ))
 }
 
-/// Whether a file system refuses a name as such, rather than failing. What names are allowed
-/// differs: some file systems want UTF-8, or take names that differ in case for the same.
+/// Whether the file system rejects the name, rather than failing. Rules differ: some file systems
+/// require UTF-8, and some ignore case.
 fn is_about_name(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let about_name = [
@@ -273,26 +264,26 @@ fn is_about_name(error: &io::Error) -> bool {
         Errno::ISDIR,
         Errno::LOOP,
     ];
-    // A name with a NUL is refused before the kernel sees it.
+    // The standard library rejects a name with NUL before the kernel sees it.
     error.kind() == io::ErrorKind::InvalidInput
         || error
             .raw_os_error()
             .is_some_and(|errno| about_name.contains(&Errno::from_raw_os_error(errno)))
 }
 
-/// Bytes that can be written to the directory for temporary files; 0 if it cannot be asked.
+/// Free bytes on the disk of the directory for temporary files. 0 if they are unknown.
 pub(crate) fn free_bytes() -> u64 {
     rustix::fs::statvfs(std::env::temp_dir())
         .map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 struct ReadAccess {
-    /// Whose read permission it is; none: our own.
+    /// The group that may read. `None`: only the owner may.
     group: Option<u32>,
 }
 
 impl ReadAccess {
-    /// Sets group and mode, whatever the umask is.
+    /// Sets group and mode, independently of the umask.
     fn allow(&self, path: &Path, execute: bool) -> io::Result<()> {
         let own = if execute { 0o700 } else { 0o600 };
         let mode = match self.group {
@@ -310,14 +301,14 @@ impl ReadAccess {
 mod tests {
     use super::*;
 
-    fn store(files: &[File], ids: (u32, u32)) -> Result<StoredFiles, StoreError> {
+    fn store(files: &[SourceFile], ids: (u32, u32)) -> Result<StoredFiles, StoreError> {
         let mut store = Store::new(ids)?;
         store.add_all(files)?;
         Ok(store.finish())
     }
 
     #[test]
-    fn names_stay_below() {
+    fn stays_below_rejects_absolute_paths_and_parents() {
         for (path, below) in [
             ("a", true),
             ("a/b.c", true),
@@ -331,22 +322,25 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_has_the_files_with_their_modes() {
-        let file = |name: &str, executable| File {
+    fn stored_files_have_modes_for_their_reader() {
+        let file = |name: &str, executable| SourceFile {
             name: name.into(),
             executable,
             bytes: name.as_bytes().to_vec(),
         };
-        let us = tempfile::tempdir().unwrap().path().metadata().unwrap();
-        let ids = (us.uid(), us.gid());
+        let own = tempfile::tempdir().unwrap().path().metadata().unwrap();
+        let ids = (own.uid(), own.gid());
         let stored = store(&[file("a", false), file("b/c/d", true)], ids).unwrap();
-        let made = &stored.directory;
-        let mode = |name: &str| made.path().join(name).metadata().unwrap().mode() & 0o7777;
+        let directory = &stored.directory;
+        let mode = |name: &str| directory.path().join(name).metadata().unwrap().mode() & 0o7777;
         assert_eq!(
             (mode("a"), mode("b"), mode("b/c"), mode("b/c/d"), mode(".")),
             (0o600, 0o700, 0o700, 0o700, 0o700)
         );
-        assert_eq!(std::fs::read(made.path().join("b/c/d")).unwrap(), b"b/c/d");
+        assert_eq!(
+            std::fs::read(directory.path().join("b/c/d")).unwrap(),
+            b"b/c/d"
+        );
         assert!(
             stored.has_executable(Path::new("b/c/d")) && !stored.has_executable(Path::new("a"))
         );
@@ -354,17 +348,17 @@ mod tests {
     }
 
     #[test]
-    fn store_impossible_name_is_no_failure_of_the_host() {
-        let us = tempfile::tempdir().unwrap().path().metadata().unwrap();
+    fn store_with_invalid_name_returns_name_error() {
+        let own = tempfile::tempdir().unwrap().path().metadata().unwrap();
         let stored = |names: &[&str]| {
-            let file = |name: &&str| File {
+            let file = |name: &&str| SourceFile {
                 name: name.into(),
                 executable: false,
                 bytes: Vec::new(),
             };
             store(
                 &names.iter().map(file).collect::<Vec<_>>(),
-                (us.uid(), us.gid()),
+                (own.uid(), own.gid()),
             )
         };
         let (long, deep, part) = (
@@ -404,8 +398,8 @@ mod tests {
 
     #[test]
     fn store_counts_bytes_and_copies_files() {
-        let us = tempfile::tempdir().unwrap().path().metadata().unwrap();
-        let mut store = Store::new((us.uid(), us.gid())).unwrap();
+        let own = tempfile::tempdir().unwrap().path().metadata().unwrap();
+        let mut store = Store::new((own.uid(), own.gid())).unwrap();
         assert_eq!(
             store
                 .add(Path::new("a"), true, &mut &b"xyz"[..], 3)
