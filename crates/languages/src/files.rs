@@ -30,7 +30,7 @@ pub(crate) fn stays_below(path: &Path) -> bool {
 const MAX_NAME_BYTES: usize = 1024;
 /// Parts that a name may have: no more than a package's tree is deep, so that a test's files can be
 /// put beside it.
-const MAX_NAME_PARTS: usize = millibox_package::DEEPEST;
+const MAX_NAME_PARTS: usize = millibox_package::MAX_DEPTH;
 /// Files and directories that may be stored in one directory.
 pub const MAX_STORED_FILES: usize = 20_000;
 const COPY_CHUNK_BYTES: usize = 128 << 10;

@@ -4,7 +4,7 @@
 //! directory that only root may enter (a package in `/root`) is then out of reach for a
 //! checker. [`StagedDirectory`] makes it reachable, once: hard links where they serve, copies where not.
 
-use millibox_package::{DEEPEST, MOST_ENTRIES, temporary};
+use millibox_package::{MAX_DEPTH, MAX_ENTRIES, temporary};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -167,7 +167,7 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result
     Staging {
         root,
         ids,
-        left: MOST_ENTRIES,
+        left: MAX_ENTRIES,
     }
     .directory(from, to, 0)
 }
@@ -181,9 +181,9 @@ struct Staging<'a> {
 
 impl Staging<'_> {
     fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> io::Result<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             let what = format!(
-                "directories nested deeper than {DEEPEST}, by way of {}",
+                "directories nested deeper than {MAX_DEPTH}, by way of {}",
                 from.display()
             );
             return Err(io::Error::other(what));
@@ -191,7 +191,7 @@ impl Staging<'_> {
         for mut source in entries(from)? {
             self.left = self.left.checked_sub(1).ok_or_else(|| {
                 io::Error::other(format!(
-                    "more than {MOST_ENTRIES} files, by way of {}",
+                    "more than {MAX_ENTRIES} files, by way of {}",
                     from.display()
                 ))
             })?;

@@ -86,7 +86,7 @@ fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
     );
     let bounds = match &found {
         Ok(_) => Vec::new(),
-        Err(faults) => faults.iter().filter_map(|fault| fault.bound).collect(),
+        Err(faults) => faults.iter().filter_map(|fault| fault.bound()).collect(),
     };
     (bounds, memory, time)
 }

@@ -9,6 +9,7 @@ use millibox_judge::tool::ToolFailure;
 use millibox_languages::compile::CompileError;
 use millibox_languages::suite::ChoiceError;
 use millibox_package::Faults;
+use millibox_package::edit::EditError;
 use rustix::io::Errno;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -458,9 +459,9 @@ pub enum FileFault {
     /// The file vanished after it had been made.
     #[error("it has vanished")]
     Vanished,
-    /// The file's text cannot be edited. The text says why.
-    #[error("{0}")]
-    Edit(String),
+    /// The file's text cannot be edited.
+    #[error(transparent)]
+    Edit(EditError),
 }
 
 impl From<Errno> for FileFault {

@@ -10,7 +10,8 @@ use millibox_judge::judge::PackageError;
 use millibox_judge::tool::ToolFailure;
 use millibox_languages::compile::CompileError;
 use millibox_languages::suite::Suites;
-use millibox_package::{Fault, Severity};
+use millibox_package::edit::EditError;
+use millibox_package::{Fault, Severity, ToolFault};
 use rustix::io::Errno;
 use std::path::Path;
 use zip::result::ZipError;
@@ -46,14 +47,11 @@ fn messages_of_the_setter_match_the_golden_file() {
         verdict: "time limit",
         reason: reason.to_owned(),
     };
-    let fault = Fault {
-        path: "p/check.sh".into(),
-        line: None,
-        column: None,
-        severity: Severity::Error,
-        message: "it cannot be compiled".to_owned(),
-        bound: None,
-    };
+    let fault = Fault::new(
+        "p/check.sh",
+        Severity::Error,
+        ToolFault::new("it cannot be compiled"),
+    );
     let package_error = PackageError {
         faults: vec![fault],
         messages: Vec::new(),
@@ -279,10 +277,7 @@ fn messages_of_the_setter_match_the_golden_file() {
             ),
             (
                 "FileFault::Edit",
-                &at(
-                    FileAction::Change,
-                    FileFault::Edit("line 3 has no value".to_owned()),
-                ),
+                &at(FileAction::Change, FileFault::Edit(EditError::NotMap)),
             ),
         ],
     );

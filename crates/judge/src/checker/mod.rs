@@ -114,11 +114,11 @@ impl CheckerInstance {
         }
         let failed = |error: io::Error| JudgeFailure::step(Step::Compare(path.to_owned()), error);
         let options = match self {
-            CheckerInstance::Tokens => {
-                tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?
-            }
+            CheckerInstance::Tokens => tokens::Options::parse(case.flags)
+                .map_err(|error| JudgeFailure::Flags(error.to_string()))?,
             CheckerInstance::LegacyTokens => {
-                let options = tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?;
+                let options = tokens::Options::parse(case.flags)
+                    .map_err(|error| JudgeFailure::Flags(error.to_string()))?;
                 tokens::Options {
                     hexadecimal: true,
                     ..options

@@ -13,7 +13,7 @@ use millibox_languages::compile::{CompileError, Options as CompileOptions};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
-use millibox_package::{Fault, Severity};
+use millibox_package::{Fault, Severity, ToolFault};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,14 +94,7 @@ impl PackageError {
 }
 
 pub(super) fn fault(path: &Path, severity: Severity, message: String) -> Fault {
-    Fault {
-        path: path.to_owned(),
-        line: None,
-        column: None,
-        severity,
-        message,
-        bound: None,
-    }
+    Fault::new(path, severity, ToolFault::new(message))
 }
 
 impl PreparedProblem {

@@ -217,7 +217,7 @@ fn with_as_many_entries_as_are_unpacked_and_one_more() {
         millibox_package::read(&path)
             .unwrap_err()
             .iter()
-            .map(|fault| fault.bound)
+            .map(|fault| fault.bound())
             .collect::<Vec<_>>()
     };
     assert_eq!(faults(100_000)[0], None);
