@@ -183,8 +183,8 @@ fn files_that_are_no_part_of_a_test() {
         // One of them, and the rest in a line of its own.
         assert_eq!(package.faults().lines().count(), 6);
         package.warned(
-            "data/secret/4.input: warning: not read: no part of a test, and 8 such in all \
-                beside those told",
+            "data/secret/4.input: warning: not read: no part of a test; this applies to 7 more \
+                files, which are not listed",
         );
     }
 }
@@ -220,7 +220,7 @@ fn what_is_missing() {
     let package = Package::empty();
     package
         .file("problem.yaml", "")
-        .refused("data: error: there is no directory with test data");
+        .refused("data: error: the directory with the test data is missing");
 }
 
 #[test]
@@ -365,11 +365,11 @@ fn faults_of_testdata_yaml() {
         "testdata.yaml:1:12: error: on_reject must be one of break, continue, but is \"stop\"",
     );
     yaml("range: 5\n").refused("range must be two numbers");
-    yaml("range: 5 1\n").refused("the least, 5, is greater than the most, 1");
+    yaml("range: 5 1\n").refused("the minimum, 5, is greater than the maximum, 1");
     yaml("range: 0 nan\n").refused("range must be two numbers");
     yaml("accept_score: much\n").refused("accept_score must be a number");
     yaml("grader_flags: ignore_sample\n").refused("ignore_sample is for data/testdata.yaml only");
-    yaml("grader_flags: summ\n").refused("knows no flag \"summ\"; did you mean \"sum\"?");
+    yaml("grader_flags: summ\n").refused("has no flag \"summ\"; did you mean \"sum\"?");
     yaml("grading: custom\n").refused("needs a grader in graders/");
     yaml("grading: mine\n").refused("grading must be one of default, custom");
     yaml("input_validator_flags: {flags: a}\n").refused("input_validator_flags needs a `name`");
@@ -383,7 +383,7 @@ fn faults_of_testdata_yaml() {
     let package = Package::legacy();
     package
         .file("data/secret/testdata.yaml", "accept_score: 1\n")
-        .warned("accept_score means something only in scoring problems");
+        .warned("accept_score applies to scoring problems only");
     package
         .file("data/secret/group/README.md", "")
         .warned("data/secret/group: warning: a group without tests");
@@ -415,7 +415,7 @@ fn graders_of_the_packages_own() {
     assert_eq!(grader("secret/b"), grader("secret"));
     package.file("data/secret/b/testdata.yaml", "grading: default\n");
     package.refused(
-        "data/secret/b/testdata.yaml:1:10: error: the default grader knows no flag \"whatever\"",
+        "data/secret/b/testdata.yaml:1:10: error: the default grader has no flag \"whatever\"",
     );
     package
         .file(
@@ -440,17 +440,17 @@ fn graders_of_the_packages_own() {
 
     package
         .file("graders/h.py", "")
-        .refused("graders/g.py: error: there may be one grader, but there is also graders/h.py");
+        .refused("graders/g.py: error: one grader is supported, but there is also graders/h.py");
     let package = Package::icpc("type: scoring\n");
     package
         .file("graders/g.py", "")
-        .warned("graders: warning: not used, since no testdata.yaml says");
+        .warned("graders: warning: not used, because no testdata.yaml has");
     assert!(package.problem().grader.is_none());
     let package = Package::legacy();
     package
         .file("graders/g.py", "")
         .file("data/secret/testdata.yaml", "grading: custom\n");
-    package.refused("grading custom is for scoring problems only");
+    package.refused("grading custom applies to scoring problems only");
 }
 
 #[test]
@@ -498,11 +498,11 @@ fn a_tests_own_settings() {
     );
     package
         .file("data/secret/1.yaml", "args: [[a]]\n")
-        .refused("args must be a list of texts, but has a list in it");
+        .refused("args must be a list of texts, but contains a list");
     package
         .file("data/secret/1.yaml", "")
         .file("data/secret/9.yaml", "args: [a]\n")
-        .warned("there is no 9.in that it could belong to");
+        .warned("there is no 9.in");
 }
 
 #[test]
@@ -529,7 +529,7 @@ fn directories_that_are_no_groups() {
     assert_eq!(problem.groups().count(), 3);
     package
         .test("secret/more")
-        .refused("a directory and a test, more.in, must not have one name");
+        .refused("the directory has the same name as the test more.in; rename one");
 }
 
 #[test]

@@ -114,11 +114,11 @@ fn names_that_are_left_out() {
     let package = Package::legacy();
     package
         .test("secret/a b")
-        .warned("data/secret/a b.in: warning: left out: names may have letters");
+        .warned("data/secret/a b.in: warning: left out: a name may have letters");
     let package = Package::legacy();
     package
         .test("secret/-3")
-        .warned("data/secret/-3.in: warning: left out: names may have letters");
+        .warned("data/secret/-3.in: warning: left out: a name may have letters");
     let package = Package::legacy();
     package
         .file(".git/x", "")

@@ -67,7 +67,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
     );
     assert!(
         faults("solution: /x.py\ndata: {}\n")
-            .contains("error: solution: \"x.py\" is none of the submissions")
+            .contains("error: solution: \"x.py\" is not one of the submissions")
     );
     // Other tools may have made them.
     let text = faults("data: {secret: {data: {'1': {generate: gen, count: 2}}}}\n");
@@ -75,7 +75,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
         text.ends_with("warning: `count` is not supported here"),
         "{text}"
     );
-    let there = "generators/generators.yaml: warning: test secret/2 is not there; `millibox \
+    let there = "generators/generators.yaml: warning: test secret/2 does not exist; `millibox \
         problem gen` makes it";
     assert_eq!(
         faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"),
@@ -83,7 +83,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
     );
     let text = faults("data: {secret: {data: {'2': gen 1, '3': gen 2}}}\n");
     assert!(
-        text.ends_with("test secret/2 and 1 more are not there; `millibox problem gen` makes them"),
+        text.ends_with("test secret/2 and 1 more do not exist; `millibox problem gen` makes them"),
         "{text}"
     );
 
@@ -208,7 +208,7 @@ fn what_is_not_understood_is_refused() {
         ("solution: a\n".to_owned(), "`data` is missing"),
         (
             "solution: /other.py\ndata: {}\n".to_owned(),
-            "1:11: error: solution: \"other.py\" is none of the submissions",
+            "1:11: error: solution: \"other.py\" is not one of the submissions",
         ),
         (
             "data: text\n".to_owned(),
@@ -220,7 +220,7 @@ fn what_is_not_understood_is_refused() {
         ),
         (
             in_secret("a: two 1"),
-            "may be generators/two.cpp or generators/two.py",
+            "it may be generators/two.cpp or generators/two.py",
         ),
         (in_secret("a: gen {seed} {seed:1}"), "more than once"),
         (in_secret("a:"), "test secret/a has no command"),
@@ -237,10 +237,10 @@ fn what_is_not_understood_is_refused() {
             in_secret("a: {copy: none}"),
             "there is no generators/none.in",
         ),
-        (in_secret("a/b: gen"), "is no name of a test"),
+        (in_secret("a/b: gen"), "is not a valid name of a test"),
         (
             in_secret("- a: gen\n      - b: {data: {}}"),
-            "directories are not numbered",
+            "directories in a list are not supported",
         ),
         (
             in_secret("- a: gen\n        b: gen"),
@@ -265,8 +265,7 @@ fn placeholders_that_nobody_knows() {
     );
     assert_eq!(of(&problem, "secret/a").arguments[0], "{sed}");
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
-    let why =
-        "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
+    let why = "is passed to the generator unchanged: the placeholders are {name}, {seed} and {seed:NUMBER}";
     let place = format!("{}:1:27: warning:", package.path().join(FILE).display());
     assert_eq!(
         warnings,
@@ -294,8 +293,8 @@ fn keys_that_nobody_knows() {
         [
             "2:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?",
             "3:1: warning: unknown key \"tool_specific\", not read",
-            "4:16: warning: testdata.yaml is not made from this; write the file",
-            "5:13: warning: visualizer is not made from this; write the file",
+            "4:16: warning: testdata.yaml is not generated from this; write the file",
+            "5:13: warning: visualizer is not generated from this; write the file",
             "8:5: warning: unknown key \"rando_salt\", not read; did you mean \"random_salt\"?",
             "10:26: warning: unknown key \"sed\", not read",
         ]

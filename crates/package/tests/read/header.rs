@@ -141,7 +141,7 @@ fn bad_numbers() {
         ),
         ("memory: -1", "at least 1, but is \"-1\""),
         ("memory: 1.5", "whole number"),
-        ("memory: 99999999999999999", "memory is too great"),
+        ("memory: 99999999999999999", "memory is too large"),
         (
             "memory: []",
             "memory must be a whole number, at least 1, not a list",
@@ -189,7 +189,7 @@ fn validation() {
 
     package
         .file("problem.yaml", "validation: default\n")
-        .warned("not used, since `validation`");
+        .warned("not used, because `validation`");
     package
         .file("problem.yaml", "validation: custom score\n")
         .refused("needs `type: scoring`");
@@ -221,7 +221,7 @@ fn domjudges_multi_pass() {
             interactive: false
         }
     );
-    Package::icpc("limits: {validation_passes: 3}\n").warned("only in multi-pass problems");
+    Package::icpc("limits: {validation_passes: 3}\n").warned("to multi-pass problems only");
     Package::icpc("limits: {validation_passes: 1}\n").refused("at least 2");
 }
 
@@ -263,7 +263,7 @@ fn types() {
         "problem.yaml:4:7: error: type submit-answer is not supported",
     );
     refused("[pass-fail, scoring]", "exclude each other");
-    refused("[scoring, scoring]", "stands here twice");
+    refused("[scoring, scoring]", "is repeated");
     refused("intractive", "did you mean \"interactive\"?");
     refused("[]", "at least one type");
     refused("{}", "type must be a list of texts");
@@ -402,8 +402,7 @@ fn which_points_are_better() {
         objective("grading: {objective: min, show_test_data_groups: true}\n"),
         Objective::Min
     );
-    Package::icpc("grading: {objective: min}\n")
-        .warned("grading means something only in scoring problems");
+    Package::icpc("grading: {objective: min}\n").warned("grading applies to scoring problems only");
 }
 
 #[test]
@@ -435,7 +434,7 @@ fn constants() {
     for (constants, says) in [
         (
             "{1a: 5}",
-            "problem.yaml:4:13: error: \"1a\" is no name of a constant",
+            "problem.yaml:4:13: error: \"1a\" is not a valid name of a constant",
         ),
         ("{a: [1]}", "the constant a must have a value"),
         ("{a: {tex: '5'}}", "the constant a must have a value"),
@@ -450,9 +449,8 @@ fn constants() {
 
 #[test]
 fn yaml() {
-    Package::icpc("name: x\nname: y\n").refused(
-        "problem.yaml:2:1: error: key \"name\" stands here a second time, first in line 1",
-    );
+    Package::icpc("name: x\nname: y\n")
+        .refused("problem.yaml:2:1: error: the key \"name\" is repeated; it is first in line 1");
     Package::icpc("name: [\n").refused("problem.yaml:2:1: error: no valid YAML");
     Package::icpc("- a\n").refused("problem.yaml must be a map");
     Package::icpc("a: 1\n---\nb: 1\n").refused("a second document begins here");
@@ -496,7 +494,7 @@ fn domjudges_files() {
     );
     package
         .file(".timelimit", "3\n")
-        .refused(".timelimit: error: this time limit is not that of");
+        .refused(".timelimit: error: this time limit differs from that of");
     package.file(".timelimit", "2.5").silent();
     package
         .file(".timelimit", "soon")
@@ -540,7 +538,7 @@ fn time_limits_that_differ() {
         );
         package.file(ini, "name=X\ntimelimit=9\n");
         package.refused(
-            "domjudge-problem.ini:2: error: this time limit is not that of \
+            "domjudge-problem.ini:2: error: this time limit differs from that of \
             problem.yaml, 2 s; remove one",
         );
     }
@@ -548,7 +546,7 @@ fn time_limits_that_differ() {
     package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
     package.file(ini, "timelimit=1\n\ntimelimit=5\n");
     package.refused(
-        "domjudge-problem.ini:3: error: this time limit is not that of line 1, 1 s; remove one",
+        "domjudge-problem.ini:3: error: this time limit differs from that of line 1, 1 s; remove one",
     );
 }
 
@@ -633,7 +631,7 @@ fn a_version_that_is_not_stated() {
     }
     // Who says what the format is, is taken at their word.
     let package = Package::icpc("name: x\nproblem_format_version: legacy\n");
-    let unused = "not used, since `validation` in problem.yaml is not `custom`";
+    let unused = "not used, because `validation` in problem.yaml is not `custom`";
     package.file("statement/problem.en.md", "").silent();
     package.file("output_validator/v.py", "").warned(unused);
     let package = Package::icpc("validation: custom\n");

@@ -154,11 +154,11 @@ fn faults() {
     let package = one("max_score: 5\n");
     package
         .file("data/sample/test_group.yaml", "max_score: 5\n")
-        .refused("samples bring no points");
+        .refused("samples give no points");
 
     Package::successor("")
         .file("data/secret/test_group.yaml", "max_score: 5\n")
-        .warned("only in scoring problems");
+        .warned("to scoring problems only");
 }
 
 #[test]

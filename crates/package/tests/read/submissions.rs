@@ -54,7 +54,7 @@ fn directories_of_the_successor() {
     );
     Package::legacy()
         .file("submissions/rejected/x.py", "")
-        .warned("nothing says what is expected");
+        .warned("does not state the expected verdict");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_is_odd() {
         .warned("submissions/stray.py: warning: not read");
     package.remove("submissions/stray.py");
     package.file("submissions/acepted/x.py", "").warned(
-        "nothing says what is expected of the submissions here; did you mean \"accepted\"?",
+        "the package does not state the expected verdict of these submissions; did you mean \"accepted\"?",
     );
     package.remove("submissions/acepted/x.py");
     package
@@ -108,7 +108,7 @@ fn what_is_odd() {
     package.remove("submissions/accepted/e/.hidden");
     package
         .file("submissions/accepted/my prog.py", "")
-        .warned("left out: names may have letters");
+        .warned("left out: a name may have letters");
     package
         .remove("submissions/accepted/a.cpp")
         .warned("no submission that must be accepted");
@@ -179,15 +179,15 @@ fn domjudges_tags() {
         [Accepted]
     );
     package.warned(
-        "submissions/wrong_answer/b.py: warning: its @EXPECTED_RESULTS@ are not what \
-        its directory says",
+        "submissions/wrong_answer/b.py: warning: the source's @EXPECTED_RESULTS@ \
+        contradict its directory",
     );
     package.remove("submissions/wrong_answer/b.py");
 
     let twice = "x\n@EXPECTED_RESULTS@: CORRECT\n@EXPECTED_RESULTS@: WRONG-ANSWER\n";
     assert_eq!(tagged("wrong_answer/c.py", twice), [WrongAnswer]);
     package.warned(
-        "submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ stands more than once",
+        "submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ occurs more than once",
     );
     package.remove("submissions/wrong_answer/c.py");
 
@@ -229,8 +229,8 @@ fn domjudges_scores() {
     package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
     assert_eq!(package.problem().submissions[0].score, None);
     package.warned(
-        "submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ means something only \
-        in scoring problems",
+        "submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ applies to scoring \
+        problems only",
     );
 }
 
@@ -349,7 +349,7 @@ fn verdicts_that_some_test_must_have() {
         "mixed/a.py:\n  required: [TLE]\n",
     );
     package.warned(
-        "submissions.yaml:1:1: warning: required: where judging ends with a failure \
+        "submissions.yaml:1:1: warning: required: if judging ends with a failure \
         before all tests",
     );
 }
@@ -362,15 +362,15 @@ fn claims_that_contradict_each_other() {
         .file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused(
-        "submissions.yaml:2:1: error: nothing can come of wrong_answer/w.py that is as claimed: \
+        "submissions.yaml:2:1: error: no verdict of wrong_answer/w.py satisfies all matching patterns: \
          \"wrong_answer/w.py\" permits TLE and requires TLE, \"wrong_answer\" permits AC, WA and \
-         requires WA; all patterns that fit it hold",
+         requires WA; make them agree",
     );
     yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n")
-        .refused("submissions.yaml:2:1: error: nothing can come of mixed/a.py");
+        .refused("submissions.yaml:2:1: error: no verdict of mixed/a.py");
     yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n")
         .refused("permits AC, WA and requires TLE");
-    yaml("wrong_answer/*: {permitted: [AC]}\n").refused("nothing can come of wrong_answer/w.py");
+    yaml("wrong_answer/*: {permitted: [AC]}\n").refused("no verdict of wrong_answer/w.py");
     yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n")
         .refused("permits AC and requires WA");
     yaml("wrong_answer: {permitted: [TLE], required: [TLE]}\n");
@@ -387,11 +387,11 @@ fn claims_that_are_not_held() {
          accepted/a*:\n  message: fine\n  secret/*: {required: [AC], score: 2}\n",
     );
     let lines = [
-        "2:12: warning: message is not supported: what is said of a test is not compared with it",
+        "2:12: warning: message is not supported: the messages of a test are not compared with it",
         "3:23: warning: permitted of some of the tests is not supported; not used",
         "3:36: warning: score of some of the tests is not supported; not used",
-        "4:52: warning: required of some of the tests is asked of all together: whichever has such \
-         a verdict will do",
+        "4:52: warning: required of some of the tests applies to all of them: any test may have \
+         the verdict",
     ];
     assert_eq!(
         package.faults(),
@@ -406,18 +406,18 @@ fn faults_of_submissions_yaml() {
     let package = Package::successor("");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     yaml("accepted/*: {permitted: [AX]}\n")
-        .refused("permitted: there are AC, WA, TLE and RTE, but no \"AX\"");
+        .refused("permitted: the verdicts are AC, WA, TLE and RTE, but not \"AX\"");
     yaml("accepted/*: {required: []}\n").refused("required must name at least one");
     yaml("accepted/[ab]*: {}\n")
-        .refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is no pattern");
-    yaml("accepted/**: {}\n").refused("is no pattern");
+        .refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is not a valid pattern");
+    yaml("accepted/**: {}\n").refused("is not a valid pattern");
     yaml("accepted/{: {}\n").refused("submissions.yaml:1");
     yaml("accepted/*: {score: [2, 1]}\n").refused("score must be a number");
-    yaml("accepted/*: 5\n").refused("what is expected must be a map");
+    yaml("accepted/*: 5\n").refused("the claim of a pattern must be a map");
     yaml("nobody/*: {permitted: [AC]}\n").warned("no submission matches \"nobody/*\"");
     yaml("accepted/*: {permited: [AC]}\n")
         .warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
-    yaml("accepted/*: {score: 1}\n").warned("score means something only in scoring problems");
+    yaml("accepted/*: {score: 1}\n").warned("score means something to scoring problems only");
     yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
 }
 
@@ -464,7 +464,8 @@ fn submissions_that_are_measured() {
     );
     package.warned(
         "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is measured all the \
-         same, for \"accepted\"; say it there, too",
+         same, for \"accepted\"; set it to \
+         false there, too",
     );
     assert_eq!(
         measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(),
