@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// The prefix of the directories' names.
 const PREFIX: &str = "millibox-judge-";
 
-/// Creates a directory in the directory for temporary files (`TMPDIR`). Only this user has access to
+/// Creates a directory in the directory for temporary files (`TMPDIR`). Only this user may enter
 /// it.
 ///
 /// # Errors

@@ -161,7 +161,8 @@ pub enum ProgramFault {
     #[error("{0}")]
     Package(PackageError),
     /// A submission that must be accepted is not.
-    #[error("{submission} must be accepted but is not{}: {verdict}{}", OnTest(.test), Reason(.reason))]
+    #[error("{submission} must be accepted but is not{}: \
+     {verdict}{}", OnTest(.test), Reason(.reason))]
     NotAccepted {
         /// The submission.
         submission: String,

@@ -413,8 +413,7 @@ impl<'a> Reader<'a> {
         Some((Generator::Program(program), arguments, seed))
     }
 
-    /// Finds a program by a name of `generators`, of a file or a directory, or by the name of a file
-    /// without its extension.
+    /// Finds a program: one of `generators`, a file with or without its extension, or a directory.
     fn program(&self, name: &str, place: &Place) -> Option<Program> {
         if let Some(program) = self.generators.get(name) {
             return Some(program.clone());

@@ -1,4 +1,4 @@
-//! Reads the ICPC problem package format: `legacy`, `2023-07`, `2025-09`, and the files of DOMjudge.
+//! Reads the ICPC problem package format (`legacy`, `2023-07`, `2025-09`), and files of DOMjudge.
 //!
 //! | module | content |
 //! | --- | --- |

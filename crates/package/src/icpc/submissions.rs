@@ -131,8 +131,8 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
         .collect()
 }
 
-/// Combines the verdicts of directory and source. If both state verdicts, those of the directory that
-/// the source allows apply, as in DOMjudge.
+/// Combines the verdicts of directory and source. If both state verdicts, the common ones apply, as
+/// in DOMjudge.
 fn agreed(
     directory: Option<&[Expected]>,
     source: Option<&[Expected]>,
@@ -170,8 +170,8 @@ fn place_of(claims: &[&(Glob, Claim)]) -> Place {
         .unwrap_or_else(|| Place::file(FILE))
 }
 
-/// Whether a submission's times determine the time limit. One claim is enough that requests this, or
-/// that does not permit the submission to be too slow.
+/// Whether a submission's times determine the time limit. One claim suffices if it requests this or
+/// does not permit the submission to be too slow.
 fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> bool {
     let name = || Excerpt::new(&submission.name);
     let lower = claims

@@ -260,7 +260,7 @@ impl Cursor<'_> {
         Ok(Some(Variable { name, place, value }))
     }
 
-    /// Reads the values between brackets. A value with a fault is reported, and its line is skipped.
+    /// Reads the values between brackets. If a value has a fault, its line is skipped.
     fn array(&mut self, log: &Log) -> Step<(Vec<Item>, Place)> {
         let begin = self.place();
         self.next();

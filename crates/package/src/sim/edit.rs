@@ -105,10 +105,12 @@ mod tests {
 
     #[test]
     fn simfile_limits_replaces_times_only() {
-        let text = "name: A # the title\nlimits: [  # all\n  a1a   1.5   64  # slow\n  a1b 2\n]\nmemory_limit: 64\n";
+        let text = "name: A # the title\nlimits: [  # all\n  a1a   1.5   64  # slow\n  a1b 2\n]\n\
+         memory_limit: 64\n";
         assert_eq!(
             edited(text, &[("a1a", 2250), ("a1b", 100)]),
-            "name: A # the title\nlimits: [  # all\n  a1a   2.25   64  # slow\n  a1b 0.1\n]\nmemory_limit: 64\n"
+            "name: A # the title\nlimits: [  # all\n  a1a   2.25   64  # slow\n  a1b 0.1\n]\n\
+             memory_limit: 64\n"
         );
     }
 

@@ -24,8 +24,8 @@ pub fn split(name: &str) -> Name<'_> {
     }
 }
 
-/// The group of a test with this name. `None`: the name has no number. Initial tests belong to group
-/// 0; their names have the number 0 or end in `ocen`.
+/// The group of a test with this name. `None`: the name has no number. Initial tests belong to
+/// group 0: their names have the number 0 or end in `ocen`.
 pub fn group(name: &str) -> Option<&str> {
     let Name { group, test, .. } = split(name);
     match group {

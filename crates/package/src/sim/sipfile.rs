@@ -120,8 +120,7 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     Some(sipfile)
 }
 
-/// The tests of a range. `None`: the file names too many tests or too long ones, and the log has the
-/// fault.
+/// The tests of a range. `None`: their number or names exceed a bound, and the log has the fault.
 fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>> {
     let names = match names::range(range, most) {
         Ok(names) => names,

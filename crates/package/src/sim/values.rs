@@ -31,7 +31,7 @@ pub fn inside(path: &str) -> String {
     parts.join("/")
 }
 
-/// Reads a memory limit in MiB and returns bytes. `None`: it is not valid, and the log has the fault.
+/// Converts a memory limit from MiB to bytes. `None`: the log has the fault.
 pub fn mebibytes(text: &str, place: &Place, log: &Log) -> Option<u64> {
     let bytes = text
         .parse::<u64>()

@@ -1,13 +1,14 @@
-//! All faults of a package at once, word for word.
+//! All faults of a package with their places and messages.
 
 use crate::Package;
 
 #[test]
-fn of_a_legacy_package() {
+fn legacy_package_reports_all_faults() {
     let package = Package::empty();
     package.file(
         "problem.yaml",
-        "name: Faulty\ntype: scorring\nvalidation: custom interactive scores\nlimits:\n  memory: lots\n  time_multipler: 3\n  output: 0\n\
+        "name: Faulty\ntype: scorring\nvalidation: custom interactive scores\nlimits:\n  memory: \
+         lots\n  time_multipler: 3\n  output: 0\n\
          license: cc0\nvalidater_flags: x\n",
     );
     package.file(
@@ -24,8 +25,9 @@ fn of_a_legacy_package() {
     package.file(".timelimit", "-1\n");
     package.file("submissions/acepted/a.py", "");
     assert_eq!(
-        package.faults(),
-        r#".timelimit:1: error: the time limit must be more than 0 seconds and at most a day, but is "-1"
+        format!("\n{}", package.faults()),
+        r#"
+.timelimit:1: error: the time limit must be more than 0 seconds and at most a day, but is "-1"
 data/secret/1.in: error: an input without an answer; there is no 1.ans
 data/secret/2.ans: error: an answer without an input; there is no 2.in
 data/secret/4.ans: error: symbolic link to gone.ans, which cannot be reached: No such file or directory (os error 2)
@@ -47,9 +49,10 @@ submissions/acepted: warning: the package does not state the expected verdict of
 }
 
 #[test]
-fn of_a_sim_package() {
+fn sim_package_reports_all_faults() {
     let package = Package::sim(
-        "solution: [prog/a.cpp]\ninteractive: perhaps\nchecker: check/none.cpp\nlimits: [\n  sum1 0\n  sum2 1 x\n  sum 1\n]\nscoring: [\n  1 50\n  \
+        "solution: [prog/a.cpp]\ninteractive: perhaps\nchecker: check/none.cpp\nlimits: [\n  \
+         sum1 0\n  sum2 1 x\n  sum 1\n]\nscoring: [\n  1 50\n  \
          9 50\n]\nstatement: \"doc\n",
     );
     package
@@ -76,7 +79,7 @@ out/sum4.out: error: an answer without an input; there is no sum4.in"#
 }
 
 #[test]
-fn have_path_line_and_column() {
+fn fault_has_path_line_and_column() {
     let package = Package::icpc("name: x\ntype: x\n");
     let faults = package.read().unwrap_err();
     let fault = faults.iter().next().unwrap();
@@ -86,7 +89,7 @@ fn have_path_line_and_column() {
 }
 
 #[test]
-fn one_by_one() {
+fn faults_are_iterated_in_order() {
     let package = Package::empty();
     package
         .file("problem.yaml", "name: Faulty\n")

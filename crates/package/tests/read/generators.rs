@@ -1,4 +1,4 @@
-//! Packages whose tests are still to be made.
+//! Packages whose tests will be generated.
 
 use crate::{Package, names};
 use millibox_package::model::{Generation, Generator};
@@ -27,7 +27,7 @@ fn program(generation: &Generation) -> (String, usize) {
 }
 
 #[test]
-fn what_is_to_be_made_is_not_missing() {
+fn tests_that_can_be_generated_are_not_missing() {
     let package = Package::legacy();
     package
         .file("generators/gen.py", "")
@@ -41,14 +41,14 @@ fn what_is_to_be_made_is_not_missing() {
         ["sample/1", "secret/1", "secret/2", "secret/g/a"]
     );
     assert!(problem.tests().all(|test| test.answer.is_some()));
-    // Whoever judges needs it all.
+    // Judging needs all files.
     package.refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
     package.remove("data/secret/2.in");
     assert!(package.problem().generators.is_empty());
 }
 
 #[test]
-fn who_looks_at_it_all_looks_at_generators_too() {
+fn read_whole_checks_generators() {
     let package = Package::legacy();
     let faults = |text: &str| {
         package.file(FILE, text);
@@ -69,7 +69,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
         faults("solution: /x.py\ndata: {}\n")
             .contains("error: solution: \"x.py\" is not one of the submissions")
     );
-    // Other tools may have made them.
+    // Other tools may have generated the tests, so this is a warning.
     let text = faults("data: {secret: {data: {'1': {generate: gen, count: 2}}}}\n");
     assert!(
         text.ends_with("warning: `count` is not supported here"),
@@ -87,7 +87,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
         "{text}"
     );
 
-    // Who misses an answer is told where it comes from.
+    // The fault of a missing answer names the command that makes it.
     package
         .remove("data/secret/1.ans")
         .refused("there is no 1.ans; `millibox problem gen` makes it");
@@ -97,7 +97,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
 }
 
 #[test]
-fn generators_by_their_names() {
+fn generators_are_found_by_name() {
     let package = Package::legacy();
     package
         .file("generators/a.py", "")
@@ -108,7 +108,8 @@ fn generators_by_their_names() {
         .file("generators/c.py", "");
     let problem = read(
         &package,
-        "generators:\n  two: [a.py, b/lib.h]\ndata:\n  secret:\n    data:\n      1x: a 1\n      2x: a.py 1\n      3x: b 1\n      \
+        "generators:\n  two: [a.py, b/lib.h]\ndata:\n  secret:\n    data:\n      1x: a 1\n      \
+         2x: a.py 1\n      3x: b 1\n      \
          4x: two  1 2\n      5x: c.py\n",
     );
     assert_eq!(program(of(&problem, "secret/1x")), ("a.py".to_owned(), 1));
@@ -120,12 +121,13 @@ fn generators_by_their_names() {
 }
 
 #[test]
-fn seeds_are_those_of_the_command() {
+fn seed_is_hash_of_the_command() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {seed}\n      2x: gen a={seed:2}b\n      3x: \
+        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {seed}\n      2x: gen \
+         a={seed:2}b\n      3x: \
          {generate: gen}\n",
     );
     // int(hashlib.sha512(b"xgen {seed}").hexdigest(), 16) % 2**31
@@ -138,12 +140,13 @@ fn seeds_are_those_of_the_command() {
 }
 
 #[test]
-fn a_test_is_named_in_its_command() {
+fn name_placeholder_becomes_name_of_test() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {name} {seed} a={name}.{name} {nam}\n      g: {data: \
+        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {name} {seed} \
+         a={name}.{name} {nam}\n      g: {data: \
          [{t: {generate: 'gen -{name}'}}]}\n",
     );
     let one = of(&problem, "secret/1x");
@@ -183,7 +186,7 @@ fn tests_in_lists_are_numbered() {
 }
 
 #[test]
-fn the_solution_is_the_model() {
+fn solution_of_generators_yaml_is_the_model_solution() {
     let package = Package::legacy();
     package
         .file("submissions/accepted/b.cpp", "")
@@ -197,7 +200,7 @@ fn the_solution_is_the_model() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused() {
+fn generators_yaml_with_fault_is_refused() {
     let package = Package::legacy();
     package
         .file("generators/gen.py", "")
@@ -250,13 +253,13 @@ fn what_is_not_understood_is_refused() {
         package.file(FILE, &text);
         let faults = read_unfinished(&package.path()).unwrap_err().to_string();
         assert!(faults.contains(part), "{text}: {faults}");
-        // It is nothing to a judge.
+        // Judging does not read the file.
         package.problem();
     }
 }
 
 #[test]
-fn placeholders_that_nobody_knows() {
+fn unknown_placeholders_are_reported() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
@@ -265,7 +268,8 @@ fn placeholders_that_nobody_knows() {
     );
     assert_eq!(of(&problem, "secret/a").arguments[0], "{sed}");
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
-    let why = "is passed to the generator unchanged: the placeholders are {name}, {seed} and {seed:NUMBER}";
+    let why = "is passed to the generator unchanged: the placeholders are {name}, {seed} and \
+     {seed:NUMBER}";
     let place = format!("{}:1:27: warning:", package.path().join(FILE).display());
     assert_eq!(
         warnings,
@@ -278,12 +282,13 @@ fn placeholders_that_nobody_knows() {
 }
 
 #[test]
-fn keys_that_nobody_knows() {
+fn unknown_keys_of_generators_yaml_are_reported() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "version: 2025-02\nsolutoin: /a.py\ntool_specific: x\ntestdata.yaml: {}\nvisualizer: /v.py\ndata:\n  secret:\n    rando_salt: \
+        "version: 2025-02\nsolutoin: /a.py\ntool_specific: x\ntestdata.yaml: {}\nvisualizer: \
+         /v.py\ndata:\n  secret:\n    rando_salt: \
          x\n    data:\n      a: {generate: gen, sed: 3}\n",
     );
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();

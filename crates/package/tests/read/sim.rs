@@ -1,4 +1,4 @@
-//! Sim's packages.
+//! Packages of Sim.
 
 use crate::{Package, below, names};
 use millibox_package::model::{
@@ -7,7 +7,7 @@ use millibox_package::model::{
 use std::time::Duration;
 
 #[test]
-fn the_smallest_package() {
+fn sim_package_has_default_settings() {
     let package = Package::sim("");
     package.silent();
     let problem = package.problem();
@@ -36,12 +36,14 @@ fn the_smallest_package() {
 }
 
 #[test]
-fn syntax() {
+fn simfile_syntax_is_read() {
     let package = Package::empty();
     package.file(
         "Simfile",
-        "# comment\nname = 'It''s #1'# more\nlabel: \"a\\x41\\tb\"\nmemory_limit: 8 # MiB\nempty:\n\n\
-         solutions: [,prog/a.cpp, 'prog/b c.cpp'\n  # comment\n\n  prog/d.cpp,]\nlimits: [\n  1a 0.5\n  1b 1.25 16 # own\n]\n",
+        "# comment\nname = 'It''s #1'# more\nlabel: \"a\\x41\\tb\"\nmemory_limit: 8 # MiB\nempty:\
+         \n\n\
+         solutions: [,prog/a.cpp, 'prog/b c.cpp'\n  # comment\n\n  prog/d.cpp,]\nlimits: [\n  1a \
+         0.5\n  1b 1.25 16 # own\n]\n",
     );
     package
         .file("prog/a.cpp", "")
@@ -80,7 +82,7 @@ fn syntax() {
 }
 
 #[test]
-fn faults_of_syntax_are_found_together() {
+fn simfile_reports_all_faults_of_syntax() {
     let package = Package::sim(
         "'quoted': 1\nchecker 5\nstatement: \"doc\nlabel: \"\\q\"\nscoring: [\n 'x' y\n [\n 1 \
          100\n] z\nlimits: [\n",
@@ -99,7 +101,7 @@ Simfile:13:9: error: the array has no end; add a ]"#
 }
 
 #[test]
-fn groups_and_points() {
+fn groups_are_sorted_and_share_points() {
     let package = Package::sim("");
     for name in [
         "sum0a", "sum3ocen", "sum10a", "sum2b", "sum2a", "sum2aa", "sum03",
@@ -122,7 +124,7 @@ fn groups_and_points() {
         .iter()
         .map(|group| (&*group.name, group.rules.points))
         .collect();
-    // 100 in four parts.
+    // Four groups share 100 points.
     let some = |points| Some(f64::from(points));
     assert_eq!(
         groups,
@@ -145,7 +147,7 @@ fn groups_and_points() {
 }
 
 #[test]
-fn points_that_do_not_divide() {
+fn remainder_of_points_goes_to_the_last_group() {
     let package = Package::sim("");
     for name in ["sum2", "sum3"] {
         package
@@ -163,7 +165,7 @@ fn points_that_do_not_divide() {
 }
 
 #[test]
-fn points_by_name() {
+fn scoring_assigns_points_to_groups() {
     let package = Package::sim("scoring: [\n 1 -5\n 002 30\n]\n");
     for name in ["sum2", "sum0"] {
         package
@@ -193,7 +195,7 @@ fn points_by_name() {
 }
 
 #[test]
-fn files_of_tests() {
+fn tests_files_names_files_of_tests() {
     let package = Package::sim("tests_files: [\n sum2 data/two /data/../data/two.answer\n]\n");
     package
         .file("data/two", "")
@@ -212,13 +214,13 @@ fn files_of_tests() {
         .refused("Simfile:5:2: error: tests_files: there is no \"data/two\"");
     Package::sim("tests_files: [sum2 in]\n").refused("a test has an input file and an answer file");
     Package::sim("tests_files: [sum a b]\n").refused("\"sum\" is not a valid name of a test");
-    // What leads outside does not: it means something in the package.
+    // A path that leads outside is one inside the package.
     Package::sim("tests_files: [sum2 ../../etc/passwd a]\n")
         .refused("there is no \"../../etc/passwd\"");
 }
 
 #[test]
-fn what_is_missing() {
+fn missing_files_are_reported() {
     Package::sim("")
         .file("in/sum2.in", "")
         .refused("in/sum2.in: error: test \"sum2\" has no answer; there is no sum2.out");
@@ -261,7 +263,7 @@ fn what_is_missing() {
 }
 
 #[test]
-fn bad_limits() {
+fn invalid_limits_are_refused() {
     let limits = |items: &str| Package::sim(&format!("limits: [{items}]\n"));
     limits("sum1").refused("the time limit of test \"sum1\" is missing");
     limits("sum1 0").refused("is \"0\"; it must be more than 0 seconds");
@@ -276,7 +278,7 @@ fn bad_limits() {
 }
 
 #[test]
-fn checkers() {
+fn checker_with_shortest_path_is_used() {
     let package = Package::sim("");
     package
         .file("check/checker.cpp", "")
@@ -297,7 +299,7 @@ fn checkers() {
 }
 
 #[test]
-fn interactive() {
+fn interactive_problem_needs_a_checker() {
     let package = Package::sim("interactive: true\n");
     package.refused("an interactive problem needs a checker");
     package.file("check/i.cpp", "").silent();
@@ -306,13 +308,16 @@ fn interactive() {
         (problem.kind, problem.test("sum1").unwrap().answer.as_ref()),
         (Kind::Interactive, None)
     );
-    package
-        .file("Simfile", "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 in/sum1.in out/sum1.out]\n");
+    package.file(
+        "Simfile",
+        "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 \
+         in/sum1.in out/sum1.out]\n",
+    );
     package.refused("has an input file only");
 }
 
 #[test]
-fn solutions_that_nobody_names() {
+fn unnamed_solutions_are_found() {
     let package = Package::sim("");
     package
         .file("sol.c", "")
@@ -326,19 +331,19 @@ fn solutions_that_nobody_names() {
         .into_iter()
         .map(|submission| submission.name)
         .collect();
-    // The shortest is the model.
+    // The source with the shortest path is the model solution.
     assert_eq!(names, ["sol.c", "prog/a.cpp", "prog/sum.cpp"]);
 }
 
 #[test]
-fn labels_from_names() {
+fn label_is_derived_from_name() {
     let package = Package::sim("");
     package.file("Simfile", "name: A bc D\nmemory_limit: 1\n");
     assert_eq!(package.problem().label, "abc");
 }
 
 #[test]
-fn tests_that_are_made() {
+fn sipfile_names_generated_tests() {
     let package = Package::sim("");
     package.file(
         "Sipfile",
@@ -364,7 +369,7 @@ fn tests_that_are_made() {
         problem.generators[2].generator,
         Generator::Shell("echo 1 2".to_owned())
     );
-    // Sim's: the sum of letter × 257^place, with the seed's bits.
+    // The hash of Sim: the sum of letter × 257^position, XOR the base seed.
     let hash = "sum4"
         .bytes()
         .rev()
@@ -384,14 +389,15 @@ fn tests_that_are_made() {
 }
 
 #[test]
-fn faults_of_a_sipfile() {
+fn sipfile_with_fault_is_reported() {
     let package = Package::sim("");
     package
         .file("utils/gena.cpp", "")
         .file("utils/genb.cpp", "");
     let sipfile = |text: &str| package.file("Sipfile", text);
     sipfile("gen: [\n sum2 gen\n]\n").refused(
-        "Sipfile:2:2: error: the generator \"gen\" is ambiguous: it may be utils/gena.cpp or utils/genb.cpp",
+        "Sipfile:2:2: error: the generator \"gen\" is ambiguous: it may be utils/gena.cpp or \
+         utils/genb.cpp",
     );
     sipfile("gen: [sum2 seq 5]\n").warned("so it is run as a shell command; write sh:seq instead");
     sipfile("gen: [sum2]\n").refused("there is no generator after \"sum2\"");
