@@ -419,7 +419,7 @@ fn submissions_yaml_with_fault_is_reported() {
     yaml("other/*: {permitted: [AC]}\n").warned("no submission matches \"other/*\"");
     yaml("accepted/*: {permited: [AC]}\n")
         .warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
-    yaml("accepted/*: {score: 1}\n").warned("score means something to scoring problems only");
+    yaml("accepted/*: {score: 1}\n").warned("score applies to scoring problems only");
     yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
 }
 
@@ -475,7 +475,7 @@ fn use_for_time_limit_selects_measured_submissions() {
     );
     package.warned(
         "lower is not used for time_limit_exceeded/t.py: only submissions that must be accepted \
-        are measured here",
+        are measured",
     );
     assert_eq!(
         measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(),
