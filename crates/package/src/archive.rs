@@ -244,7 +244,7 @@ impl Unpacking<'_> {
                 .by_ref()
                 .take(MAX_LINK_BYTES)
                 .read_to_string(&mut target)
-                .map_err(|error| cannot(error))?;
+                .map_err(&cannot)?;
             if target.starts_with('/') {
                 let (name, target) = (Excerpt::new(&text), Excerpt::from(target));
                 log.error("", ArchiveFault::LinkOutside { name, target });
@@ -264,10 +264,10 @@ impl Unpacking<'_> {
             .create_new(true)
             .mode(mode)
             .open(&place);
-        let mut file = file.map_err(|error| cannot(error))?;
+        let mut file = file.map_err(&cannot)?;
         // The size that the archive states is not trusted; the unpacked bytes are counted.
         let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file)
-            .map_err(|error| cannot(error))?;
+            .map_err(cannot)?;
         if written > self.left {
             return Err(Stop::Exceeds(Bound::Unpacked));
         }

@@ -155,7 +155,7 @@ impl Tree {
         match String::from_utf8(bytes) {
             Ok(mut text) => {
                 if text.starts_with('\u{feff}') {
-                    log.warning(&Place::file(path).at_line(1), FileFault::ByteOrderMark);
+                    log.warning(Place::file(path).at_line(1), FileFault::ByteOrderMark);
                     text.remove(0);
                 }
                 Some(text)
