@@ -80,7 +80,7 @@ impl Unpacked {
     }
 }
 
-/// Unpacks an archive. `None` if that fails; the log names the reason.
+/// Unpacks an archive. `None`: unpacking failed, and the log has the fault.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
     let directory = unpack_at_most(archive, MAX_UNPACKED_BYTES, log)?;
     Some(Unpacked {

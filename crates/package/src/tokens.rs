@@ -56,7 +56,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a tolerance is set.
+    /// Whether numbers are compared with a tolerance.
     pub fn floats(&self) -> bool {
         self.absolute.is_some() || self.relative.is_some()
     }

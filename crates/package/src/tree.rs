@@ -125,8 +125,8 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The beginning of a file that is searched and not kept. `None` if it cannot be read, or if
-    /// too much of the package would be searched; the log names the reason.
+    /// The beginning of a file that is searched and not kept. `None`: it cannot be read, or too
+    /// many bytes of the package were searched, which the log reports.
     pub fn searched(&self, path: &str, most: u64, log: &Log) -> Option<Vec<u8>> {
         if self.searched.get() > MAX_SEARCHED_BYTES {
             log.exceeds(path, Bound::Searched);
@@ -137,7 +137,7 @@ impl Tree {
         Some(bytes)
     }
 
-    /// A file as text. `None` if it is not text; the log names the reason.
+    /// A file as text. `None`: it is not text, and the log has the fault.
     pub fn text(&self, path: &str, log: &Log) -> Option<String> {
         let bytes = match self.bytes(path, MAX_FILE_BYTES + 1) {
             Ok(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => {

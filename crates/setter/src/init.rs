@@ -60,7 +60,7 @@ pub fn init(
     let base = place
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    // The names of `..` and `/` say nothing, so use the name of the real directory.
+    // `..` and `/` have no useful name, so use the name of the real directory.
     let real = if there {
         place.canonicalize().ok()
     } else {

@@ -1,4 +1,4 @@
-//! The faults of a package: what is wrong, how severe it is, and where it is.
+//! The faults of a package: their kinds, severities and places.
 //!
 //! | module | content |
 //! | --- | --- |

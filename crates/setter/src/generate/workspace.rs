@@ -18,7 +18,7 @@ pub struct Options {
     pub tests: Vec<String>,
     /// Also make files that exist and were made from the same sources.
     pub all: bool,
-    /// Make every file twice, also those that exist. Both runs must give the same bytes.
+    /// Make every file twice, even if it exists. Both runs must give the same bytes.
     pub check: bool,
 }
 

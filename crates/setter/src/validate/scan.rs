@@ -15,7 +15,7 @@ pub struct FileScan {
     pub mistakes: Vec<(Option<u32>, ValidationFault)>,
 }
 
-/// Reads a file once, for its digest and, if it is a `text`, for probable mistakes.
+/// Reads a file once and computes its digest. In a `text` it also finds probable mistakes.
 pub fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
     let failed = |error: std::io::Error| file(FileAction::Read, path, error);
     let mut source = File::open(path).map_err(failed)?;
