@@ -1,8 +1,8 @@
 //! The record of made files and their sources: `.millibox/made.json` in the package.
 //!
 //! A file is current if its sources are those of the record. A file may be replaced or removed if
-//! its content is that of the record. Without a record, all files are made again, but no other file is
-//! replaced, and none is removed.
+//! its content is that of the record. Without a record, all files are made again, but no other file
+//! is replaced, and none is removed.
 
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use super::{RequestError, SetterError};
