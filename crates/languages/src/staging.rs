@@ -4,7 +4,7 @@
 //! package below a directory that only root may enter, such as `/root`. [`StagedDirectory`] makes
 //! the files readable once for all runs: as hard links if possible, otherwise as copies.
 
-use millibox_package::{DEEPEST, MOST_ENTRIES, temporary};
+use millibox_package::{MAX_DEPTH, MAX_ENTRIES, temporary};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::fmt;
 use std::io;
@@ -38,10 +38,10 @@ pub enum StagingError {
         user: u32,
     },
     /// Directories are nested too deep.
-    #[error("directories nested deeper than {DEEPEST}, at {}", .0.display())]
+    #[error("directories nested deeper than {MAX_DEPTH}, at {}", .0.display())]
     TooDeep(PathBuf),
     /// The directory has too many files. Links may multiply them.
-    #[error("more than {MOST_ENTRIES} files, at {}", .0.display())]
+    #[error("more than {MAX_ENTRIES} files, at {}", .0.display())]
     TooManyFiles(PathBuf),
     /// A symbolic link leads out of the root, or to a directory above the link.
     #[error(
@@ -270,7 +270,7 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> Result<(),
     Staging {
         root,
         ids,
-        left: MOST_ENTRIES,
+        left: MAX_ENTRIES,
     }
     .directory(from, to, 0)
 }
@@ -284,7 +284,7 @@ struct Staging<'a> {
 
 impl Staging<'_> {
     fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), StagingError> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(StagingError::TooDeep(from.to_owned()));
         }
         for mut source in entries(from)? {

@@ -2,7 +2,7 @@
 
 use millibox_languages::files::MAX_STORED_FILES;
 use millibox_languages::suite::nearest;
-use millibox_package::DEEPEST;
+use millibox_package::MAX_DEPTH;
 use millibox_package::model::{Problem, Program, Submission};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,7 @@ fn gather(
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
         }
-        if kind.is_dir() && depth < DEEPEST {
+        if kind.is_dir() && depth < MAX_DEPTH {
             gather(&entry.path(), sources, depth + 1)?;
         } else if kind.is_dir() || kind.is_file() {
             sources.push(entry.path());

@@ -1,7 +1,7 @@
 //! Why a package cannot be judged.
 
 use crate::scoring::PlanError;
-use millibox_package::{Fault, Severity};
+use millibox_package::{Fault, Severity, ToolFault};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -53,14 +53,7 @@ impl PackageFault {
 
     /// The fault in the form of the package reader, without compiler messages.
     pub(super) fn to_fault(&self, severity: Severity) -> Fault {
-        Fault {
-            path: self.path.clone(),
-            line: None,
-            column: None,
-            severity,
-            message: self.problem.to_string(),
-            bound: None,
-        }
+        Fault::new(&self.path, severity, ToolFault::new(self.problem.clone()))
     }
 }
 
