@@ -22,9 +22,9 @@ use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
 
 /// The most CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
-const MOST_CPUS: usize = 8192;
+const MAX_MASK_CPUS: usize = 8192;
 /// The CPUs that a [`crate::launch::Launch`] can name.
-const NAMEABLE: usize = millibox_wire::MOST_CPUS;
+const MAX_NAMED_CPUS: usize = millibox_wire::MAX_CPUS;
 
 /// The CPUs that the supervisor may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Cpus {
         runners_per_slot: usize,
         pin: bool,
     ) -> Result<Cpus, String> {
-        let _ = calls::set_affinity(&[u64::MAX; MOST_CPUS / 64]);
+        let _ = calls::set_affinity(&[u64::MAX; MAX_MASK_CPUS / 64]);
         let machine = affinity();
         let mut allowed = machine.clone();
         if asked.is_empty() {
@@ -116,7 +116,7 @@ impl Cpus {
         runners_per_slot: usize,
         pin: bool,
     ) -> Cpus {
-        if allowed.last().is_some_and(|&cpu| cpu >= NAMEABLE) {
+        if allowed.last().is_some_and(|&cpu| cpu >= MAX_NAMED_CPUS) {
             allowed.clear();
         }
         let first = allowed
@@ -255,7 +255,7 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
 
 /// The affinity of this process as numbers; empty if the kernel does not report it.
 fn affinity() -> Vec<usize> {
-    let mut mask = [0u64; MOST_CPUS / 64];
+    let mut mask = [0u64; MAX_MASK_CPUS / 64];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
     let is_set = |&cpu: &usize| {
         mask.get(cpu / 64)
@@ -274,7 +274,7 @@ fn numbers_of(list: &str) -> Vec<usize> {
         text.trim()
             .parse::<usize>()
             .ok()
-            .filter(|&cpu| cpu < MOST_CPUS)
+            .filter(|&cpu| cpu < MAX_MASK_CPUS)
     };
     let range = |part: &str| match part.split_once('-') {
         Some((first, last)) => Some(number(first)?..=number(last)?),

@@ -23,7 +23,7 @@ pub const STRINGS: usize = 3 << 20;
 /// The most arguments, variables and paths together.
 pub const MAX_STRINGS: usize = 128 * 1024;
 /// Words in a CPU mask.
-pub const CPU_WORDS: usize = millibox_wire::MOST_CPUS / u64::BITS as usize;
+pub const CPU_WORDS: usize = millibox_wire::MAX_CPUS / u64::BITS as usize;
 /// "No limit" in [`Launch`].
 pub const UNLIMITED: u64 = u64::MAX;
 

@@ -1,7 +1,7 @@
 //! The command line. The client library writes it, so it is plain and strict: every
 //! option is `--name=value`, and what is not understood is refused.
 
-use millibox_wire::{MOST_RUNNERS, MOST_SLOTS};
+use millibox_wire::{MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use std::ffi::OsString;
 
 /// Which backend to take.
@@ -81,8 +81,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         };
         match name {
             "--socket" => options.socket = number(0, 1 << 20)? as i32,
-            "--slots" => options.slots = number(1, MOST_SLOTS)?,
-            "--runners" => options.runners_per_slot = number(1, MOST_RUNNERS)?,
+            "--slots" => options.slots = number(1, MAX_SLOTS)?,
+            "--runners" => options.runners_per_slot = number(1, MAX_RUNNERS_PER_SLOT)?,
             "--backend" => {
                 options.backend = match value {
                     "auto" => BackendChoice::Auto,
@@ -122,7 +122,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 };
             }
             "--cpus" => {
-                let most = millibox_wire::MOST_CPUS;
+                let most = millibox_wire::MAX_CPUS;
                 let cpus = value
                     .split(',')
                     .map(|text| text.parse().ok().filter(|&cpu| cpu < most));
@@ -159,12 +159,12 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         );
     }
     if options.slots == 0 && !options.cpus.is_empty() {
-        options.slots = options.cpus.len().min(MOST_SLOTS);
+        options.slots = options.cpus.len().min(MAX_SLOTS);
     }
     if options.slots == 0 {
         options.slots = std::thread::available_parallelism()
             .map_or(1, |n| n.get())
-            .min(MOST_SLOTS);
+            .min(MAX_SLOTS);
     }
     Ok(Task::Start(options))
 }

@@ -295,7 +295,7 @@ impl fmt::Display for FrameProblem {
             FrameProblem::CpuNumber => write!(
                 f,
                 "a CPU number is above {}, the largest",
-                crate::MOST_CPUS - 1
+                crate::MAX_CPUS - 1
             ),
             FrameProblem::RlimitNumber(number) => {
                 write!(f, "there is no resource limit with the number {number}")

@@ -37,11 +37,11 @@ pub use step::Step;
 pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
 
 /// The most runs that one supervisor serves at one time.
-pub const MOST_SLOTS: usize = 512;
+pub const MAX_SLOTS: usize = 512;
 /// Places for runs that one slot can have.
-pub const MOST_RUNNERS: usize = 4;
+pub const MAX_RUNNERS_PER_SLOT: usize = 4;
 /// CPUs that can be named: 0 to one less.
-pub const MOST_CPUS: usize = 1024;
+pub const MAX_CPUS: usize = 1024;
 
 /// Encodes a body.
 ///
