@@ -30,16 +30,16 @@ pub fn normal(path: &[u8]) -> Result<Vec<u8>, WorldProblem> {
 
 /// The most bytes of a path that are shown, before they become text: a message must fit into a
 /// frame, and the kernel takes no path that is much longer.
-const MOST_SHOWN: usize = 4096;
+const MAX_SHOWN_BYTES: usize = 4096;
 
 /// A path as text for messages; of a very long one beginning and end.
 pub fn shown(path: &[u8]) -> String {
-    let half = MOST_SHOWN / 2;
+    let half = MAX_SHOWN_BYTES / 2;
     match (
         path.get(..half),
         path.len().checked_sub(half).and_then(|at| path.get(at..)),
     ) {
-        (Some(begin), Some(end)) if path.len() > MOST_SHOWN => {
+        (Some(begin), Some(end)) if path.len() > MAX_SHOWN_BYTES => {
             format!(
                 "{}[...]{}",
                 String::from_utf8_lossy(begin),
