@@ -7,7 +7,7 @@
 //! runner from its CPU.
 //!
 //! The patience is bounded, so that a broken machine yields an error that names the cause: a run is
-//! set back [`MOST_SETBACKS`] times. The first runner has [`FIRST_RECEIPT_NS`] to receive it, each
+//! set back [`MAX_SETBACKS`] times. The first runner has [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it, each
 //! further one twice as long as the one before, up to 5 s: 26 s in all. A pause comes before each
 //! attempt, too, from the third on: a second and a half in all, in which a machine that was out of
 //! processes or memory may recover. The run's own clocks begin at its exec, so none of this counts
@@ -22,24 +22,24 @@ use millibox_wire::{Hint, Outcome, RunError, Step};
 use std::os::fd::OwnedFd;
 
 /// How often a run is set back at most, before it ends with an error.
-const MOST_SETBACKS: u32 = 12;
+const MAX_SETBACKS: u32 = 12;
 /// How long the first runner has to receive a run.
-const FIRST_RECEIPT_NS: u64 = 20_000_000;
+const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
 /// How often that time is doubled at most: 5 s.
-const MOST_DOUBLINGS: u32 = 8;
+const MAX_DOUBLINGS: u32 = 8;
 /// The pause before the third attempt; it is doubled each time, too.
-const FIRST_PAUSE_NS: u64 = 1_000_000;
+const INITIAL_PAUSE_NS: u64 = 1_000_000;
 
 impl Setbacks {
     /// How long the next runner has to receive the run.
-    pub(super) fn receipt_ns(&self) -> u64 {
-        FIRST_RECEIPT_NS << self.count.min(MOST_DOUBLINGS)
+    pub(super) fn receipt_timeout_ns(&self) -> u64 {
+        INITIAL_RECEIPT_TIMEOUT_NS << self.count.min(MAX_DOUBLINGS)
     }
 
     fn pause_ns(&self) -> u64 {
         match self.count {
             0 | 1 => 0,
-            more => FIRST_PAUSE_NS << (more - 2).min(MOST_DOUBLINGS),
+            more => INITIAL_PAUSE_NS << (more - 2).min(MAX_DOUBLINGS),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Supervisor {
         // The kernel drops descriptors for which the supervisor has no room.
         let complete =
             request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
-        let goes_on = complete && request.setbacks.count <= MOST_SETBACKS;
+        let goes_on = complete && request.setbacks.count <= MAX_SETBACKS;
         let count = request.setbacks.count;
         let partner = request.partner;
         let try_at_ns = request.setbacks.try_at_ns;
