@@ -16,12 +16,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
 /// A runner that dies this often in a row before it can serve runs is given up.
-const MOST_ACCIDENTS: u32 = 10;
+const MAX_UNEXPLAINED_DEATHS: u32 = 10;
 /// How long to wait for the processes of a runner that died, before its run is answered with the
 /// figures as they are.
-const LONGEST_DEATH_NS: u64 = 1_000_000_000;
+const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
 /// The number of attempts to start a runner, with growing pauses: half a minute in all.
-const MOST_STARTS: u32 = 40;
+const MAX_START_ATTEMPTS: u32 = 40;
 
 /// A runner that must be restarted. The kernel may lack memory, processes or descriptors now,
 /// perhaps because of a run, and have them a moment later.
@@ -257,7 +257,7 @@ impl Supervisor {
         if report.failure.step == 0 {
             // Another process killed pid1. Tolerate that only a few times.
             self.runners[index].unexplained += 1;
-            if self.runners[index].unexplained < MOST_ACCIDENTS {
+            if self.runners[index].unexplained < MAX_UNEXPLAINED_DEATHS {
                 return;
             }
             report.failure = Failure::new(Step::Pid1, Errno(0));
@@ -302,7 +302,7 @@ impl Supervisor {
             // what it cannot do.
             let killed = process::decode_status(status).is_err();
             match self.unsettled.get_mut(index) {
-                Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => {
+                Some(its) if its.may_try_again() || its.times < MAX_UNEXPLAINED_DEATHS && killed => {
                     its.times += 1
                 }
                 _ => return Err(format!("a runner {how} before it could take runs")),
@@ -320,7 +320,7 @@ impl Supervisor {
         // pid1 dies with its runner, and the program with pid1. The figures are complete when pid1
         // can be waited for.
         let patience = if matches!(runner.state, State::Running(_)) {
-            LONGEST_DEATH_NS
+            DEATH_TIMEOUT_NS
         } else {
             0
         };
@@ -406,7 +406,7 @@ impl Supervisor {
             self.start_runner(gone.index, memory, true)
         });
         match started {
-            Err(_) if gone.tries < MOST_STARTS => {
+            Err(_) if gone.tries < MAX_START_ATTEMPTS => {
                 let wait_ns = SHORTEST_WAIT_NS << gone.tries.min(10);
                 let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
                 self.gone.push(Gone {
@@ -510,7 +510,7 @@ pub(super) struct Unsettled {
 
 impl Unsettled {
     fn may_try_again(&self) -> bool {
-        self.settled_before && self.times < MOST_STARTS
+        self.settled_before && self.times < MAX_START_ATTEMPTS
     }
 }
 
