@@ -349,13 +349,13 @@ impl Supervisor {
             if !gone {
                 self.dying.push(orphans);
             }
-            told.map_or(Ok(()), |dead| self.bury(dead, gone))?;
+            told.map_or(Ok(()), |dead| self.finish_dead_runner(dead, gone))?;
         }
         Ok(())
     }
 
     /// Answers for a dead runner and restarts it. `gone`: its zygote and pid1 are dead as well.
-    fn bury(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
+    fn finish_dead_runner(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
         if let State::Running(id) = self.runners[index].state {
             let limit = self
                 .requests
