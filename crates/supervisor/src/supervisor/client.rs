@@ -328,7 +328,7 @@ impl Supervisor {
     /// Removes a request.
     pub(super) fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.dying
+        self.unreaped
             .extend(self.worlds.release(request.world).map(Orphans::one));
         Some(request)
     }

@@ -72,9 +72,9 @@ impl Supervisor {
                     .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
             }))
             .chain(
-                self.dying
+                self.unreaped
                     .iter()
-                    .map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))),
+                    .map(|unreaped| Some(calls::monotonic_raw_ns().saturating_add(unreaped.wait_ns()))),
             )
             .chain(
                 self.runners

@@ -128,7 +128,7 @@ pub struct Supervisor {
     /// Why an answer could not be sent.
     speechless: Option<Fatal>,
     /// Children that were killed and not yet waited for.
-    dying: Vec<Orphans>,
+    unreaped: Vec<Orphans>,
     /// For each runner, how often in a row it died before it could serve runs.
     unsettled: Vec<runners::Unsettled>,
     /// Runners that died and could not be restarted yet.
@@ -218,7 +218,7 @@ impl Supervisor {
             launched_on,
             wants_room: false,
             speechless: None,
-            dying: Vec::new(),
+            unreaped: Vec::new(),
             unsettled: Vec::new(),
             gone: Vec::new(),
             looks_again: false,
@@ -317,7 +317,7 @@ impl Supervisor {
                     Token::Locks => self.locks_counted()?,
                 }
             }
-            self.look_at_the_dying()?;
+            self.reap_killed()?;
             self.start_the_gone()?;
             self.look_at_clocks();
             self.look_at_sockets();

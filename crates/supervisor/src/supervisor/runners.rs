@@ -27,7 +27,7 @@ const MAX_START_ATTEMPTS: u32 = 40;
 /// perhaps because of a run, and have them a moment later.
 pub(super) struct Gone {
     index: usize,
-    /// `None` if a dying process still writes to its memory.
+    /// `None` if a unreaped process still writes to its memory.
     memory: Option<Memory>,
     tries: u32,
     /// When to try next (`CLOCK_MONOTONIC_RAW`).
@@ -335,19 +335,19 @@ impl Supervisor {
             },
             runner.memory.shared,
         );
-        self.dying.push(orphans);
-        self.look_at_the_dying()
+        self.unreaped.push(orphans);
+        self.reap_killed()
     }
 
     /// Waits for killed processes without blocking, and answers for runners of which nothing is
     /// left.
-    pub(super) fn look_at_the_dying(&mut self) -> Result<(), Fatal> {
-        for mut orphans in std::mem::take(&mut self.dying) {
+    pub(super) fn reap_killed(&mut self) -> Result<(), Fatal> {
+        for mut orphans in std::mem::take(&mut self.unreaped) {
             let gone = orphans.are_gone();
             let is_told = |dead: &mut Dead| gone || calls::monotonic_raw_ns() >= dead.until_ns;
             let told = orphans.runner.take_if(is_told);
             if !gone {
-                self.dying.push(orphans);
+                self.unreaped.push(orphans);
             }
             told.map_or(Ok(()), |dead| self.finish_dead_runner(dead, gone))?;
         }
