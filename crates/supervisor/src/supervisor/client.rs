@@ -1,7 +1,7 @@
 //! The messages of the client: what is accepted, and the answers.
 
 use super::limits::Cause;
-use super::runners::Orphans;
+use super::runners::Unreaped;
 use super::{Fatal, Request, Setbacks, Supervisor, Token, fatal};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
@@ -329,7 +329,7 @@ impl Supervisor {
     pub(super) fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
         self.unreaped
-            .extend(self.worlds.release(request.world).map(Orphans::one));
+            .extend(self.worlds.release(request.world).map(Unreaped::one));
         Some(request)
     }
 }

@@ -34,7 +34,7 @@ use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
 use limits::Cause;
-use runners::{Gone, Orphans, new_memory};
+use runners::{Gone, Unreaped, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
@@ -128,7 +128,7 @@ pub struct Supervisor {
     /// Why an answer could not be sent.
     speechless: Option<Fatal>,
     /// Children that were killed and not yet waited for.
-    unreaped: Vec<Orphans>,
+    unreaped: Vec<Unreaped>,
     /// For each runner, how often in a row it died before it could serve runs.
     unsettled: Vec<runners::Unsettled>,
     /// Runners that died and could not be restarted yet.

@@ -327,7 +327,7 @@ impl Supervisor {
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
         // A limit that is reached during this wait did not end the run.
         runner.stop_clocks();
-        let orphans = Orphans::of(
+        let unreaped = Unreaped::of(
             Dead {
                 index,
                 how,
@@ -335,19 +335,19 @@ impl Supervisor {
             },
             runner.memory.shared,
         );
-        self.unreaped.push(orphans);
+        self.unreaped.push(unreaped);
         self.reap_killed()
     }
 
     /// Waits for killed processes without blocking, and answers for runners of which nothing is
     /// left.
     pub(super) fn reap_killed(&mut self) -> Result<(), Fatal> {
-        for mut orphans in std::mem::take(&mut self.unreaped) {
-            let gone = orphans.are_gone();
+        for mut unreaped in std::mem::take(&mut self.unreaped) {
+            let gone = unreaped.reap();
             let is_told = |dead: &mut Dead| gone || calls::monotonic_raw_ns() >= dead.until_ns;
-            let told = orphans.runner.take_if(is_told);
+            let told = unreaped.runner.take_if(is_told);
             if !gone {
-                self.unreaped.push(orphans);
+                self.unreaped.push(unreaped);
             }
             told.map_or(Ok(()), |dead| self.finish_dead_runner(dead, gone))?;
         }
@@ -524,7 +524,7 @@ struct Dead {
 
 /// Processes that the supervisor must wait for because their parent has died: a zygote, and after
 /// it its pid1; or a mounter that was given up.
-pub(super) struct Orphans {
+pub(super) struct Unreaped {
     first: i32,
     /// The memory with the number of the zygote's pid1, until that is read.
     shared: Option<&'static Shared>,
@@ -533,10 +533,10 @@ pub(super) struct Orphans {
     runner: Option<Dead>,
 }
 
-impl Orphans {
+impl Unreaped {
     /// A killed child of the supervisor.
-    pub(super) fn one(child: i32) -> Orphans {
-        Orphans {
+    pub(super) fn one(child: i32) -> Unreaped {
+        Unreaped {
             first: child,
             shared: None,
             pid1: 0,
@@ -545,14 +545,14 @@ impl Orphans {
     }
 
     /// The remains of a dead runner. They die with it; killing them makes that faster.
-    fn of(runner: Dead, shared: &'static Shared) -> Orphans {
+    fn of(runner: Dead, shared: &'static Shared) -> Unreaped {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
             // The zygote is a child of the supervisor now and was not waited for, so the number is
             // valid.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
-        Orphans {
+        Unreaped {
             first: zygote,
             shared: Some(shared),
             pid1: 0,
@@ -570,7 +570,7 @@ impl Orphans {
     }
 
     /// Waits for them without blocking. Returns whether they are gone.
-    fn are_gone(&mut self) -> bool {
+    fn reap(&mut self) -> bool {
         let alive = |pid: i32| {
             pid != 0
                 && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
