@@ -34,7 +34,7 @@ use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
 use limits::Cause;
-use runners::{Gone, Unreaped, new_memory};
+use runners::{PendingRestart, Unreaped, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
@@ -132,7 +132,7 @@ pub struct Supervisor {
     /// For each runner, how often in a row it died before it could serve runs.
     unsettled: Vec<runners::Unsettled>,
     /// Runners that died and could not be restarted yet.
-    gone: Vec<Gone>,
+    restarts: Vec<PendingRestart>,
     /// A run waits, and a runner may become able to accept launches without an event.
     looks_again: bool,
     /// Runs that were set back may be waiting.
@@ -220,7 +220,7 @@ impl Supervisor {
             speechless: None,
             unreaped: Vec::new(),
             unsettled: Vec::new(),
-            gone: Vec::new(),
+            restarts: Vec::new(),
             looks_again: false,
             has_setbacks: false,
             try_again_ns: None,
@@ -318,7 +318,7 @@ impl Supervisor {
                 }
             }
             self.reap_killed()?;
-            self.start_the_gone()?;
+            self.restart_due_runners()?;
             self.look_at_clocks();
             self.look_at_sockets();
             self.look_at_locks();

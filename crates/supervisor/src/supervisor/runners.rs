@@ -25,7 +25,7 @@ const MAX_START_ATTEMPTS: u32 = 40;
 
 /// A runner that must be restarted. The kernel may lack memory, processes or descriptors now,
 /// perhaps because of a run, and have them a moment later.
-pub(super) struct Gone {
+pub(super) struct PendingRestart {
     index: usize,
     /// `None` if a unreaped process still writes to its memory.
     memory: Option<Memory>,
@@ -380,7 +380,7 @@ impl Supervisor {
         let memory = gone.then(|| runner.memory.clone());
         let times = self.unsettled.get(index).map_or(0, |its| its.times);
         if times == 0 {
-            return self.start_again(Gone {
+            return self.restart(PendingRestart {
                 index,
                 memory,
                 tries: 0,
@@ -388,7 +388,7 @@ impl Supervisor {
             });
         }
         let at_ns = calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS << times.min(10));
-        self.gone.push(Gone {
+        self.restarts.push(PendingRestart {
             index,
             memory,
             tries: 0,
@@ -397,7 +397,7 @@ impl Supervisor {
         Ok(())
     }
 
-    fn start_again(&mut self, gone: Gone) -> Result<(), Fatal> {
+    fn restart(&mut self, gone: PendingRestart) -> Result<(), Fatal> {
         let memory = gone.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
             memory.shared.standing.forget();
@@ -409,7 +409,7 @@ impl Supervisor {
             Err(_) if gone.tries < MAX_START_ATTEMPTS => {
                 let wait_ns = SHORTEST_WAIT_NS << gone.tries.min(10);
                 let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
-                self.gone.push(Gone {
+                self.restarts.push(PendingRestart {
                     tries: gone.tries + 1,
                     at_ns,
                     ..gone
@@ -421,15 +421,15 @@ impl Supervisor {
     }
 
     /// Restarts the runners that are due.
-    pub(super) fn start_the_gone(&mut self) -> Result<(), Fatal> {
-        if self.gone.is_empty() {
+    pub(super) fn restart_due_runners(&mut self) -> Result<(), Fatal> {
+        if self.restarts.is_empty() {
             return Ok(());
         }
         let now = calls::monotonic_raw_ns();
-        let all = std::mem::take(&mut self.gone);
-        let (due, later): (Vec<Gone>, _) = all.into_iter().partition(|gone| gone.at_ns <= now);
-        self.gone = later;
-        due.into_iter().try_for_each(|gone| self.start_again(gone))
+        let all = std::mem::take(&mut self.restarts);
+        let (due, later): (Vec<PendingRestart>, _) = all.into_iter().partition(|gone| gone.at_ns <= now);
+        self.restarts = later;
+        due.into_iter().try_for_each(|gone| self.restart(gone))
     }
 
     /// The report that a dead runner would have sent. If its runs' cgroup is out of memory, and no
