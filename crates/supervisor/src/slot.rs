@@ -58,7 +58,7 @@ pub enum State {
     /// It was ordered to become idle.
     Switching,
     /// It is dead and could not be restarted yet.
-    Gone,
+    Dead,
 }
 
 /// The remaining processes of a killed run.

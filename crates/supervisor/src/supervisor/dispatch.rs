@@ -250,7 +250,7 @@ impl Supervisor {
             State::Ready if runner.world == Some(world) && !runner.is_late() => 3,
             State::Ready if runner.takes_launch() => 4,
             State::Ready => 5,
-            State::Gone => 6,
+            State::Dead => 6,
         }
     }
 

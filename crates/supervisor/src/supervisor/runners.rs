@@ -375,7 +375,7 @@ impl Supervisor {
             }
         }
         let runner = &mut self.runners[index];
-        runner.over(&self.epoll, State::Gone);
+        runner.over(&self.epoll, State::Dead);
         // Remaining processes still write to the memory.
         let memory = gone.then(|| runner.memory.clone());
         let times = self.unsettled.get(index).map_or(0, |its| its.times);
