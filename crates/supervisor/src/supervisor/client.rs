@@ -92,7 +92,7 @@ impl Supervisor {
     pub(super) fn answer(&mut self, id: u64, result: &RunResult) {
         // A client that cannot receive an answer would wait forever.
         if let Err(fatal) = self.send(Kind::Result, id, &encode(result)) {
-            self.speechless.get_or_insert(fatal);
+            self.send_failure.get_or_insert(fatal);
         }
     }
 

@@ -126,7 +126,7 @@ pub struct Supervisor {
     /// The client's socket is watched for room to send.
     wants_room: bool,
     /// Why an answer could not be sent.
-    speechless: Option<Fatal>,
+    send_failure: Option<Fatal>,
     /// Children that were killed and not yet waited for.
     unreaped: Vec<Unreaped>,
     /// For each runner, how often in a row it died before it could serve runs.
@@ -217,7 +217,7 @@ impl Supervisor {
             latest: None,
             launched_on,
             wants_room: false,
-            speechless: None,
+            send_failure: None,
             unreaped: Vec::new(),
             unsettled: Vec::new(),
             restarts: Vec::new(),
@@ -323,7 +323,7 @@ impl Supervisor {
             self.look_at_sockets();
             self.look_at_locks();
             self.dispatch();
-            if let Some(fatal) = self.speechless.take() {
+            if let Some(fatal) = self.send_failure.take() {
                 return Err(fatal);
             }
         }
