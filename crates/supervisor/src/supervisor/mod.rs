@@ -101,7 +101,7 @@ struct Ended {
     at_ns: u64,
     /// CPU time used until then, for backends that cannot read it afterwards.
     used_ns: u64,
-    /// Further figures of its processes. Only the ratio of their times is used.
+    /// Further figures of its processes. Only the ratio of their deaths is used.
     used: Used,
 }
 
@@ -130,7 +130,7 @@ pub struct Supervisor {
     /// Children that were killed and not yet waited for.
     unreaped: Vec<Unreaped>,
     /// For each runner, how often in a row it died before it could serve runs.
-    unsettled: Vec<runners::Unsettled>,
+    start_histories: Vec<runners::StartHistory>,
     /// Runners that died and could not be restarted yet.
     restarts: Vec<PendingRestart>,
     /// A run waits, and a runner may become able to accept launches without an event.
@@ -219,7 +219,7 @@ impl Supervisor {
             wants_room: false,
             send_failure: None,
             unreaped: Vec::new(),
-            unsettled: Vec::new(),
+            start_histories: Vec::new(),
             restarts: Vec::new(),
             looks_again: false,
             has_setbacks: false,

@@ -54,7 +54,7 @@ impl Supervisor {
             Some(place) => *place = runner,
             None => {
                 self.runners.push(runner);
-                self.unsettled.push(Unsettled::default());
+                self.start_histories.push(StartHistory::default());
             }
         }
         Ok(())
@@ -84,10 +84,10 @@ impl Supervisor {
                 Some([]) | None => return self.runner_died(index),
                 Some([message::IDLE, ..]) => {
                     let is_new = self.runners[index].state == State::Settling;
-                    if let Some(its) = self.unsettled.get_mut(index) {
-                        *its = Unsettled {
-                            times: 0,
-                            settled_before: true,
+                    if let Some(its) = self.start_histories.get_mut(index) {
+                        *its = StartHistory {
+                            deaths: 0,
+                            has_served: true,
                         };
                     }
                     self.runners[index].idle(&self.epoll);
@@ -148,9 +148,9 @@ impl Supervisor {
                         // The reason why a replacement cannot start may pass, and the other runners
                         // can serve meanwhile.
                         if self
-                            .unsettled
+                            .start_histories
                             .get(index)
-                            .is_some_and(Unsettled::may_try_again)
+                            .is_some_and(StartHistory::may_retry)
                         {
                             self.runners[index].kill_process();
                             continue;
@@ -255,7 +255,7 @@ impl Supervisor {
         self.runners[index].over(&self.epoll, State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
-            // Another process killed pid1. Tolerate that only a few times.
+            // Another process killed pid1. Tolerate that only a few deaths.
             self.runners[index].unexplained += 1;
             if self.runners[index].unexplained < MAX_UNEXPLAINED_DEATHS {
                 return;
@@ -298,12 +298,12 @@ impl Supervisor {
         let status = runner.reap();
         let how = process::end_of(status);
         if runner.state == State::Settling {
-            // Another process may have killed it; tolerate that only a few times. It reports itself
+            // Another process may have killed it; tolerate that only a few deaths. It reports itself
             // what it cannot do.
             let killed = process::decode_status(status).is_err();
-            match self.unsettled.get_mut(index) {
-                Some(its) if its.may_try_again() || its.times < MAX_UNEXPLAINED_DEATHS && killed => {
-                    its.times += 1
+            match self.start_histories.get_mut(index) {
+                Some(its) if its.may_retry() || its.deaths < MAX_UNEXPLAINED_DEATHS && killed => {
+                    its.deaths += 1
                 }
                 _ => return Err(format!("a runner {how} before it could take runs")),
             }
@@ -378,8 +378,8 @@ impl Supervisor {
         runner.over(&self.epoll, State::Dead);
         // Remaining processes still write to the memory.
         let memory = gone.then(|| runner.memory.clone());
-        let times = self.unsettled.get(index).map_or(0, |its| its.times);
-        if times == 0 {
+        let deaths = self.start_histories.get(index).map_or(0, |its| its.deaths);
+        if deaths == 0 {
             return self.restart(PendingRestart {
                 index,
                 memory,
@@ -387,7 +387,7 @@ impl Supervisor {
                 at_ns: 0,
             });
         }
-        let at_ns = calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS << times.min(10));
+        let at_ns = calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS << deaths.min(10));
         self.restarts.push(PendingRestart {
             index,
             memory,
@@ -501,16 +501,16 @@ pub(super) fn new_memory() -> Result<Memory, Fatal> {
 
 /// The history of starting the runner of a place.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Unsettled {
+pub(super) struct StartHistory {
     /// How often a runner died there before it could serve runs, since the last one that could.
-    times: u32,
+    deaths: u32,
     /// A runner could serve there, so the configuration works.
-    settled_before: bool,
+    has_served: bool,
 }
 
-impl Unsettled {
-    fn may_try_again(&self) -> bool {
-        self.settled_before && self.times < MAX_START_ATTEMPTS
+impl StartHistory {
+    fn may_retry(&self) -> bool {
+        self.has_served && self.deaths < MAX_START_ATTEMPTS
     }
 }
 
