@@ -1,7 +1,7 @@
 //! Slots as the supervisor sees them: their runners and the state of each.
 //!
 //! ```text
-//! Settling ─IDLE→ Idle ─PREPARE→ Ready ─LAUNCH→ Running ─ENDED→ Ending ─IDLE→ Idle
+//! Starting ─IDLE→ Idle ─PREPARE→ Ready ─LAUNCH→ Running ─ENDED→ Ending ─IDLE→ Idle
 //!                                 ↑ │              │
 //!                                 │ └─ Switching   └─DONE─┐
 //!                                 │    └─IDLE→ Idle       │
@@ -46,7 +46,7 @@ const LONGEST_SWITCH_NS: u64 = 10_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It has not reported yet.
-    Settling,
+    Starting,
     /// It waits for a world.
     Idle,
     /// It has a world and accepts a launch.
@@ -165,7 +165,7 @@ impl Runner {
             .map_err(failed)?;
         let shared = memory.shared;
         Ok(Runner {
-            state: State::Settling,
+            state: State::Starting,
             socket: ours,
             launches_in,
             launches_out,

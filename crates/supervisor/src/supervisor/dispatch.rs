@@ -246,7 +246,7 @@ impl Supervisor {
                 u32::from(!runner.is_prepared())
             }
             State::Idle => 2,
-            State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
+            State::Starting | State::Ending | State::Switching | State::Running(_) => 3,
             State::Ready if runner.world == Some(world) && !runner.is_late() => 3,
             State::Ready if runner.takes_launch() => 4,
             State::Ready => 5,

@@ -83,7 +83,7 @@ impl Supervisor {
             match bytes.get(..received.length) {
                 Some([]) | None => return self.runner_died(index),
                 Some([message::IDLE, ..]) => {
-                    let is_new = self.runners[index].state == State::Settling;
+                    let is_new = self.runners[index].state == State::Starting;
                     if let Some(its) = self.start_histories.get_mut(index) {
                         *its = StartHistory {
                             deaths: 0,
@@ -144,7 +144,7 @@ impl Supervisor {
                 }
                 Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
-                    if self.runners[index].state == State::Settling {
+                    if self.runners[index].state == State::Starting {
                         // The reason why a replacement cannot start may pass, and the other runners
                         // can serve meanwhile.
                         if self
@@ -297,7 +297,7 @@ impl Supervisor {
         let runner = &mut self.runners[index];
         let status = runner.reap();
         let how = process::end_of(status);
-        if runner.state == State::Settling {
+        if runner.state == State::Starting {
             // Another process may have killed it; tolerate that only a few deaths. It reports itself
             // what it cannot do.
             let killed = process::decode_status(status).is_err();
