@@ -84,7 +84,7 @@ impl Supervisor {
             .chain(self.runners.iter().map(|runner| runner.switch_deadline))
             .chain([self.try_again_ns])
             .flatten()
-            .chain(self.restarts.iter().map(|gone| gone.at_ns))
+            .chain(self.restarts.iter().map(|restart| restart.at_ns))
             .chain(
                 self.looks_again
                     .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)),

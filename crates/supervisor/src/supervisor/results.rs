@@ -65,7 +65,7 @@ impl Supervisor {
             // processes that were waited for, or that a killed pid1 had, divide it into user and
             // system time.
             let (user, system) = match &request.ended {
-                Some(ended) if end.pid1_died == 1 && ended.used.deaths != (0, 0) => ended.used.deaths,
+                Some(ended) if end.pid1_died == 1 && ended.used.times != (0, 0) => ended.used.times,
                 _ => (end.user_us, end.system_us),
             };
             figures.cpu_user_ns = match u128::from(user) + u128::from(system) {
@@ -154,7 +154,7 @@ impl Supervisor {
                 .memory
                 .is_some_and(|limit| match end.own_limit_reached {
                     UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
-                    deaths => deaths > 0,
+                    times => times > 0,
                 });
             return if its_own {
                 Outcome::MemoryLimit

@@ -27,7 +27,7 @@ const MAX_START_ATTEMPTS: u32 = 40;
 /// perhaps because of a run, and have them a moment later.
 pub(super) struct PendingRestart {
     index: usize,
-    /// `None` if a unreaped process still writes to its memory.
+    /// `None` if a dying process still writes to its memory.
     memory: Option<Memory>,
     tries: u32,
     /// When to try next (`CLOCK_MONOTONIC_RAW`).
@@ -255,7 +255,7 @@ impl Supervisor {
         self.runners[index].over(&self.epoll, State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
-            // Another process killed pid1. Tolerate that only a few deaths.
+            // Another process killed pid1. Tolerate that only a few times.
             self.runners[index].unexplained += 1;
             if self.runners[index].unexplained < MAX_UNEXPLAINED_DEATHS {
                 return;
@@ -298,7 +298,7 @@ impl Supervisor {
         let status = runner.reap();
         let how = process::end_of(status);
         if runner.state == State::Starting {
-            // Another process may have killed it; tolerate that only a few deaths. It reports itself
+            // Another process may have killed it; tolerate that only a few times. It reports itself
             // what it cannot do.
             let killed = process::decode_status(status).is_err();
             match self.start_histories.get_mut(index) {
@@ -328,7 +328,7 @@ impl Supervisor {
         // A limit that is reached during this wait did not end the run.
         runner.stop_clocks();
         let unreaped = Unreaped::of(
-            Dead {
+            DeadRunner {
                 index,
                 how,
                 until_ns,
@@ -345,17 +345,17 @@ impl Supervisor {
         for mut unreaped in std::mem::take(&mut self.unreaped) {
             let gone = unreaped.reap();
             let is_told = |dead: &mut Dead| gone || calls::monotonic_raw_ns() >= dead.until_ns;
-            let told = unreaped.runner.take_if(is_told);
+            let due = unreaped.runner.take_if(is_due);
             if !gone {
                 self.unreaped.push(unreaped);
             }
-            told.map_or(Ok(()), |dead| self.finish_dead_runner(dead, gone))?;
+            due.map_or(Ok(()), |dead| self.finish_dead_runner(dead, gone))?;
         }
         Ok(())
     }
 
     /// Answers for a dead runner and restarts it. `gone`: its zygote and pid1 are dead as well.
-    fn finish_dead_runner(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
+    fn finish_dead_runner(&mut self, DeadRunner { index, how, .. }: DeadRunner, gone: bool) -> Result<(), Fatal> {
         if let State::Running(id) = self.runners[index].state {
             let limit = self
                 .requests
@@ -397,22 +397,22 @@ impl Supervisor {
         Ok(())
     }
 
-    fn restart(&mut self, gone: PendingRestart) -> Result<(), Fatal> {
-        let memory = gone.memory.clone().map_or_else(new_memory, Ok);
+    fn restart(&mut self, restart: PendingRestart) -> Result<(), Fatal> {
+        let memory = restart.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
             memory.shared.standing.forget();
             // What the dead runner had prepared is lost.
             memory.shared.prepared.store(0, SeqCst);
-            self.start_runner(gone.index, memory, true)
+            self.start_runner(restart.index, memory, true)
         });
         match started {
-            Err(_) if gone.tries < MAX_START_ATTEMPTS => {
-                let wait_ns = SHORTEST_WAIT_NS << gone.tries.min(10);
+            Err(_) if restart.tries < MAX_START_ATTEMPTS => {
+                let wait_ns = SHORTEST_WAIT_NS << restart.tries.min(10);
                 let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
                 self.restarts.push(PendingRestart {
-                    tries: gone.tries + 1,
+                    tries: restart.tries + 1,
                     at_ns,
-                    ..gone
+                    ..restart
                 });
                 Ok(())
             }
@@ -427,9 +427,9 @@ impl Supervisor {
         }
         let now = calls::monotonic_raw_ns();
         let all = std::mem::take(&mut self.restarts);
-        let (due, later): (Vec<PendingRestart>, _) = all.into_iter().partition(|gone| gone.at_ns <= now);
+        let (due, later): (Vec<PendingRestart>, _) = all.into_iter().partition(|restart| restart.at_ns <= now);
         self.restarts = later;
-        due.into_iter().try_for_each(|gone| self.restart(gone))
+        due.into_iter().try_for_each(|restart| self.restart(restart))
     }
 
     /// The report that a dead runner would have sent. If its runs' cgroup is out of memory, and no
@@ -515,7 +515,7 @@ impl StartHistory {
 }
 
 /// A runner that has died.
-struct Dead {
+struct DeadRunner {
     index: usize,
     how: ProcessEnd,
     /// Until when to wait for its remains before its run is answered (`CLOCK_MONOTONIC_RAW`).
@@ -530,7 +530,7 @@ pub(super) struct Unreaped {
     shared: Option<&'static Shared>,
     pid1: i32,
     /// Their runner, until it is answered for.
-    runner: Option<Dead>,
+    runner: Option<DeadRunner>,
 }
 
 impl Unreaped {
@@ -545,7 +545,7 @@ impl Unreaped {
     }
 
     /// The remains of a dead runner. They die with it; killing them makes that faster.
-    fn of(runner: Dead, shared: &'static Shared) -> Unreaped {
+    fn of(runner: DeadRunner, shared: &'static Shared) -> Unreaped {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
             // The zygote is a child of the supervisor now and was not waited for, so the number is

@@ -7,7 +7,7 @@
 //! runner from its CPU.
 //!
 //! The patience is bounded, so that a broken machine yields an error that names the cause: a run is
-//! set back [`MAX_SETBACKS`] deaths. The first runner has [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it, each
+//! set back [`MAX_SETBACKS`] times. The first runner has [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it, each
 //! further one twice as long as the one before, up to 5 s: 26 s in all. A pause comes before each
 //! attempt, too, from the third on: a second and a half in all, in which a machine that was out of
 //! processes or memory may recover. The run's own clocks begin at its exec, so none of this counts
