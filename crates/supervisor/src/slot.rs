@@ -62,11 +62,11 @@ pub enum State {
 }
 
 /// The remaining processes of a killed run.
-pub struct Rest {
+pub struct Survivors {
     /// The process that they descend from.
     pid1: i32,
     /// When to look for more of them (`CLOCK_MONOTONIC_RAW`).
-    pub look_at_ns: u64,
+    pub scan_at_ns: u64,
     /// How many processes the last look was for.
     most: usize,
 }
@@ -98,7 +98,7 @@ pub struct Runner {
     /// pid1 could not be killed yet.
     pub kill_again: bool,
     /// The run was killed and may have processes left.
-    pub rest: Option<Rest>,
+    pub survivors: Option<Survivors>,
     /// The number of attempts to kill pid1 for this run.
     kills: u32,
     /// How often in a row a preparation ended without a reported reason.
@@ -179,7 +179,7 @@ impl Runner {
             receipt_deadline: None,
             switch_deadline: None,
             kill_again: false,
-            rest: None,
+            survivors: None,
             kills: 0,
             unexplained: 0,
             left_much: None,
@@ -222,7 +222,7 @@ impl Runner {
         self.stop_clocks();
         self.switch_deadline = None;
         self.kill_again = false;
-        self.rest = None;
+        self.survivors = None;
         self.kills = 0;
         self.files = Default::default();
         self.bandwidth = None;
@@ -439,10 +439,10 @@ impl Runner {
             // ESRCH: the process has ended already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
             self.kill_again = false;
-            let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS);
-            self.rest = running.then_some(Rest {
+            let scan_at_ns = calls::monotonic_raw_ns().saturating_add(SURVIVOR_SCAN_INTERVAL_NS);
+            self.survivors = running.then_some(Survivors {
                 pid1: pid,
-                look_at_ns,
+                scan_at_ns,
                 most: MOST_KILLED,
             });
         }
@@ -452,8 +452,8 @@ impl Runner {
     /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kills all of
     /// them. Hundreds of computing processes that have lowered pid1's priority would otherwise
     /// compute for seconds. On version 2 all have been killed.
-    pub fn kill_rest(&mut self) {
-        let Some(Rest { pid1, most, .. }) = self.rest.take() else {
+    pub fn kill_survivors(&mut self) {
+        let Some(Survivors { pid1, most, .. }) = self.survivors.take() else {
             return;
         };
         // The next run may be in preparation here before the end of this one was reported.
@@ -466,11 +466,11 @@ impl Runner {
         let most = (most * 2).min(MOST_OF_THE_REST);
         tree::kill_below(pid1, most, false, is_still);
         let took = calls::thread_cpu_ns().saturating_sub(before);
-        let look_at_ns = calls::monotonic_raw_ns()
-            .saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
-        self.rest = Some(Rest {
+        let scan_at_ns = calls::monotonic_raw_ns()
+            .saturating_add(SURVIVOR_SCAN_INTERVAL_NS.max(took.saturating_mul(4)));
+        self.survivors = Some(Survivors {
             pid1,
-            look_at_ns,
+            scan_at_ns,
             most,
         });
     }
@@ -606,7 +606,7 @@ const MOST_KILLED: usize = 16;
 /// The bound of that number, which doubles each time while pid1 does not run.
 const MOST_OF_THE_REST: usize = 512;
 /// The time between killing some processes of a run and looking for more.
-const LOOK_FOR_THE_REST_NS: u64 = 1_000_000;
+const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 
 /// The kernel charges memory in batches of 64 pages, and so may refuse that much.
 const CHARGED_AT_ONCE: u64 = 64 * 4096;

@@ -57,7 +57,7 @@ impl Supervisor {
             .iter()
             .filter(|runner| matches!(runner.state, State::Running(_)))
             .flat_map(|runner| {
-                let sockets = runner.sockets.as_ref().map(|its| its.look_at_ns);
+                let sockets = runner.sockets.as_ref().map(|its| its.scan_at_ns);
                 [
                     runner.real_deadline,
                     runner.cpu_deadline,
@@ -79,7 +79,7 @@ impl Supervisor {
             .chain(
                 self.runners
                     .iter()
-                    .map(|runner| runner.rest.as_ref().map(|rest| rest.look_at_ns)),
+                    .map(|runner| runner.survivors.as_ref().map(|rest| rest.scan_at_ns)),
             )
             .chain(self.runners.iter().map(|runner| runner.switch_deadline))
             .chain([self.try_again_ns])
@@ -109,7 +109,7 @@ impl Supervisor {
                 runner.sockets = None;
                 continue;
             };
-            if calls::monotonic_raw_ns() >= sockets.look_at_ns && sockets.look() > limit {
+            if calls::monotonic_raw_ns() >= sockets.scan_at_ns && sockets.look() > limit {
                 self.end(id, Cause::Memory);
             }
         }
@@ -190,9 +190,9 @@ impl Supervisor {
             let State::Running(id) = runner.state else {
                 continue;
             };
-            if let Some(rest) = &runner.rest {
-                if calls::monotonic_raw_ns() >= rest.look_at_ns {
-                    runner.kill_rest();
+            if let Some(rest) = &runner.survivors {
+                if calls::monotonic_raw_ns() >= rest.scan_at_ns {
+                    runner.kill_survivors();
                 }
                 continue;
             }
