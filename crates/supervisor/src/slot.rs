@@ -38,9 +38,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
 /// target, before the whole runner is ended.
-const MOST_KILLS: u32 = 1000;
+const MAX_KILL_ATTEMPTS: u32 = 1000;
 /// A runner that is not idle this long after it was ordered to become idle is killed and restarted.
-const LONGEST_SWITCH_NS: u64 = 10_000_000_000;
+const SWITCH_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// The state of a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub struct Runner {
     /// The run was killed and may have processes left.
     pub survivors: Option<Survivors>,
     /// The number of attempts to kill pid1 for this run.
-    kills: u32,
+    kill_attempts: u32,
     /// How often in a row a preparation ended without a reported reason.
     pub unexplained: u32,
     /// When its last run was reported as over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
@@ -180,7 +180,7 @@ impl Runner {
             switch_deadline: None,
             kill_again: false,
             survivors: None,
-            kills: 0,
+            kill_attempts: 0,
             unexplained: 0,
             left_much: None,
             process,
@@ -223,7 +223,7 @@ impl Runner {
         self.switch_deadline = None;
         self.kill_again = false;
         self.survivors = None;
-        self.kills = 0;
+        self.kill_attempts = 0;
         self.files = Default::default();
         self.bandwidth = None;
     }
@@ -300,7 +300,7 @@ impl Runner {
     pub fn switch(&mut self) {
         self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
-        self.switch_deadline = Some(calls::monotonic_raw_ns().saturating_add(LONGEST_SWITCH_NS));
+        self.switch_deadline = Some(calls::monotonic_raw_ns().saturating_add(SWITCH_TIMEOUT_NS));
         self.kill_pid1(false);
     }
 
@@ -395,8 +395,8 @@ impl Runner {
         }
         // A target that has not received the launch by now hangs: pid1 in its preparation, or the
         // zygote before it.
-        self.kills += 1;
-        let hangs = self.kills > MOST_KILLS;
+        self.kill_attempts += 1;
+        let hangs = self.kill_attempts > MAX_KILL_ATTEMPTS;
         let launches = self.launches;
         let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
         let pid = shared.pid1.load(SeqCst);
@@ -431,7 +431,7 @@ impl Runner {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
                 _ => {
-                    used = tree::kill_below(pid, MOST_KILLED, memory, || {
+                    used = tree::kill_below(pid, INITIAL_KILL_PROCESSES, memory, || {
                         shared.pid1.load(SeqCst) == pid
                     })
                 }
@@ -443,13 +443,13 @@ impl Runner {
             self.survivors = running.then_some(Survivors {
                 pid1: pid,
                 scan_at_ns,
-                most: MOST_KILLED,
+                most: INITIAL_KILL_PROCESSES,
             });
         }
         used
     }
 
-    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kills all of
+    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kill_attempts all of
     /// them. Hundreds of computing processes that have lowered pid1's priority would otherwise
     /// compute for seconds. On version 2 all have been killed.
     pub fn kill_survivors(&mut self) {
@@ -463,7 +463,7 @@ impl Runner {
         }
         let before = calls::thread_cpu_ns();
         // A killed process is found again until pid1 has waited for it.
-        let most = (most * 2).min(MOST_OF_THE_REST);
+        let most = (most * 2).min(MAX_KILL_PROCESSES);
         tree::kill_below(pid1, most, false, is_still);
         let took = calls::thread_cpu_ns().saturating_sub(before);
         let scan_at_ns = calls::monotonic_raw_ns()
@@ -599,12 +599,12 @@ const LITTLE_MEMORY: u64 = 16 << 20;
 /// milliseconds.
 const LATE_NS: u64 = 20_000_000;
 
-/// The number of processes that the supervisor kills itself; finding them takes time that other
+/// The number of processes that the supervisor kill_attempts itself; finding them takes time that other
 /// runs need.
-const MOST_KILLED: usize = 16;
+const INITIAL_KILL_PROCESSES: usize = 16;
 
 /// The bound of that number, which doubles each time while pid1 does not run.
-const MOST_OF_THE_REST: usize = 512;
+const MAX_KILL_PROCESSES: usize = 512;
 /// The time between killing some processes of a run and looking for more.
 const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 
