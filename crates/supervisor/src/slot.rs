@@ -557,7 +557,7 @@ impl Runner {
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
                 let stands = self.shared.standing.memory.load(SeqCst);
-                told && taken && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
+                told && taken && limit.is_some() && peak.saturating_add(CHARGE_BATCH_BYTES) >= stands
             }),
             Handover::Cgroup2 { .. } => {
                 let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {
@@ -609,7 +609,7 @@ const MAX_KILL_PROCESSES: usize = 512;
 const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 
 /// The kernel charges memory in batches of 64 pages, and so may refuse that much.
-const CHARGED_AT_ONCE: u64 = 64 * 4096;
+const CHARGE_BATCH_BYTES: u64 = 64 * 4096;
 
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
