@@ -104,7 +104,7 @@ pub struct Runner {
     /// How often in a row a preparation ended without a reported reason.
     pub unexplained: u32,
     /// When its last run was reported as over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
-    left_much: Option<u64>,
+    cleanup_since_ns: Option<u64>,
     process: i32,
     /// The affinity mask of the runner of a lone slot; otherwise empty.
     held_on: Vec<u64>,
@@ -182,7 +182,7 @@ impl Runner {
             survivors: None,
             kill_attempts: 0,
             unexplained: 0,
-            left_much: None,
+            cleanup_since_ns: None,
             process,
             held_on: (setup
                 .cpus
@@ -202,7 +202,7 @@ impl Runner {
     pub fn idle(&mut self, epoll: &OwnedFd) {
         self.over(epoll, State::Idle);
         self.world = None;
-        self.left_much = None;
+        self.cleanup_since_ns = None;
     }
 
     /// Receives descriptors of the present pid1's cgroup.
@@ -267,20 +267,20 @@ impl Runner {
     pub fn leaves(&mut self, end: &End) {
         // A killed run may have left anything, and the CPU time of its children is unknown.
         let little =
-            end.cpu_ns <= LITTLE_CPU_NS && end.peak_memory <= LITTLE_MEMORY && end.pid1_died == 0;
-        self.left_much = (!little).then(calls::monotonic_raw_ns);
+            end.cpu_ns <= SMALL_RUN_CPU_NS && end.peak_memory <= SMALL_RUN_MEMORY_BYTES && end.pid1_died == 0;
+        self.cleanup_since_ns = (!little).then(calls::monotonic_raw_ns);
     }
 
     /// Whether a launch that is sent now begins soon. If not, check again later: no event reports
     /// it.
     pub fn takes_launch(&self) -> bool {
-        self.left_much.is_none() || self.is_prepared()
+        self.cleanup_since_ns.is_none() || self.is_prepared()
     }
 
     /// Whether it takes so long to accept a launch that making another runner ready is better.
     pub fn is_late(&self) -> bool {
-        let since = self.left_much.filter(|_| !self.is_prepared());
-        since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_NS)
+        let since = self.cleanup_since_ns.filter(|_| !self.is_prepared());
+        since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_RUNNER_NS)
     }
 
     /// Sends the runner a world.
@@ -309,10 +309,10 @@ impl Runner {
         if !self.shared.strings.write(0, strings) {
             return Err(Errno(libc::E2BIG));
         }
-        if strings.len() < KEPT_STRINGS {
+        if strings.len() < KEPT_STRING_BYTES {
             // Do not keep the memory of a long launch for the short ones after it.
             if self.long_strings() {
-                self.shared.strings.discard_after(KEPT_STRINGS);
+                self.shared.strings.discard_after(KEPT_STRING_BYTES);
             }
         }
         self.launches += 1;
@@ -375,7 +375,7 @@ impl Runner {
     }
 
     fn long_strings(&self) -> bool {
-        self.shared.launch.get().strings_length as usize >= KEPT_STRINGS
+        self.shared.launch.get().strings_length as usize >= KEPT_STRING_BYTES
     }
 
     /// Kills the present pid1 and with it everything in its namespace: that of the running launch,
@@ -593,11 +593,11 @@ fn take_event(fd: i32) -> bool {
 /// A run that used at most this is removed quickly, in the time that it took to create. CPU time is
 /// always known; without cgroups the size of files is not, and kernels may be configured not to
 /// charge their own memory.
-const LITTLE_CPU_NS: u64 = 20_000_000;
-const LITTLE_MEMORY: u64 = 16 << 20;
+const SMALL_RUN_CPU_NS: u64 = 20_000_000;
+const SMALL_RUN_MEMORY_BYTES: u64 = 16 << 20;
 /// After this time a runner is late. Making another one ready that has another world takes a few
 /// milliseconds.
-const LATE_NS: u64 = 20_000_000;
+const LATE_RUNNER_NS: u64 = 20_000_000;
 
 /// The number of processes that the supervisor kill_attempts itself; finding them takes time that other
 /// runs need.
@@ -612,7 +612,7 @@ const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 const CHARGE_BATCH_BYTES: u64 = 64 * 4096;
 
 /// Strings up to this length stay in memory between runs.
-const KEPT_STRINGS: usize = 64 * 1024;
+const KEPT_STRING_BYTES: usize = 64 * 1024;
 
 /// Closes all descriptors that are not in `keep`. If that fails the process ends, because they
 /// belong to other runners or to the caller.
