@@ -11,7 +11,7 @@
 //! A runner that has a world accepts a launch while its next pid1 is still being prepared: the
 //! launch waits in a socket. So the supervisor need not wake up only to learn that everything is
 //! ready. But a runner whose last run used much receives no launch before everything is ready
-//! ([`Runner::takes_launch`]): the kernel may take seconds to remove what that run left.
+//! ([`Runner::accepts_launch`]): the kernel may take seconds to remove what that run left.
 //!
 //! A run has begun when a target has received its launch. The supervisor holds both ends of the
 //! launch socket, so it can receive the launch itself, with the run's descriptors, until a target
@@ -96,18 +96,18 @@ pub struct Runner {
     /// When to kill the runner if it has not become idle (the same clock).
     pub switch_deadline: Option<u64>,
     /// pid1 could not be killed yet.
-    pub kill_again: bool,
+    pub kill_pending: bool,
     /// The run was killed and may have processes left.
     pub survivors: Option<Survivors>,
     /// The number of attempts to kill pid1 for this run.
     kill_attempts: u32,
     /// How often in a row a preparation ended without a reported reason.
-    pub unexplained: u32,
+    pub unexplained_deaths: u32,
     /// When its last run was reported as over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
     cleanup_since_ns: Option<u64>,
     process: i32,
     /// The affinity mask of the runner of a lone slot; otherwise empty.
-    held_on: Vec<u64>,
+    runner_cpu_mask: Vec<u64>,
     /// The number of the latest launch.
     launches: u64,
     /// Files of the present pid1's cgroup, if that is a fresh one, as `Backend::watched` names
@@ -178,13 +178,13 @@ impl Runner {
             locks_deadline: None,
             receipt_deadline: None,
             switch_deadline: None,
-            kill_again: false,
+            kill_pending: false,
             survivors: None,
             kill_attempts: 0,
-            unexplained: 0,
+            unexplained_deaths: 0,
             cleanup_since_ns: None,
             process,
-            held_on: (setup
+            runner_cpu_mask: (setup
                 .cpus
                 .of_runs()
                 .and_then(|_| setup.cpus.of_runner(index)))
@@ -199,20 +199,20 @@ impl Runner {
     }
 
     /// The runner has reported that it waits for a world.
-    pub fn idle(&mut self, epoll: &OwnedFd) {
+    pub fn set_idle(&mut self, epoll: &OwnedFd) {
         self.over(epoll, State::Idle);
         self.world = None;
         self.cleanup_since_ns = None;
     }
 
     /// Receives descriptors of the present pid1's cgroup.
-    pub fn watch(&mut self, files: [Option<OwnedFd>; WATCHED]) {
+    pub fn set_files(&mut self, files: [Option<OwnedFd>; WATCHED]) {
         self.files = files;
         self.saw_oom_kill = false;
     }
 
     /// Resets the state after what was in the runner is over.
-    pub fn over(&mut self, epoll: &OwnedFd, state: State) {
+    pub fn reset(&mut self, epoll: &OwnedFd, state: State) {
         // Zygote and pid1 have the file open as well, so that closing the supervisor's does not end
         // the watch, and the kernel's notification may come some milliseconds late.
         if let [_, Some(events), ..] = &self.files {
@@ -221,7 +221,7 @@ impl Runner {
         self.state = state;
         self.stop_clocks();
         self.switch_deadline = None;
-        self.kill_again = false;
+        self.kill_pending = false;
         self.survivors = None;
         self.kill_attempts = 0;
         self.files = Default::default();
@@ -264,7 +264,7 @@ impl Runner {
     }
 
     /// Its run is over, and the kernel begins to remove it.
-    pub fn leaves(&mut self, end: &End) {
+    pub fn note_cleanup(&mut self, end: &End) {
         // A killed run may have left anything, and the CPU time of its children is unknown.
         let little =
             end.cpu_ns <= SMALL_RUN_CPU_NS && end.peak_memory <= SMALL_RUN_MEMORY_BYTES && end.pid1_died == 0;
@@ -273,7 +273,7 @@ impl Runner {
 
     /// Whether a launch that is sent now begins soon. If not, check again later: no event reports
     /// it.
-    pub fn takes_launch(&self) -> bool {
+    pub fn accepts_launch(&self) -> bool {
         self.cleanup_since_ns.is_none() || self.is_prepared()
     }
 
@@ -311,7 +311,7 @@ impl Runner {
         }
         if strings.len() < KEPT_STRING_BYTES {
             // Do not keep the memory of a long launch for the short ones after it.
-            if self.long_strings() {
+            if self.has_long_strings() {
                 self.shared.strings.discard_after(KEPT_STRING_BYTES);
             }
         }
@@ -347,7 +347,7 @@ impl Runner {
     ///
     /// Both sleep, so only their affinity changes. If the target was killed a moment ago, its
     /// number may belong to another process of this user, which would then be moved to this CPU.
-    pub fn bring_to(&self, cpu: &[u64]) {
+    pub fn move_target_to(&self, cpu: &[u64]) {
         if self.is_prepared() {
             for pid in [&self.shared.pid1, &self.shared.target] {
                 let pid = pid.load(SeqCst);
@@ -365,16 +365,16 @@ impl Runner {
     /// not on a CPU is moved without the help of a kernel thread. The CPU that it moves to is then
     /// not idle, so the scheduler does not choose it for the client, which the supervisor wakes
     /// next.
-    pub fn send_runner(&self) {
+    pub fn move_pid1_to_runner_cpu(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
-        if pid1 > 0 && !self.held_on.is_empty() {
-            // The number belongs to pid1 until its zygote waits for it; see `bring_to` for what may
+        if pid1 > 0 && !self.runner_cpu_mask.is_empty() {
+            // The number belongs to pid1 until its zygote waits for it; see `move_target_to` for what may
             // happen after that.
-            let _ = calls::set_affinity_of(pid1, &self.held_on);
+            let _ = calls::set_affinity_of(pid1, &self.runner_cpu_mask);
         }
     }
 
-    fn long_strings(&self) -> bool {
+    fn has_long_strings(&self) -> bool {
         self.shared.launch.get().strings_length as usize >= KEPT_STRING_BYTES
     }
 
@@ -400,7 +400,7 @@ impl Runner {
         let launches = self.launches;
         let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
         let pid = shared.pid1.load(SeqCst);
-        self.kill_again = true;
+        self.kill_pending = true;
         if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
         }
@@ -438,7 +438,7 @@ impl Runner {
             }
             // ESRCH: the process has ended already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-            self.kill_again = false;
+            self.kill_pending = false;
             let scan_at_ns = calls::monotonic_raw_ns().saturating_add(SURVIVOR_SCAN_INTERVAL_NS);
             self.survivors = running.then_some(Survivors {
                 pid1: pid,
@@ -534,11 +534,11 @@ impl Runner {
     }
 
     /// Discards an out-of-memory event of an earlier run.
-    pub fn clear_out_of_memory(&mut self, handover: &Handover, index: usize) {
+    pub fn discard_oom_event(&mut self, handover: &Handover, index: usize) {
         if let Handover::Hybrid { runners } = handover
             && let Some(files) = runners.get(index)
         {
-            let _ = take_event(files.oom_event);
+            let _ = read_event(files.oom_event);
         }
         self.saw_oom_kill = false;
     }
@@ -547,7 +547,7 @@ impl Runner {
     pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
         let happened = match handover {
             Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
-                let told = take_event(files.oom_event);
+                let told = read_event(files.oom_event);
                 // Before the target has its launch, nothing there belongs to the run: neither peak
                 // nor limit, nor what happens when the cgroup is emptied after the previous run, or
                 // removed.
@@ -586,7 +586,7 @@ impl Runner {
 
 /// Reads an eventfd. Returns whether it had counted anything. A runner may have sent it, so the
 /// read must not block.
-fn take_event(fd: i32) -> bool {
+fn read_event(fd: i32) -> bool {
     calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
 }
 

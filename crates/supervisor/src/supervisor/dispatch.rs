@@ -109,7 +109,7 @@ impl Supervisor {
 
     /// Whether a free slot has a runner that will accept launches without a further message.
     fn clears_up(&self) -> bool {
-        let clears = |runner: &Runner| runner.state == State::Ready && !runner.takes_launch();
+        let clears = |runner: &Runner| runner.state == State::Ready && !runner.accepts_launch();
         self.free_slots(&[], None)
             .any(|slot| self.runners[self.setup.runners_of(slot)].iter().any(clears))
     }
@@ -198,7 +198,7 @@ impl Supervisor {
             let runner = &mut self.runners[index];
             match runner.state {
                 State::Idle => self.prepare(index, world),
-                State::Ready if runner.world != Some(world) && runner.takes_launch() => {
+                State::Ready if runner.world != Some(world) && runner.accepts_launch() => {
                     runner.switch()
                 }
                 _ => {}
@@ -206,7 +206,7 @@ impl Supervisor {
         }
         let ready = |index: usize, world| {
             let runner = &self.runners[index];
-            runner.state == State::Ready && runner.world == Some(world) && runner.takes_launch()
+            runner.state == State::Ready && runner.world == Some(world) && runner.accepts_launch()
         };
         if !ready(runners[0], first) || !ready(runners[1], second) {
             claimed.push(runners[0] / self.setup.runners_per_slot);
@@ -242,13 +242,13 @@ impl Supervisor {
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let runner = &self.runners[index];
         match runner.state {
-            State::Ready if runner.world == Some(world) && runner.takes_launch() => {
+            State::Ready if runner.world == Some(world) && runner.accepts_launch() => {
                 u32::from(!runner.is_prepared())
             }
             State::Idle => 2,
             State::Starting | State::Ending | State::Switching | State::Running(_) => 3,
             State::Ready if runner.world == Some(world) && !runner.is_late() => 3,
-            State::Ready if runner.takes_launch() => 4,
+            State::Ready if runner.accepts_launch() => 4,
             State::Ready => 5,
             State::Dead => 6,
         }
@@ -282,7 +282,7 @@ impl Supervisor {
                     && (self.runners[index].world == Some(world)) == same
             })
         };
-        let takes = |&index: &usize| self.runners[index].takes_launch();
+        let takes = |&index: &usize| self.runners[index].accepts_launch();
         let ready = in_state(State::Ready, true)
             .filter(takes)
             .min_by_key(|&index| {
@@ -348,11 +348,11 @@ impl Supervisor {
             .iter()
             .map(|fd| fd.as_raw_fd())
             .collect();
-        runner.clear_out_of_memory(&self.setup.handover, index);
+        runner.discard_oom_event(&self.setup.handover, index);
         if let Some(cpu) = self.setup.cpus.of_runs()
             && request.partner.is_none()
         {
-            runner.bring_to(cpu);
+            runner.move_target_to(cpu);
         }
         let sent = runner.launch(&request.launch, &request.strings, &descriptors);
         match sent {

@@ -68,7 +68,7 @@ impl Supervisor {
             })
             .chain(self.runners.iter().map(|runner| {
                 runner
-                    .kill_again
+                    .kill_pending
                     .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
             }))
             .chain(
@@ -171,7 +171,7 @@ impl Supervisor {
 
     pub(super) fn look_at_clocks(&mut self) {
         for index in 0..self.runners.len() {
-            if self.runners[index].kill_again {
+            if self.runners[index].kill_pending {
                 self.runners[index].kill_pid1(false);
             }
             let is_due = |deadline: Option<u64>| {

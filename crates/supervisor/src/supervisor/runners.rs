@@ -90,7 +90,7 @@ impl Supervisor {
                             has_served: true,
                         };
                     }
-                    self.runners[index].idle(&self.epoll);
+                    self.runners[index].set_idle(&self.epoll);
                     if is_new && let Some((launched, world)) = self.latest {
                         self.prepare_another(launched, world);
                     }
@@ -139,7 +139,7 @@ impl Supervisor {
                     self.memory_renewed(index, files);
                 }
                 Some([message::DONE, ..]) => {
-                    self.runners[index].send_runner();
+                    self.runners[index].move_pid1_to_runner_cpu();
                     self.pid1_ended(index, report());
                 }
                 Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
@@ -162,10 +162,10 @@ impl Supervisor {
                     match state {
                         // The launch had been sent ahead.
                         State::Running(_) if self.move_on_after(index, &report()) => {
-                            self.runners[index].over(&self.epoll, State::Ending);
+                            self.runners[index].reset(&self.epoll, State::Ending);
                         }
                         State::Running(id) => {
-                            self.runners[index].over(&self.epoll, State::Ending);
+                            self.runners[index].reset(&self.epoll, State::Ending);
                             self.finish(
                                 id,
                                 &Report {
@@ -218,7 +218,7 @@ impl Supervisor {
     fn pid1_ended(&mut self, index: usize, mut report: Report) {
         if report.end.launch == 0 && self.move_on_after(index, &report) {
             // A launch that was sent ahead and that no target has received: pid1 ended before.
-            return self.runners[index].over(&self.epoll, State::Ending);
+            return self.runners[index].reset(&self.epoll, State::Ending);
         }
         let runner = &mut self.runners[index];
         match (runner.state, report.end.launch) {
@@ -228,8 +228,8 @@ impl Supervisor {
                     report.start = Start::default();
                 }
                 // A runner whose pid1 received no launch becomes idle; otherwise it continues.
-                runner.unexplained = 0;
-                runner.over(
+                runner.unexplained_deaths = 0;
+                runner.reset(
                     &self.epoll,
                     if launch == 0 {
                         State::Ending
@@ -237,7 +237,7 @@ impl Supervisor {
                         State::Ready
                     },
                 );
-                runner.leaves(&report.end);
+                runner.note_cleanup(&report.end);
                 self.finish(id, &report);
             }
             // A pid1 that was killed between its report and its end: the runner repeats what was
@@ -252,17 +252,17 @@ impl Supervisor {
     /// Handles a failed preparation: the first waiting run of the world fails or is set back.
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.runners[index].world;
-        self.runners[index].over(&self.epoll, State::Ending);
+        self.runners[index].reset(&self.epoll, State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
             // Another process killed pid1. Tolerate that only a few times.
-            self.runners[index].unexplained += 1;
-            if self.runners[index].unexplained < MAX_UNEXPLAINED_DEATHS {
+            self.runners[index].unexplained_deaths += 1;
+            if self.runners[index].unexplained_deaths < MAX_UNEXPLAINED_DEATHS {
                 return;
             }
             report.failure = Failure::new(Step::Pid1, Errno(0));
         }
-        self.runners[index].unexplained = 0;
+        self.runners[index].unexplained_deaths = 0;
         // A run that pauses has had its attempt; the runner tried for one that does not.
         let tried_for = |id: &u64| {
             self.requests
@@ -375,7 +375,7 @@ impl Supervisor {
             }
         }
         let runner = &mut self.runners[index];
-        runner.over(&self.epoll, State::Dead);
+        runner.reset(&self.epoll, State::Dead);
         // Remaining processes still write to the memory.
         let memory = gone.then(|| runner.memory.clone());
         let deaths = self.start_histories.get(index).map_or(0, |its| its.deaths);
