@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The most templates that are kept, unless more are in use at one time.
-const MOST_WORLDS: usize = 64;
+const MAX_WORLDS: usize = 64;
 
 /// The number of a known world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -322,7 +322,7 @@ impl Worlds {
     /// Drops the least recently used worlds beyond the bound. A runner that has prepared one of
     /// them keeps its namespace until it switches.
     pub fn trim(&mut self) {
-        while self.known.len() > MOST_WORLDS {
+        while self.known.len() > MAX_WORLDS {
             let oldest = self
                 .known
                 .iter()
