@@ -206,16 +206,16 @@ fn limit_namespaces(procfs: i32) {
         let mut text = [0; 24];
         // Never raise a limit.
         if calls::read_at_start(file, &mut text)
-            .is_ok_and(|text| leading_number(text) > MOST_NAMESPACES)
+            .is_ok_and(|text| leading_number(text) > MAX_NAMESPACES)
         {
-            let _ = calls::write(file, Decimal::new(MOST_NAMESPACES).as_bytes());
+            let _ = calls::write(file, Decimal::new(MAX_NAMESPACES).as_bytes());
         }
         let _ = calls::close(file);
     }
 }
 
 /// Namespaces of each kind for a run that may create them: enough for sandboxes of its own.
-const MOST_NAMESPACES: u64 = 32;
+const MAX_NAMESPACES: u64 = 32;
 
 /// The template's staging directory.
 struct Stage {
