@@ -10,7 +10,7 @@
 //! be executed but not read. But reading it waits for RCU, some 10 ms, because processes that lock
 //! are kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a thread of the supervisor
 //! reads it, for runs that have been in progress for a while, and again at intervals. A run with
-//! more than [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
+//! more than [`MAX_LOCKS_PER_RUN`] ends by its memory limit. Short runs pay nothing.
 //!
 //! Locks that are not in that list under the number of a living process are refused by the profiles
 //! or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Those of processes
@@ -23,7 +23,7 @@
 //! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
 //! each look remembers how many locks of flock(2) a number had, and the start time of its process.
 //! Locks that existed before that process was first seen do not count as its own ([`History`]).
-//! A look without runs precedes a launch if the last one is older than [`LONGEST_PAUSE_NS`], so
+//! A look without runs precedes a launch if the last one is older than [`MAX_SCAN_AGE_NS`], so
 //! that the memory is recent when a process starts. In a PID namespace other than the first one the
 //! list hides the locks of dead processes. So locks that a process has when it is first seen do not
 //! count either, if it has started since the last look.
@@ -41,19 +41,19 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
 /// The most locks of a run. Databases have a few for each file. More would make the list longer.
-const MOST_LOCKS: usize = 1024;
+const MAX_LOCKS_PER_RUN: usize = 1024;
 /// The time after which a run is looked at, and between two looks.
 pub const PERIOD_NS: u64 = 100_000_000;
 /// The thread rests this many times as long as a look took.
-const LOOKS_APART: u32 = 10;
+const SCAN_PAUSE_FACTOR: u32 = 10;
 /// The most bytes of the list that are read: some 80,000 locks. For each page of it the kernel
 /// walks through all locks before it.
-const MOST_READ: usize = 4 << 20;
+const MAX_LIST_BYTES: usize = 4 << 20;
 
 /// A launch this long after the last look requests one, to know which locks exist already.
-pub const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
+pub const MAX_SCAN_AGE_NS: u64 = 1_000_000_000;
 /// Fewer locks of flock(2) under one number are not remembered, because they decide nothing.
-const FEW: usize = MOST_LOCKS / 16;
+const MAX_IGNORED_LOCKS: usize = MAX_LOCKS_PER_RUN / 16;
 
 /// A run in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Locks {
                 goes_on = answer.send(have_too_many(&list, &runs, &mut history));
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
-                std::thread::sleep(took * LOOKS_APART);
+                std::thread::sleep(took * SCAN_PAUSE_FACTOR);
                 // Only now, or the next request would be old when it is handled.
                 rested.store(false, Release);
             }
@@ -202,7 +202,7 @@ impl History {
                 },
             )
         };
-        let many = flocks.iter().filter(|&(_, &locks)| locks > FEW);
+        let many = flocks.iter().filter(|&(_, &locks)| locks > MAX_IGNORED_LOCKS);
         self.entries = many.map(entry).collect();
         self.looked_at_ticks = now_ticks;
     }
@@ -225,7 +225,7 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
     for (pid, locks) in &mut makers {
         *locks -= history.inherited(*pid);
     }
-    if makers.values().sum::<usize>() <= MOST_LOCKS {
+    if makers.values().sum::<usize>() <= MAX_LOCKS_PER_RUN {
         return Vec::new();
     }
     let mut counts = vec![0; runs.len()];
@@ -243,7 +243,7 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
     }
     runs.iter()
         .zip(counts)
-        .filter(|&(_, count)| count > MOST_LOCKS)
+        .filter(|&(_, count)| count > MAX_LOCKS_PER_RUN)
         .map(|(run, _)| *run)
         .collect()
 }
@@ -251,7 +251,7 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
 fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    while text.len() < MOST_READ {
+    while text.len() < MAX_LIST_BYTES {
         match rustix::io::pread(list, &mut buffer, text.len() as u64) {
             Ok(0) => break,
             Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
@@ -327,7 +327,7 @@ fn whose(
 #[cfg(test)]
 mod tests {
     use super::{
-        Entry, FEW, History, Locks, MOST_LOCKS, Makers, Run, have_too_many, makers, whose,
+        Entry, MAX_IGNORED_LOCKS, History, Locks, MAX_LOCKS_PER_RUN, Makers, Run, have_too_many, makers, whose,
     };
     use std::collections::HashMap;
 
@@ -386,11 +386,11 @@ mod tests {
         };
         let other = Run { id: 8, pid1: 1 };
         let too_many = |list, runs: &[Run]| have_too_many(&list, runs, &mut History::default());
-        assert_eq!(too_many(list(MOST_LOCKS, 1), &[other, run]), [run]);
-        assert_eq!(too_many(list(MOST_LOCKS, 0), &[run]), []);
+        assert_eq!(too_many(list(MAX_LOCKS_PER_RUN, 1), &[other, run]), [run]);
+        assert_eq!(too_many(list(MAX_LOCKS_PER_RUN, 0), &[run]), []);
         assert_eq!(
             too_many(
-                list(MOST_LOCKS + 1, 0),
+                list(MAX_LOCKS_PER_RUN + 1, 0),
                 &[Run {
                     id: 9,
                     pid1: i32::MAX
@@ -410,7 +410,7 @@ mod tests {
             locks - history.inherited(30)
         };
         // A process with few locks at the first look.
-        look(FEW, Some(7));
+        look(MAX_IGNORED_LOCKS, Some(7));
         // A living process makes them and ends. Another one gets its number and makes some itself.
         assert_eq!(look(1000, Some(7)), 1000);
         assert_eq!(look(2000, Some(7)), 2000);
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(look(3100, Some(9)), 100);
         // The process has ended unseen, and a third one has its number.
         assert_eq!(look(3100, Some(12)), 0);
-        assert_eq!(look(FEW, Some(12)), FEW, "few locks are not remembered");
+        assert_eq!(look(MAX_IGNORED_LOCKS, Some(12)), MAX_IGNORED_LOCKS, "few locks are not remembered");
         // Its locks are seen for the first time, and the process has started since the last look.
         assert_eq!(look(5000, Some(31)), 0);
         assert_eq!(look(7000, Some(31)), 2000);
@@ -434,11 +434,11 @@ mod tests {
         let ours = std::process::id() as i32;
         let line = format!("1: FLOCK  ADVISORY  READ  {ours} fe:00:12 0 EOF\n");
         let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        rustix::io::pwrite(&file, line.repeat(2 * MOST_LOCKS).as_bytes(), 0).unwrap();
+        rustix::io::pwrite(&file, line.repeat(2 * MAX_LOCKS_PER_RUN).as_bytes(), 0).unwrap();
         let run = Run { id: 7, pid1: ours };
         let before = Entry {
             started: None,
-            locks: 2 * MOST_LOCKS,
+            locks: 2 * MAX_LOCKS_PER_RUN,
             inherited: 0,
         };
         let history = |entries, looked_at_ticks| History {

@@ -378,7 +378,7 @@ impl Supervisor {
                 runner.locks_deadline = limits
                     .memory
                     .filter(|_| self.locks.is_some())
-                    .map(|_| now.saturating_add(locks::PERIOD_NS));
+                    .map(|_| now.saturating_add(locks::SCAN_INTERVAL_NS));
             }
             Err(errno) => self.set_back(id, RunError::new(Step::Runner).with_errno(errno.0)),
         }

@@ -134,7 +134,7 @@ impl Supervisor {
             .iter_mut()
             .filter(|runner| runner.locks_deadline.is_some())
         {
-            runner.locks_deadline = Some(now.saturating_add(locks::PERIOD_NS));
+            runner.locks_deadline = Some(now.saturating_add(locks::SCAN_INTERVAL_NS));
             let pid1 = runner.shared.pid1.load(SeqCst);
             if let State::Running(id) = runner.state
                 && pid1 != 0
@@ -152,7 +152,7 @@ impl Supervisor {
     /// ago.
     pub(super) fn remember_locks(&mut self, now: u64) {
         if let Some(locks) = &self.locks
-            && now.saturating_sub(self.locks_asked_ns) >= locks::LONGEST_PAUSE_NS
+            && now.saturating_sub(self.locks_asked_ns) >= locks::MAX_SCAN_AGE_NS
             && locks.is_free()
         {
             self.locks_asked_ns = now;
