@@ -200,7 +200,7 @@ impl Runner {
 
     /// The runner has reported that it waits for a world.
     pub fn set_idle(&mut self, epoll: &OwnedFd) {
-        self.over(epoll, State::Idle);
+        self.reset(epoll, State::Idle);
         self.world = None;
         self.cleanup_since_ns = None;
     }
