@@ -43,7 +43,7 @@ use std::time::Duration;
 /// The most locks of a run. Databases have a few for each file. More would make the list longer.
 const MAX_LOCKS_PER_RUN: usize = 1024;
 /// The time after which a run is looked at, and between two looks.
-pub const PERIOD_NS: u64 = 100_000_000;
+pub const SCAN_INTERVAL_NS: u64 = 100_000_000;
 /// The thread rests this many times as long as a look took.
 const SCAN_PAUSE_FACTOR: u32 = 10;
 /// The most bytes of the list that are read: some 80,000 locks. For each page of it the kernel

@@ -38,9 +38,9 @@ const SMALL: u64 = 24 << 10;
 const LARGE: u64 = 160 << 10;
 
 /// How long after one look the next follows.
-const PERIOD_NS: u64 = 10_000_000;
+const SCAN_INTERVAL_NS: u64 = 10_000_000;
 /// How many times as long as a look takes we do something else before the next one.
-const LOOKS_APART: u64 = 20;
+const SCAN_PAUSE_FACTOR: u64 = 20;
 
 /// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a
 /// walk through all before it.
@@ -220,7 +220,7 @@ impl Sockets {
         // late, and the run holds more by then.
         let took = calls::thread_cpu_ns().saturating_sub(before);
         self.look_at_ns = calls::monotonic_raw_ns()
-            .saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
+            .saturating_add(SCAN_INTERVAL_NS.max(took.saturating_mul(SCAN_PAUSE_FACTOR)));
         held(&protocols, used, self.connection).saturating_add(answers)
     }
 }
