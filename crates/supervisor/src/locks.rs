@@ -96,14 +96,14 @@ impl Locks {
         let rested = Arc::clone(&busy);
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
-        let look_on = move || {
+        let scan_loop = move || {
             // libc has set the thread up with calls that the supervisor's seccomp program will
             // refuse.
             let mut goes_on = answer.send(Vec::new());
             let mut history = History::default();
             while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
                 let before = calls::thread_cpu_ns();
-                goes_on = answer.send(have_too_many(&list, &runs, &mut history));
+                goes_on = answer.send(runs_over_limit(&list, &runs, &mut history));
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * SCAN_PAUSE_FACTOR);
@@ -114,7 +114,7 @@ impl Locks {
         std::thread::Builder::new()
             .name("millibox-locks".to_owned())
             .stack_size(256 << 10)
-            .spawn(look_on)
+            .spawn(scan_loop)
             .map_err(|error| format!("cannot start a thread: {error}{MORE_PROCESSES}"))?;
         answers
             .recv()
@@ -157,7 +157,7 @@ impl Locks {
 struct History {
     entries: HashMap<i32, Entry>,
     /// When the last look was, in clock ticks since the boot; 0 before the first look.
-    looked_at_ticks: u64,
+    scanned_at_ticks: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,7 @@ impl History {
     /// Finds out, for each number, how many of its locks the process that has the number now did
     /// not make. `now_ticks` is the time of this look, and `started` the start of a process, both
     /// in clock ticks since the boot.
-    fn look(
+    fn update(
         &mut self,
         flocks: &HashMap<i32, usize>,
         now_ticks: u64,
@@ -186,8 +186,8 @@ impl History {
                 // An earlier process with this number made them.
                 Some(before) => before.locks,
                 // The process existed at the last look, and had few locks.
-                None if started.is_some_and(|started| started < self.looked_at_ticks) => 0,
-                // A new process may have the number of one whose locks outlived it. In a PID
+                None if started.is_some_and(|started| started < self.scanned_at_ticks) => 0,
+                // A new process may have the number of one find_ancestor locks outlived it. In a PID
                 // namespace other than the first one, the list hides such locks until then. What
                 // the new process makes from now on counts; the open files of the others are
                 // charged to its run.
@@ -204,7 +204,7 @@ impl History {
         };
         let many = flocks.iter().filter(|&(_, &locks)| locks > MAX_IGNORED_LOCKS);
         self.entries = many.map(entry).collect();
-        self.looked_at_ticks = now_ticks;
+        self.scanned_at_ticks = now_ticks;
     }
 
     fn inherited(&self, pid: i32) -> usize {
@@ -213,19 +213,19 @@ impl History {
 }
 
 /// The runs with more locks than allowed.
-fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
+fn runs_over_limit(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
     // For example because memory is short. The next look may succeed.
     let Ok(text) = read(list) else {
         return Vec::new();
     };
-    let Makers { mut makers, flocks } = makers(&text);
-    history.look(&flocks, tree::boot_ticks(), |pid| {
+    let LockCounts { mut by_process, flocks } = count_locks(&text);
+    history.update(&flocks, tree::boot_ticks(), |pid| {
         Some(tree::stat(pid)?.started)
     });
-    for (pid, locks) in &mut makers {
+    for (pid, locks) in &mut by_process {
         *locks -= history.inherited(*pid);
     }
-    if makers.values().sum::<usize>() <= MAX_LOCKS_PER_RUN {
+    if by_process.values().sum::<usize>() <= MAX_LOCKS_PER_RUN {
         return Vec::new();
     }
     let mut counts = vec![0; runs.len()];
@@ -234,8 +234,8 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
         .enumerate()
         .map(|(index, run)| (run.pid1, Some(index)))
         .collect();
-    for (pid, locks) in makers {
-        if let Some(index) = whose(pid, &mut known, |pid| Some(tree::stat(pid)?.parent))
+    for (pid, locks) in by_process {
+        if let Some(index) = find_ancestor(pid, &mut known, |pid| Some(tree::stat(pid)?.parent))
             && let Some(count) = counts.get_mut(index)
         {
             *count += locks;
@@ -264,16 +264,16 @@ fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
 
 /// The number of locks of each process.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Makers {
-    makers: HashMap<i32, usize>,
+struct LockCounts {
+    by_process: HashMap<i32, usize>,
     /// The locks of flock(2) among them.
     flocks: HashMap<i32, usize>,
 }
 
 /// Parses the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; a waiting lock
 /// has `->` before its kind.
-fn makers(text: &[u8]) -> Makers {
-    let mut found = Makers::default();
+fn count_locks(text: &[u8]) -> LockCounts {
+    let mut found = LockCounts::default();
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line
             .split(|&byte| byte == b' ')
@@ -288,7 +288,7 @@ fn makers(text: &[u8]) -> Makers {
             .nth(2)
             .and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
         if let Some(pid) = pid.filter(|&pid: &i32| pid > 0) {
-            *found.makers.entry(pid).or_default() += 1;
+            *found.by_process.entry(pid).or_default() += 1;
             if is_flock {
                 *found.flocks.entry(pid).or_default() += 1;
             }
@@ -299,7 +299,7 @@ fn makers(text: &[u8]) -> Makers {
 
 /// Which of the known processes this one descends from. All processes of a PID namespace descend
 /// from its first process as long as that lives.
-fn whose(
+fn find_ancestor(
     pid: i32,
     known: &mut HashMap<i32, Option<usize>>,
     parent: impl Fn(i32) -> Option<i32>,
@@ -327,7 +327,7 @@ fn whose(
 #[cfg(test)]
 mod tests {
     use super::{
-        Entry, MAX_IGNORED_LOCKS, History, Locks, MAX_LOCKS_PER_RUN, Makers, Run, have_too_many, makers, whose,
+        Entry, MAX_IGNORED_LOCKS, History, Locks, MAX_LOCKS_PER_RUN, LockCounts, Run, count_locks, find_ancestor, runs_over_limit,
     };
     use std::collections::HashMap;
 
@@ -341,12 +341,12 @@ mod tests {
 
     #[test]
     fn locks_count_for_the_process_that_made_them() {
-        let expected = Makers {
-            makers: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
+        let expected = LockCounts {
+            by_process: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
             flocks: HashMap::from([(4713, 1)]),
         };
         assert_eq!(makers(LIST.as_bytes()), expected);
-        assert_eq!(makers(b""), Makers::default());
+        assert_eq!(makers(b""), LockCounts::default());
     }
 
     #[test]
@@ -355,7 +355,7 @@ mod tests {
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
-        let mut find = |pid| whose(pid, &mut known, parent);
+        let mut find = |pid| find_ancestor(pid, &mut known, parent);
         assert_eq!(
             [30, 20, 10, 11].map(&mut find),
             [Some(0), Some(0), Some(0), Some(1)]
@@ -385,7 +385,7 @@ mod tests {
             pid1: parent as i32,
         };
         let other = Run { id: 8, pid1: 1 };
-        let too_many = |list, runs: &[Run]| have_too_many(&list, runs, &mut History::default());
+        let too_many = |list, runs: &[Run]| runs_over_limit(&list, runs, &mut History::default());
         assert_eq!(too_many(list(MAX_LOCKS_PER_RUN, 1), &[other, run]), [run]);
         assert_eq!(too_many(list(MAX_LOCKS_PER_RUN, 0), &[run]), []);
         assert_eq!(
@@ -406,7 +406,7 @@ mod tests {
         let mut now = 10;
         let mut look = |locks: usize, started: Option<u64>| {
             now += 2;
-            history.look(&HashMap::from([(30, locks)]), now, |_| started);
+            history.update(&HashMap::from([(30, locks)]), now, |_| started);
             locks - history.inherited(30)
         };
         // A process with few locks at the first look.
@@ -441,16 +441,16 @@ mod tests {
             locks: 2 * MAX_LOCKS_PER_RUN,
             inherited: 0,
         };
-        let history = |entries, looked_at_ticks| History {
+        let history = |entries, scanned_at_ticks| History {
             entries,
-            looked_at_ticks,
+            scanned_at_ticks,
         };
         let mut inherits = history(HashMap::from([(ours, before)]), 1);
-        assert_eq!(have_too_many(&file, &[run], &mut inherits), []);
+        assert_eq!(runs_over_limit(&file, &[run], &mut inherits), []);
         let mut made_them = history(HashMap::new(), u64::MAX);
-        assert_eq!(have_too_many(&file, &[run], &mut made_them), [run]);
+        assert_eq!(runs_over_limit(&file, &[run], &mut made_them), [run]);
         let mut first_look = History::default();
-        assert_eq!(have_too_many(&file, &[run], &mut first_look), []);
+        assert_eq!(runs_over_limit(&file, &[run], &mut first_look), []);
     }
 
     #[test]
