@@ -24,18 +24,18 @@ use std::os::fd::OwnedFd;
 
 /// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it
 /// grows to when it is read.
-const SMALL_BUFFERS: &[u8] = b"4096 16384 131072";
+const TCP_RECEIVE_BUFFER_SIZES: &[u8] = b"4096 16384 131072";
 /// `net.core.optmem_max`: what options of a socket, and control messages of a sender, may take; of
 /// each namespace since Linux 6.8. As it was before.
-const OPTIONS: &[u8] = b"20480";
+const MAX_OPTION_BYTES: &[u8] = b"20480";
 /// `net.ipv4.tcp_max_tw_buckets`: remains of closed connections, 256 bytes each, which nobody is
 /// charged for either.
-const REMAINS: &[u8] = b"4096";
+const MAX_TIME_WAIT_SOCKETS: &[u8] = b"4096";
 
 /// What the buffers of a connection may hold that nobody reads: that of a small one and a packet.
-const SMALL: u64 = 24 << 10;
+const SMALL_CONNECTION_BYTES: u64 = 24 << 10;
 /// The same where the buffers could not be made smaller than the kernel's own 128 KiB.
-const LARGE: u64 = 160 << 10;
+const LARGE_CONNECTION_BYTES: u64 = 160 << 10;
 
 /// How long after one look the next follows.
 const SCAN_INTERVAL_NS: u64 = 10_000_000;
@@ -44,24 +44,24 @@ const SCAN_PAUSE_FACTOR: u64 = 20;
 
 /// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a
 /// walk through all before it.
-const MOST_LISTED: u64 = 128;
+const MAX_LISTED_SOCKETS: u64 = 128;
 /// What one of those may hold: its receive buffer (`net.core.rmem_default`) and an answer more.
-const ANSWERS: u64 = (208 + 48) << 10;
+const NETLINK_SOCKET_BYTES: u64 = (208 + 48) << 10;
 /// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that
 /// the list of a few is read, which would take the better part of a minute. A line of
 /// /proc/net/netlink has some 100 bytes.
-const MOST_READ: usize = 2 * MOST_LISTED as usize * 100;
+const MAX_LIST_BYTES: usize = 2 * MAX_LISTED_SOCKETS as usize * 100;
 
 /// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64
 /// KiB; in its queue of errors as much as its receive buffer is at first (`net.core.rmem_default`);
 /// and groups that it has joined, 56 bytes each of its options and some 280 of the interface's
 /// (`struct ifmcaddr6`).
-const DATAGRAMS: u64 = (64 + 208 + 104) << 10;
+const UDP_SOCKET_BYTES: u64 = (64 + 208 + 104) << 10;
 
 /// In a fresh network namespace: a sender that waits holds as much in control messages (cmsg(3)),
 /// which nobody is charged for; Linux 6.8 made it 128 KiB, and so for each namespace.
 pub fn limit_options(procfs: i32) {
-    let _ = calls::write_file(procfs, c"sys/net/core/optmem_max", OPTIONS);
+    let _ = calls::write_file(procfs, c"sys/net/core/optmem_max", MAX_OPTION_BYTES);
 }
 
 /// Connections over Unix sockets that nobody has accepted: each keeps some 900 bytes that nobody is
@@ -75,8 +75,8 @@ pub fn limit_backlogs(procfs: i32) {
 pub fn hand_over(runner: &runner::Runner) -> Result<()> {
     let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
     // In a container /proc/sys may be read-only: then each connection is taken for a large one.
-    let small = set(c"sys/net/ipv4/tcp_rmem", SMALL_BUFFERS);
-    let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", REMAINS);
+    let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES);
+    let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", MAX_TIME_WAIT_SOCKETS);
     limit_options(runner.procfs);
     let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
     let mut files = [-1; FILES];
@@ -104,11 +104,11 @@ pub fn hand_over(runner: &runner::Runner) -> Result<()> {
 }
 
 /// How often the zygote looks whether the sockets of a run are gone: for 60 ms.
-const MOST_LOOKS: u32 = 100;
+const MAX_EMPTY_CHECKS: u32 = 100;
 /// Time between two looks at first; later more.
-const PAUSE_NS: u32 = 200_000;
-/// After so many looks the time between them is longer by [`PAUSE_NS`].
-const LOOKS_ALIKE: u32 = 20;
+const EMPTY_CHECK_PAUSE_NS: u32 = 200_000;
+/// After so many looks the time between them is longer by [`EMPTY_CHECK_PAUSE_NS`].
+const CHECKS_PER_PAUSE_STEP: u32 = 20;
 
 /// Zygote, when a run is over: nothing that it left in sockets can be reached by the next one, or
 /// the answer is an error.
@@ -127,7 +127,7 @@ pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
         return collect();
     }
     let mut buffer = [0; 64];
-    for look in 0..MOST_LOOKS {
+    for look in 0..MAX_EMPTY_CHECKS {
         // A file that says nothing says no number.
         if keyed_number(
             calls::read_at_start(runner.sockstat, &mut buffer)?,
@@ -137,7 +137,7 @@ pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
             return Ok(());
         }
         let _ = collect();
-        calls::sleep_ns(PAUSE_NS * (1 + look / LOOKS_ALIKE));
+        calls::sleep_ns(EMPTY_CHECK_PAUSE_NS * (1 + look / CHECKS_PER_PAUSE_STEP));
     }
     renew(runner)
 }
@@ -195,7 +195,7 @@ impl Sockets {
             protocols,
             netlink,
             sockstat,
-            connection: if small { SMALL } else { LARGE },
+            connection: if small { SMALL_CONNECTION_BYTES } else { LARGE_CONNECTION_BYTES },
             look_at_ns: 0,
         }
     }
@@ -211,10 +211,10 @@ impl Sockets {
         let used = used.min(all());
         let answers = match sockets(&protocols, "NETLINK") {
             0 => 0,
-            few @ 1..=MOST_LISTED => {
-                read(&self.netlink).map_or(few * ANSWERS, |netlink| unread(&netlink))
+            few @ 1..=MAX_LISTED_SOCKETS => {
+                read(&self.netlink).map_or(few * NETLINK_SOCKET_BYTES, |netlink| unread(&netlink))
             }
-            many => many.saturating_mul(ANSWERS),
+            many => many.saturating_mul(NETLINK_SOCKET_BYTES),
         };
         // Of our own time: a look that was interrupted by who computes would make the next one
         // late, and the run holds more by then.
@@ -228,7 +228,7 @@ impl Sockets {
 fn read(file: &OwnedFd) -> rustix::io::Result<String> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    while text.len() <= MOST_READ {
+    while text.len() <= MAX_LIST_BYTES {
         match rustix::io::pread(file, &mut buffer, text.len() as u64) {
             Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
@@ -272,13 +272,13 @@ fn held(protocols: &str, used: u64, connection: u64) -> u64 {
     // Each may be of the kind that holds most.
     let lost = used
         .saturating_sub(found)
-        .saturating_mul(DATAGRAMS.max(connection));
+        .saturating_mul(UDP_SOCKET_BYTES.max(connection));
     lines(protocols).fold(lost, |sum, (name, size, sockets)| {
         let each = match name {
             "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => {
                 size.saturating_add(connection)
             }
-            "UDP" | "UDPv6" => DATAGRAMS,
+            "UDP" | "UDPv6" => UDP_SOCKET_BYTES,
             _ => 0,
         };
         sockets.saturating_mul(each).saturating_add(sum)
@@ -296,7 +296,7 @@ fn unread(netlink: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_READ, held, read, sockets, unread, used};
+    use super::{MAX_LIST_BYTES, held, read, sockets, unread, used};
     use std::io::Write;
 
     #[test]
@@ -333,9 +333,9 @@ mod tests {
     fn a_list_that_has_become_long_is_not_read_to_its_end() {
         let memory = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let mut list = std::fs::File::from(memory);
-        list.write_all(&vec![b'x'; MOST_READ]).unwrap();
+        list.write_all(&vec![b'x'; MAX_LIST_BYTES]).unwrap();
         let list = std::os::fd::OwnedFd::from(list);
-        assert_eq!(read(&list).unwrap().len(), MOST_READ);
+        assert_eq!(read(&list).unwrap().len(), MAX_LIST_BYTES);
         let mut list = std::fs::File::from(list);
         list.write_all(b"x").unwrap();
         assert_eq!(read(&list.into()), Err(rustix::io::Errno::FBIG));
