@@ -72,14 +72,14 @@ pub fn limit_backlogs(procfs: i32) {
 }
 
 /// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
-pub fn hand_over(runner: &runner::Runner) -> Result<()> {
+pub fn send_files(runner: &runner::Runner) -> Result<()> {
     let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
     // In a container /proc/sys may be read-only: then each connection is taken for a large one.
     let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", MAX_TIME_WAIT_SOCKETS);
     limit_options(runner.procfs);
     let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
-    let mut files = [-1; FILES];
+    let mut files = [-1; FILE_COUNT];
     let opened = [
         c"self/net/protocols",
         c"self/net/netlink",
@@ -124,7 +124,7 @@ const CHECKS_PER_PAUSE_STEP: u32 = 20;
 pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
     if loopback {
         // Nobody else will have this namespace; its connections take their time to end.
-        return collect();
+        return trigger_collection();
     }
     let mut buffer = [0; 64];
     for look in 0..MAX_EMPTY_CHECKS {
@@ -136,14 +136,14 @@ pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
         {
             return Ok(());
         }
-        let _ = collect();
+        let _ = trigger_collection();
         calls::sleep_ns(EMPTY_CHECK_PAUSE_NS * (1 + look / CHECKS_PER_PAUSE_STEP));
     }
-    renew(runner)
+    renew_namespace(runner)
 }
 
 /// Zygote: a fresh network namespace in place of the one that runs without network have had so far.
-fn renew(runner: &runner::Runner) -> Result<()> {
+fn renew_namespace(runner: &runner::Runner) -> Result<()> {
     calls::unshare(libc::CLONE_NEWNET)?;
     limit_options(runner.procfs);
     limit_backlogs(runner.procfs);
@@ -162,17 +162,17 @@ fn renew(runner: &runner::Runner) -> Result<()> {
 
 /// Zygote, at its start: in the namespace that runs without network have, which may not be the
 /// runner's own any more.
-pub fn enter(runner: &runner::Runner) -> Result<()> {
+pub fn enter_namespace(runner: &runner::Runner) -> Result<()> {
     calls::setns(runner.network, libc::CLONE_NEWNET).map(drop)
 }
 
 /// Closes a socket.
-fn collect() -> Result<()> {
+fn trigger_collection() -> Result<()> {
     calls::socket(libc::AF_UNIX, libc::SOCK_DGRAM).and_then(|fd| calls::close(fd).map(drop))
 }
 
 /// How many files are handed over: /proc/net/protocols, netlink, sockstat.
-pub const FILES: usize = 3;
+pub const FILE_COUNT: usize = 3;
 
 /// A run's sockets, for the supervisor.
 pub struct Sockets {
@@ -185,43 +185,43 @@ pub struct Sockets {
     /// What one connection holds at most, besides itself.
     connection: u64,
     /// When to look next (`CLOCK_MONOTONIC_RAW`).
-    pub look_at_ns: u64,
+    pub scan_at_ns: u64,
 }
 
 impl Sockets {
     /// Takes over what the zygote hands over.
-    pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILES], small: bool) -> Sockets {
+    pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILE_COUNT], small: bool) -> Sockets {
         Sockets {
             protocols,
             netlink,
             sockstat,
             connection: if small { SMALL_CONNECTION_BYTES } else { LARGE_CONNECTION_BYTES },
-            look_at_ns: 0,
+            scan_at_ns: 0,
         }
     }
 
     /// Bytes that they hold, or may hold, beyond what the run is charged for.
-    pub fn look(&mut self) -> u64 {
+    pub fn scan(&mut self) -> u64 {
         let before = calls::thread_cpu_ns();
         // A read that fails, for want of memory or because there is too much, is done again soon.
-        let all = || read(&self.sockstat).map_or(0, |sockstat| used(&sockstat));
+        let all = || read(&self.sockstat).map_or(0, |sockstat| count_used(&sockstat));
         let used = all();
         let protocols = read(&self.protocols).unwrap_or_default();
         // Others come and go meanwhile, for longer if we are kept from our CPU: they are not lost.
         let used = used.min(all());
-        let answers = match sockets(&protocols, "NETLINK") {
+        let answers = match count_sockets(&protocols, "NETLINK") {
             0 => 0,
             few @ 1..=MAX_LISTED_SOCKETS => {
-                read(&self.netlink).map_or(few * NETLINK_SOCKET_BYTES, |netlink| unread(&netlink))
+                read(&self.netlink).map_or(few * NETLINK_SOCKET_BYTES, |netlink| unread_bytes(&netlink))
             }
             many => many.saturating_mul(NETLINK_SOCKET_BYTES),
         };
         // Of our own time: a look that was interrupted by who computes would make the next one
         // late, and the run holds more by then.
         let took = calls::thread_cpu_ns().saturating_sub(before);
-        self.look_at_ns = calls::monotonic_raw_ns()
+        self.scan_at_ns = calls::monotonic_raw_ns()
             .saturating_add(SCAN_INTERVAL_NS.max(took.saturating_mul(SCAN_PAUSE_FACTOR)));
-        held(&protocols, used, self.connection).saturating_add(answers)
+        held_bytes(&protocols, used, self.connection).saturating_add(answers)
     }
 }
 
@@ -241,7 +241,7 @@ fn read(file: &OwnedFd) -> rustix::io::Result<String> {
 
 /// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there
 /// is more in them.
-fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
+fn parse_protocols(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
     protocols.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         Some((
@@ -253,7 +253,7 @@ fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
 }
 
 fn sockets(protocols: &str, wanted: &str) -> u64 {
-    lines(protocols)
+    parse_protocols(protocols)
         .filter(|(name, ..)| *name == wanted)
         .map(|(.., sockets)| sockets)
         .sum()
@@ -268,12 +268,12 @@ fn used(sockstat: &str) -> u64 {
 /// What sockets may hold, if there are `used` of them and each connection holds so much besides
 /// itself.
 fn held(protocols: &str, used: u64, connection: u64) -> u64 {
-    let found = lines(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
+    let found = parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
     // Each may be of the kind that holds most.
     let lost = used
         .saturating_sub(found)
         .saturating_mul(UDP_SOCKET_BYTES.max(connection));
-    lines(protocols).fold(lost, |sum, (name, size, sockets)| {
+    parse_protocols(protocols).fold(lost, |sum, (name, size, sockets)| {
         let each = match name {
             "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => {
                 size.saturating_add(connection)
@@ -286,7 +286,7 @@ fn held(protocols: &str, used: u64, connection: u64) -> u64 {
 }
 
 /// The sum of what waits to be read from netlink sockets: the fifth column of /proc/net/netlink.
-fn unread(netlink: &str) -> u64 {
+fn unread_bytes(netlink: &str) -> u64 {
     let of_line = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
     netlink
         .lines()
@@ -296,7 +296,7 @@ fn unread(netlink: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LIST_BYTES, held, read, sockets, unread, used};
+    use super::{MAX_LIST_BYTES, count_sockets, count_used, held_bytes, read, unread_bytes};
     use std::io::Write;
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
         assert_eq!(held(text, 111, 1000), 3432 + 3 * 3304 + 7 * 376 * 1024);
-        assert_eq!(held("", 0, 1000), 0);
+        assert_eq!(held_bytes("", 0, 1000), 0);
         // Those without an address, whatever they are.
         assert_eq!(
             held(text, 113, 1000),
@@ -317,7 +317,7 @@ mod tests {
             used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
             113
         );
-        assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
+        assert_eq!((count_sockets(text, "UNIX"), count_sockets(text, "NETLINK")), (100, 0));
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
                     00000000209581e9 0   0          00000000 0        0        0     2        0        4\n\
                     00000000697b4311 0   4711       00000000 4608000  0        0     2        0        1594\n\
                     000000002742b55c 0   4712       00000000 1000     7        0     2        0        1596\n";
-        assert_eq!(unread(text), 4_609_000);
+        assert_eq!(unread_bytes(text), 4_609_000);
     }
 
     #[test]

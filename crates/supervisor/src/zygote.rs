@@ -256,7 +256,7 @@ impl Zygote<'_> {
             Network::Loopback => {
                 calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
                 calls::loopback_up().map_err(at_network)?;
-                sockets::hand_over(runner).map_err(at_network)?;
+                sockets::send_files(runner).map_err(at_network)?;
                 *loopback = true;
             }
             Network::None if *loopback => {

@@ -109,7 +109,7 @@ impl Supervisor {
                 runner.sockets = None;
                 continue;
             };
-            if calls::monotonic_raw_ns() >= sockets.scan_at_ns && sockets.look() > limit {
+            if calls::monotonic_raw_ns() >= sockets.scan_at_ns && sockets.scan() > limit {
                 self.end(id, Cause::Memory);
             }
         }

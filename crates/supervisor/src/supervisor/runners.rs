@@ -115,9 +115,9 @@ impl Supervisor {
                 Some([message::SOCKETS, small]) => {
                     let files: Vec<OwnedFd> = descriptors
                         .by_ref()
-                        .take(sockets::FILES)
+                        .take(sockets::FILE_COUNT)
                         .flatten()
-                        .collect();
+                        .trigger_collection();
                     match files.try_into() {
                         Ok(files) => {
                             self.runners[index].sockets = Some(Sockets::new(files, *small != 0))
