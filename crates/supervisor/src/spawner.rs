@@ -33,12 +33,12 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Supervisor to spawner: fork a runner; a [`RunnerOrder`] follows, [`RunnerFiles`] are attached.
-const RUNNER: u8 = b'H';
+const RUNNER_REQUEST: u8 = b'H';
 /// Supervisor to spawner: fork a mounter; the bytes of a world follow, its socket is attached.
-const MOUNTER: u8 = b'B';
+const MOUNTER_REQUEST: u8 = b'B';
 
 /// The longest message: the bytes of a world.
-const LONGEST: usize = millibox_wire::frame::MAX_INLINE;
+const MAX_MESSAGE_BYTES: usize = millibox_wire::frame::MAX_INLINE;
 
 /// Identifies a runner.
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,14 +81,14 @@ impl Spawner {
         .map_err(|errno| failed(errno.into()))?;
         let supervisor = calls::getpid();
         let Some(process) = process::fork().map_err(failed)? else {
-            die_with(supervisor);
-            Crib {
+            set_parent_death_signal(supervisor);
+            SpawnerProcess {
                 setup,
                 socket: its,
                 procfs,
                 supervisor,
             }
-            .live();
+            .serve();
         };
         Ok(Spawner { socket, process })
     }
@@ -106,9 +106,9 @@ impl Spawner {
         files: &RunnerFiles,
         client: &OwnedFd,
     ) -> Result<i32> {
-        let mut bytes = vec![RUNNER];
+        let mut bytes = vec![RUNNER_REQUEST];
         bytes.extend_from_slice(&encode(&RunnerOrder { index, again }));
-        self.ask(
+        self.request(
             &bytes,
             &[files.socket, files.launches, files.memory].map(AsRawFd::as_raw_fd),
             client,
@@ -117,13 +117,13 @@ impl Spawner {
 
     /// Asks for the mounter of a world and returns its process id. It is a child of the supervisor.
     pub fn mounter(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
-        let bytes = [&[MOUNTER], world].concat();
-        self.ask(&bytes, &[socket.as_raw_fd()], client)
+        let bytes = [&[MOUNTER_REQUEST], world].concat();
+        self.request(&bytes, &[socket.as_raw_fd()], client)
     }
 
     /// Waits for the answer, which takes the time of a fork, because the spawner does nothing else.
     /// Stops waiting when the client ends.
-    fn ask(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
+    fn request(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
         loop {
             let mut watched = [
@@ -163,7 +163,7 @@ impl Spawner {
     }
 
     /// Why the supervisor must end, once the socket shows that the spawner is dead.
-    pub fn last_words(&self) -> String {
+    pub fn exit_reason(&self) -> String {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
         match process::decode_status(status) {
@@ -177,7 +177,7 @@ impl Spawner {
 }
 
 /// Ends with the supervisor, which may have died before this call; it is in the same PID namespace.
-fn die_with(supervisor: i32) {
+fn set_parent_death_signal(supervisor: i32) {
     let asked = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
     if asked.is_err() || std::os::unix::process::parent_id() as i32 != supervisor {
         calls::exit(1);
@@ -185,15 +185,15 @@ fn die_with(supervisor: i32) {
 }
 
 /// The spawner's own side.
-struct Crib<'a> {
+struct SpawnerProcess<'a> {
     setup: &'a Setup,
     socket: OwnedFd,
     procfs: OwnedFd,
     supervisor: i32,
 }
 
-impl Crib<'_> {
-    fn live(&self) -> ! {
+impl SpawnerProcess<'_> {
+    fn serve(&self) -> ! {
         // The panic hook writes to the client, which the spawner must not do.
         drop(std::panic::take_hook());
         let mut keep = vec![0, 1, 2, self.socket.as_raw_fd(), self.procfs.as_raw_fd()];
@@ -214,7 +214,7 @@ impl Crib<'_> {
         if close_all_but(keep).is_err() || confine::spawner().is_err() {
             calls::exit(1);
         }
-        let mut buffer = vec![0; LONGEST];
+        let mut buffer = vec![0; MAX_MESSAGE_BYTES];
         loop {
             let received = match calls::receive(self.socket.as_raw_fd(), &mut buffer, 0) {
                 Ok(received) if received.length > 0 => received,
@@ -240,16 +240,16 @@ impl Crib<'_> {
 
     /// The main function of the requested child.
     fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
-        die_with(self.supervisor);
+        set_parent_death_signal(self.supervisor);
         match (message, descriptors) {
-            ([RUNNER, order @ ..], &[socket, launches, memory, ..])
+            ([RUNNER_REQUEST, order @ ..], &[socket, launches, memory, ..])
                 if socket.min(launches).min(memory) >= 0 =>
             {
                 if let Ok(order) = decode::<RunnerOrder>(order) {
                     self.runner(&order, socket, launches, memory);
                 }
             }
-            ([MOUNTER, world @ ..], &[socket, ..]) if socket >= 0 => self.mounter(world, socket),
+            ([MOUNTER_REQUEST, world @ ..], &[socket, ..]) if socket >= 0 => self.mounter(world, socket),
             _ => {}
         }
         calls::exit(1)
@@ -319,7 +319,7 @@ impl Crib<'_> {
 
 /// Closes what the supervisor does not need once the spawner has it: descriptors with which runners
 /// limit their runs.
-pub fn close_what_runners_need(handover: &mut Handover) {
+pub fn close_runner_files(handover: &mut Handover) {
     match handover {
         Handover::Cgroup2 { base, .. } => {
             let _ = calls::close(std::mem::replace(base, -1));

@@ -296,15 +296,15 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
     let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
 
-    let mut last_words = null_standard_descriptors()?;
-    if let Ok(words) = last_words.try_clone() {
+    let mut exit_reason = null_standard_descriptors()?;
+    if let Ok(words) = exit_reason.try_clone() {
         std::panic::set_hook(Box::new(move |panic| {
             let _ = writeln!(&words, "millibox: a fault in the supervisor: {panic}");
         }));
     }
     let outcome = set_up_and_serve(inheritance, socket, client);
     if let Err(why) = &outcome {
-        let _ = writeln!(last_words, "millibox: {why}");
+        let _ = writeln!(exit_reason, "millibox: {why}");
         std::process::exit(1);
     }
     outcome
@@ -321,7 +321,7 @@ fn handed_over(handover: &Handover) -> Vec<i32> {
 /// Puts /dev/null at 0, 1 and 2. The former 2 is where the last message goes.
 fn null_standard_descriptors() -> Result<std::fs::File, String> {
     let failed = |errno: rustix::io::Errno| format!("cannot open /dev/null: {errno}");
-    let last_words = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
+    let exit_reason = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
         .or_else(|_| rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
         .map_err(failed)?;
     for (standard, flags) in [
@@ -338,7 +338,7 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
         }
         calls::dup3(null.as_raw_fd(), standard, 0).map_err(errno_text)?;
     }
-    Ok(std::fs::File::from(last_words))
+    Ok(std::fs::File::from(exit_reason))
 }
 
 fn set_up_and_serve(
@@ -435,7 +435,7 @@ fn set_up_and_serve(
     // for themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
     let spawner = Spawner::start(&setup, procfs)?;
-    spawner::close_what_runners_need(&mut setup.handover);
+    spawner::close_runner_files(&mut setup.handover);
     // Nothing has been read from the client, and no runner has been started.
     setup.landlock = confine::supervisor()?;
     let locks = Locks::start(spawner.pid())?;

@@ -144,7 +144,7 @@ impl Supervisor {
         }
         if locks.is_free() {
             self.locks_asked_ns = now;
-            locks.ask(runs);
+            locks.request(runs);
         }
     }
 
@@ -156,7 +156,7 @@ impl Supervisor {
             && locks.is_free()
         {
             self.locks_asked_ns = now;
-            locks.ask(Vec::new());
+            locks.request(Vec::new());
         }
     }
 

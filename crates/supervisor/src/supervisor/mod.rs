@@ -310,7 +310,7 @@ impl Supervisor {
                         }
                     }
                     Token::ClientDeath => return Ok(()),
-                    Token::SpawnerDeath => return Err(self.spawner.last_words()),
+                    Token::SpawnerDeath => return Err(self.spawner.exit_reason()),
                     Token::Runner(index) => self.runner_message(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
                     Token::Mounter(world) => self.mounter_done(world),
