@@ -16,7 +16,7 @@
 //! nothing from the target except its wait status.
 
 use crate::launch::{End, Failure, Report, message};
-use crate::runner::{RunMount, tell};
+use crate::runner::{RunMount, send_report};
 use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
 use crate::target;
@@ -104,12 +104,12 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
         failure: shared.failure.get(),
         end,
     };
-    if tell(runner.socket, message::DONE, &report) {
+    if send_report(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
-        if !runner.held_on.is_empty() {
+        if !runner.runner_cpu_mask.is_empty() {
             // The supervisor is on this CPU and need not wait until the namespaces are removed. It
             // has usually moved pid1 already, if it was scheduled first.
-            let _ = calls::set_affinity(&runner.held_on);
+            let _ = calls::set_affinity(&runner.runner_cpu_mask);
         }
     }
     calls::exit(0)

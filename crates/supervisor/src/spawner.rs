@@ -19,7 +19,7 @@ use crate::backend::{Backend, Handover};
 use crate::confine;
 use crate::devices;
 use crate::launch::{Failure, Report, Shared, message};
-use crate::runner::{self, Birth};
+use crate::runner::{self, RunnerSetup};
 use crate::slot::close_all_but;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, Result, calls, memory, process};
@@ -271,7 +271,7 @@ impl SpawnerProcess<'_> {
             Ok(shared) => shared,
             Err(errno) => {
                 let failure = Failure::new(Step::Runner, errno);
-                runner::tell(
+                runner::send_report(
                     socket,
                     message::UNPREPARED,
                     &Report {
@@ -282,7 +282,7 @@ impl SpawnerProcess<'_> {
                 return;
             }
         };
-        runner::main(Birth {
+        runner::main(RunnerSetup {
             shared,
             backend,
             socket,

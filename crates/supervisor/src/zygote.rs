@@ -1,9 +1,9 @@
 //! The zygote: the process that clones the runs of a runner in one world, one after the other.
 //!
 //! A seccomp program is inherited, and attaching one takes the kernel longer than most other work
-//! for a short run. Attached once to the zygote, all targets have it from birth. Zygote, pid1 and
+//! for a short run. Attached once to the zygote, all targets have it from setup. Zygote, pid1 and
 //! target must make some calls that the program may refuse to the program's process. They make them
-//! with a secret in an argument that the kernel ignores ([`millibox_seccomp::with_pass`]); see
+//! with a random_secret in an argument that the kernel ignores ([`millibox_seccomp::with_pass`]); see
 //! docs/security/shared-memory.md for the reasoning. When the runner gets another world, and
 //! perhaps another program, the zygote ends, and the next one begins without a program.
 //!
@@ -15,7 +15,7 @@
 
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
-use crate::runner::{Order, RunMount, Runner, tell};
+use crate::runner::{Order, RunMount, Runner, send_report};
 use crate::sockets;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
@@ -101,8 +101,8 @@ pub struct Prepared<'a> {
 
 /// The main function of a zygote. Exit status 0 means that the runner is as it was before.
 pub fn main(zygote: &Zygote) -> ! {
-    if let Err(failure) = zygote.live() {
-        tell(
+    if let Err(failure) = zygote.serve() {
+        send_report(
             zygote.runner.socket,
             message::UNPREPARED,
             &Report {
@@ -115,7 +115,7 @@ pub fn main(zygote: &Zygote) -> ! {
 }
 
 impl Zygote<'_> {
-    fn live(&self) -> Result<(), Failure> {
+    fn serve(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let runner = self.runner;
         // The zygote must die with its runner.
@@ -200,7 +200,7 @@ impl Zygote<'_> {
             Ok(waited) => waited,
             Err(failure) => {
                 self.clean(*loopback);
-                tell(
+                send_report(
                     runner.socket,
                     message::UNPREPARED,
                     &Report {
@@ -224,7 +224,7 @@ impl Zygote<'_> {
                 ..End::default()
             };
             runner.backend.measure(shared, &start, Ok(waited), &mut end);
-            tell(
+            send_report(
                 runner.socket,
                 message::ENDED,
                 &Report {

@@ -56,7 +56,7 @@ pub struct Limits {
     /// pids.max
     pub pids_max: i32,
     /// cgroup.procs of the runner's own cpu cgroup, where runner and zygote are not: a run whose
-    /// bandwidth is limited goes there. `None`: they live in it, and so do all their runs.
+    /// bandwidth is limited goes there. `None`: they serve in it, and so do all their runs.
     pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,
@@ -196,7 +196,7 @@ impl Runner {
 
     /// Runner, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
     /// is allocated anew for each pid1 and target (`dup_fd()` in fs/file.c).
-    pub fn settle(&mut self) -> Result<(), Failure> {
+    pub fn set_up(&mut self) -> Result<(), Failure> {
         let limits = &mut self.files.limits;
         for fd in limits
             .join_others

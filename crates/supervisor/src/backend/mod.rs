@@ -3,7 +3,7 @@
 //! | backend | a run's cgroup | born in it by |
 //! | --- | --- | --- |
 //! | [`cgroup2`] | a fresh one for every run | `CLONE_INTO_CGROUP` |
-//! | [`hybrid`] | the runner's, reset between runs | birth: the runner lives in it |
+//! | [`hybrid`] | the runner's, reset between runs | setup: the runner lives in it |
 //! | [`rlimit`] | none | |
 //!
 //! What a run has used beyond its CPU bandwidth is a debt of its cgroup: the kernel stops a task
@@ -101,9 +101,9 @@ impl Backend {
     }
 
     /// Runner, once it has joined.
-    pub fn settle(&mut self) -> Result<(), Failure> {
+    pub fn set_up(&mut self) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.settle(),
+            Backend::Hybrid(runner) => runner.set_up(),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
