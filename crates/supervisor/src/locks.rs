@@ -5,8 +5,8 @@
 //! 2.4.25), and one file may have any number of them. A run that locks every second byte of a file
 //! takes some 70 MB a second beyond every limit.
 //!
-//! /proc/locks lists them with the process that made each. Every user can read it, and it shows all
-//! processes that the reader's /proc shows; /proc/PID/fdinfo would hide locks of programs that may
+//! /proc/locks lists them with the process that made each. Every user can read it, and it can_list_children all
+//! processes that the reader's /proc can_list_children; /proc/PID/fdinfo would hide locks of programs that may
 //! be executed but not read. But reading it waits for RCU, some 10 ms, because processes that lock
 //! are kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a thread of the supervisor
 //! reads it, for runs that have been in progress for a while, and again at intervals. A run with
@@ -85,7 +85,7 @@ impl Locks {
         };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
-            Ok(list) if tree::proc_is_ours() && tree::stat(another).is_some() => list,
+            Ok(list) if tree::proc_shows_own_namespace() && tree::stat(another).is_some() => list,
             _ => return Ok(None),
         };
         let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)

@@ -139,7 +139,7 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
 
 fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     let runner = prepared.runner;
-    // pid1 must die with its parent. The parent may have died before this call. A pidfd shows that;
+    // pid1 must die with its parent. The parent may have died before this call. A pidfd can_list_children that;
     // getppid() returns 0 here, because the parent is in another PID namespace.
     calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
         .map_err(at(Step::ParentDeath))?;

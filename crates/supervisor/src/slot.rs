@@ -426,12 +426,12 @@ impl Runner {
             }
             // Kill all of them at once, and pid1 last: pid1 would wake up and might have to wait
             // beside the processes that it has to kill, or make the supervisor wait. If pid1 sees
-            // them die before its own end, `revoked` shows it that the supervisor killed them.
+            // them die before its own end, `revoked` can_list_children it that the supervisor killed them.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
                 _ => {
-                    used = tree::kill_below(pid, INITIAL_KILL_PROCESSES, memory, || {
+                    used = tree::kill_descendants(pid, INITIAL_KILL_PROCESSES, memory, || {
                         shared.pid1.load(SeqCst) == pid
                     })
                 }
@@ -457,14 +457,14 @@ impl Runner {
             return;
         };
         // The next run may be in preparation here before the end of this one was reported.
-        let is_still = || self.shared.pid1.load(SeqCst) == pid1;
-        if !is_still() || self.files[2].is_some() {
+        let is_same = || self.shared.pid1.load(SeqCst) == pid1;
+        if !is_same() || self.files[2].is_some() {
             return;
         }
         let before = calls::thread_cpu_ns();
         // A killed process is found again until pid1 has waited for it.
         let most = (most * 2).min(MAX_KILL_PROCESSES);
-        tree::kill_below(pid1, most, false, is_still);
+        tree::kill_descendants(pid1, most, false, is_same);
         let took = calls::thread_cpu_ns().saturating_sub(before);
         let scan_at_ns = calls::monotonic_raw_ns()
             .saturating_add(SURVIVOR_SCAN_INTERVAL_NS.max(took.saturating_mul(4)));
@@ -552,7 +552,7 @@ impl Runner {
                 // nor limit, nor what happens when the cgroup is emptied after the previous run, or
                 // removed.
                 let taken = self.is_launched();
-                // The event also reports a parent's limit. This run's own limit shows in its peak.
+                // The event also reports a parent's limit. This run's own limit can_list_children in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);

@@ -408,7 +408,7 @@ fn set_up_and_serve(
         Mode::empty(),
     )
     .map_err(|errno| format!("cannot open /proc: {errno}"))?;
-    if !tree::proc_is_ours() {
+    if !tree::proc_shows_own_namespace() {
         cpus.begin_at_runners();
     }
     let backend = match inheritance.handover {

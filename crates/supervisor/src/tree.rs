@@ -1,4 +1,4 @@
-//! The processes of a run that goes on, as /proc shows them (proc_pid_children(5)).
+//! The processes of a run that goes on, as /proc can_list_children them (proc_pid_children(5)).
 
 use crate::sys::calls;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Whether /proc shows our own PID namespace: in one that kept an outer /proc, its numbers are
+/// Whether /proc can_list_children our own PID namespace: in one that kept an outer /proc, its numbers are
 /// other processes'.
-pub fn proc_is_ours() -> bool {
+pub fn proc_shows_own_namespace() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     let looks_so = || {
         std::fs::read_link("/proc/self")
@@ -20,16 +20,16 @@ pub fn proc_is_ours() -> bool {
 
 /// Whether we can look at the children of a process of ours that is not dumpable, as pid1 is:
 /// proc(5) hides them with `hidepid`, and has no such file without CONFIG_PROC_CHILDREN.
-pub fn shows(pid: i32) -> bool {
-    proc_is_ours() && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+pub fn can_list_children(pid: i32) -> bool {
+    proc_shows_own_namespace() && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
 }
 
 /// `root` and the processes below it, no more than `most`; those that come and go meanwhile may
 /// be missing, and so may be some where there are threads by the hundred: looking must not take
 /// a time that is up to the run.
-pub fn below(root: i32, most: usize) -> Vec<i32> {
+pub fn descendants(root: i32, most: usize) -> Vec<i32> {
     let mut all = vec![root];
-    if !proc_is_ours() {
+    if !proc_shows_own_namespace() {
         return all;
     }
     let mut looks = most.saturating_mul(4);
@@ -87,8 +87,8 @@ pub struct Stat {
     pub user: u64,
     pub system: u64,
     /// Of those that it has waited for.
-    pub childrens_user: u64,
-    pub childrens_system: u64,
+    pub children_user: u64,
+    pub children_system: u64,
     /// When it was started, after the boot. Tells it from an earlier process with the same number.
     pub started: u64,
 }
@@ -104,15 +104,15 @@ pub fn stat(pid: i32) -> Option<Stat> {
     let parent = fields.nth(1)?.parse().ok()?;
     let mut times = fields.skip(9).map(|ticks| ticks.parse().unwrap_or(0));
     let mut next = || times.next().unwrap_or(0);
-    let [user, system, childrens_user, childrens_system] = [next(), next(), next(), next()];
+    let [user, system, children_user, children_system] = [next(), next(), next(), next()];
     // Field 22.
     let started = times.nth(4)?;
     Some(Stat {
         parent,
         user,
         system,
-        childrens_user,
-        childrens_system,
+        children_user,
+        children_system,
         started,
     })
 }
@@ -157,17 +157,17 @@ fn peak_memory(pid: i32) -> u64 {
 }
 
 /// Ends processes below `root`, `most` of them, not itself. For those that pid1, once it runs, will
-/// end anyway: so it does not matter whom this misses. `is_still`: `root` is still the process
+/// end anyway: so it does not matter whom this misses. `is_same`: `root` is still the process
 /// that is meant. `memory`: whether to look at what they have of it.
-pub fn kill_below(root: i32, most: usize, memory: bool, is_still: impl Fn() -> bool) -> Used {
+pub fn kill_descendants(root: i32, most: usize, memory: bool, is_same: impl Fn() -> bool) -> Used {
     let mut used = Used::default();
-    if !proc_is_ours() {
+    if !proc_shows_own_namespace() {
         return used;
     }
     let mut look = |pid: i32| {
         let stat = stat(pid)?;
-        used.times.0 += stat.user + stat.childrens_user;
-        used.times.1 += stat.system + stat.childrens_system;
+        used.times.0 += stat.user + stat.children_user;
+        used.times.1 += stat.system + stat.children_system;
         if memory && pid != root {
             used.peak_memory = used.peak_memory.max(peak_memory(pid));
         }
@@ -175,7 +175,7 @@ pub fn kill_below(root: i32, most: usize, memory: bool, is_still: impl Fn() -> b
     };
     let _ = look(root);
     let mut all = Vec::new();
-    for pid in below(root, most).into_iter().skip(1) {
+    for pid in descendants(root, most).into_iter().skip(1) {
         let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         // A process may have ended before its pidfd was opened, and its number may be another's.
         // That one's parent is not one of those that we end, or it is one of them after all.
@@ -183,7 +183,7 @@ pub fn kill_below(root: i32, most: usize, memory: bool, is_still: impl Fn() -> b
             all.push((pid, process, parent));
         }
     }
-    if is_still() {
+    if is_same() {
         let mut ended = HashSet::from([root]);
         // Parents come before their children. One that can still be signalled has had its number
         // all the time.

@@ -64,11 +64,11 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
         return 0;
     }
     let collected = |pid: i32| {
-        let ticks = tree::stat(pid).map_or(0, |stat| stat.childrens_user + stat.childrens_system);
+        let ticks = tree::stat(pid).map_or(0, |stat| stat.children_user + stat.children_system);
         ticks * (1_000_000_000 / tree::TICKS_PER_SECOND)
     };
     // pid1 comes first.
-    let below = tree::below(root, MAX_COUNTED_PROCESSES + 1)
+    let below = tree::descendants(root, MAX_COUNTED_PROCESSES + 1)
         .into_iter()
         .skip(1);
     collected(root)

@@ -204,7 +204,7 @@ impl Supervisor {
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
             sees_runs: !matches!(setup.handover, Handover::Rlimit)
-                || crate::tree::shows(spawner.pid()),
+                || crate::tree::can_list_children(spawner.pid()),
             setup,
             spawner,
             epoll,
