@@ -248,7 +248,7 @@ fn role(pid: i32) -> Option<Role> {
     Some(match field("Name:").trim() {
         "millibox-supervi" => Role::Keeper,
         "millibox-supe" | "millibox-super" => Role::Supervisor,
-        "millibox-nurse" => Role::Spawner,
+        "millibox-spawn" => Role::Spawner,
         "millibox-mount" => Role::Builder,
         "millibox-runner" => Role::Runner,
         // All three have the zygote's name; the last two are in a PID namespace of their own.

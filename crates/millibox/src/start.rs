@@ -147,7 +147,11 @@ impl Builder {
         }
         for (method, number, most) in [
             ("slots", self.slots, MAX_SLOTS),
-            ("runners_per_slot", self.runners_per_slot, MAX_RUNNERS_PER_SLOT),
+            (
+                "runners_per_slot",
+                self.runners_per_slot,
+                MAX_RUNNERS_PER_SLOT,
+            ),
         ] {
             if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
                 return Err(Error::Start(format!(

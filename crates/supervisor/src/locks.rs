@@ -202,7 +202,9 @@ impl History {
                 },
             )
         };
-        let many = flocks.iter().filter(|&(_, &locks)| locks > MAX_IGNORED_LOCKS);
+        let many = flocks
+            .iter()
+            .filter(|&(_, &locks)| locks > MAX_IGNORED_LOCKS);
         self.entries = many.map(entry).collect();
         self.scanned_at_ticks = now_ticks;
     }
@@ -218,7 +220,10 @@ fn runs_over_limit(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<R
     let Ok(text) = read(list) else {
         return Vec::new();
     };
-    let LockCounts { mut by_process, flocks } = count_locks(&text);
+    let LockCounts {
+        mut by_process,
+        flocks,
+    } = count_locks(&text);
     history.update(&flocks, tree::boot_ticks(), |pid| {
         Some(tree::stat(pid)?.started)
     });
@@ -327,7 +332,8 @@ fn find_ancestor(
 #[cfg(test)]
 mod tests {
     use super::{
-        Entry, MAX_IGNORED_LOCKS, History, Locks, MAX_LOCKS_PER_RUN, LockCounts, Run, count_locks, find_ancestor, runs_over_limit,
+        Entry, History, LockCounts, Locks, MAX_IGNORED_LOCKS, MAX_LOCKS_PER_RUN, Run, count_locks,
+        find_ancestor, runs_over_limit,
     };
     use std::collections::HashMap;
 
@@ -345,8 +351,8 @@ mod tests {
             by_process: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
             flocks: HashMap::from([(4713, 1)]),
         };
-        assert_eq!(makers(LIST.as_bytes()), expected);
-        assert_eq!(makers(b""), LockCounts::default());
+        assert_eq!(count_locks(LIST.as_bytes()), expected);
+        assert_eq!(count_locks(b""), LockCounts::default());
     }
 
     #[test]
@@ -422,7 +428,11 @@ mod tests {
         assert_eq!(look(3100, Some(9)), 100);
         // The process has ended unseen, and a third one has its number.
         assert_eq!(look(3100, Some(12)), 0);
-        assert_eq!(look(MAX_IGNORED_LOCKS, Some(12)), MAX_IGNORED_LOCKS, "few locks are not remembered");
+        assert_eq!(
+            look(MAX_IGNORED_LOCKS, Some(12)),
+            MAX_IGNORED_LOCKS,
+            "few locks are not remembered"
+        );
         // Its locks are seen for the first time, and the process has started since the last look.
         assert_eq!(look(5000, Some(31)), 0);
         assert_eq!(look(7000, Some(31)), 2000);

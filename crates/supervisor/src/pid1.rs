@@ -106,10 +106,10 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
     };
     if send_report(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
-        if !runner.runner_cpu_mask.is_empty() {
+        if !runner.cpu_mask.is_empty() {
             // The supervisor is on this CPU and need not wait until the namespaces are removed. It
             // has usually moved pid1 already, if it was scheduled first.
-            let _ = calls::set_affinity(&runner.runner_cpu_mask);
+            let _ = calls::set_affinity(&runner.cpu_mask);
         }
     }
     calls::exit(0)

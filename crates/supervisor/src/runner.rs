@@ -166,7 +166,7 @@ pub struct Runner {
     pub gid: u32,
     /// The affinity mask of this process, if its runs begin on another CPU and pid1 returns at
     /// their end.
-    pub runner_cpu_mask: Vec<u64>,
+    pub cpu_mask: Vec<u64>,
     /// The nice value of runs: 0, or a greater one that cannot be lowered.
     pub runs_nice: i32,
     /// [`TARGET_RLIMITS`], as far as the hard limits allow.
@@ -177,7 +177,7 @@ pub struct Runner {
     zygote_stack: Stack,
     /// pid1 shares the runner's memory. Otherwise it has a copy.
     pub share_memory: bool,
-    /// The random_secret that lets the sandbox's own calls pass the seccomp program of the zygote. `None`
+    /// The secret that lets the sandbox's own calls pass the seccomp program of the zygote. `None`
     /// if every target attaches its program itself.
     pass: Option<u64>,
 }
@@ -296,7 +296,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     }
     setup.socket = calls::move_down(setup.socket).map_err(failed)?;
     setup.launches = calls::move_down(setup.launches).map_err(failed)?;
-    // A pid1 with its own memory is the stricter variant, which relies on no random_secret.
+    // A pid1 with its own memory is the stricter variant, which relies on no secret.
     let pass = if setup.share_memory {
         Some(random_secret().map_err(failed)?)
     } else {
@@ -314,7 +314,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
         network,
         sockstat,
         own_pidfd,
-        runner_cpu_mask: setup
+        cpu_mask: setup
             .cpu
             .filter(|_| setup.runs_elsewhere)
             .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
@@ -339,7 +339,7 @@ pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
     }
 }
 
-/// A random random_secret of 64 bits (getrandom(2)), never 0.
+/// A secret of 64 bits (getrandom(2)), never 0.
 fn random_secret() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;

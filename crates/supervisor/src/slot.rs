@@ -107,7 +107,7 @@ pub struct Runner {
     cleanup_since_ns: Option<u64>,
     process: i32,
     /// The affinity mask of the runner of a lone slot; otherwise empty.
-    runner_cpu_mask: Vec<u64>,
+    cpu_mask: Vec<u64>,
     /// The number of the latest launch.
     launches: u64,
     /// Files of the present pid1's cgroup, if that is a fresh one, as `Backend::watched` names
@@ -184,7 +184,7 @@ impl Runner {
             unexplained_deaths: 0,
             cleanup_since_ns: None,
             process,
-            runner_cpu_mask: (setup
+            cpu_mask: (setup
                 .cpus
                 .of_runs()
                 .and_then(|_| setup.cpus.of_runner(index)))
@@ -266,8 +266,9 @@ impl Runner {
     /// Its run is over, and the kernel begins to remove it.
     pub fn note_cleanup(&mut self, end: &End) {
         // A killed run may have left anything, and the CPU time of its children is unknown.
-        let little =
-            end.cpu_ns <= SMALL_RUN_CPU_NS && end.peak_memory <= SMALL_RUN_MEMORY_BYTES && end.pid1_died == 0;
+        let little = end.cpu_ns <= SMALL_RUN_CPU_NS
+            && end.peak_memory <= SMALL_RUN_MEMORY_BYTES
+            && end.pid1_died == 0;
         self.cleanup_since_ns = (!little).then(calls::monotonic_raw_ns);
     }
 
@@ -367,10 +368,10 @@ impl Runner {
     /// next.
     pub fn move_pid1_to_runner_cpu(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
-        if pid1 > 0 && !self.runner_cpu_mask.is_empty() {
+        if pid1 > 0 && !self.cpu_mask.is_empty() {
             // The number belongs to pid1 until its zygote waits for it; see `move_target_to` for what may
             // happen after that.
-            let _ = calls::set_affinity_of(pid1, &self.runner_cpu_mask);
+            let _ = calls::set_affinity_of(pid1, &self.cpu_mask);
         }
     }
 
@@ -557,7 +558,9 @@ impl Runner {
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
                 let stands = self.shared.standing.memory.load(SeqCst);
-                told && taken && limit.is_some() && peak.saturating_add(CHARGE_BATCH_BYTES) >= stands
+                told && taken
+                    && limit.is_some()
+                    && peak.saturating_add(CHARGE_BATCH_BYTES) >= stands
             }),
             Handover::Cgroup2 { .. } => {
                 let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {

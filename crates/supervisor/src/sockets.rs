@@ -195,7 +195,11 @@ impl Sockets {
             protocols,
             netlink,
             sockstat,
-            connection: if small { SMALL_CONNECTION_BYTES } else { LARGE_CONNECTION_BYTES },
+            connection: if small {
+                SMALL_CONNECTION_BYTES
+            } else {
+                LARGE_CONNECTION_BYTES
+            },
             scan_at_ns: 0,
         }
     }
@@ -211,9 +215,8 @@ impl Sockets {
         let used = used.min(all());
         let answers = match count_sockets(&protocols, "NETLINK") {
             0 => 0,
-            few @ 1..=MAX_LISTED_SOCKETS => {
-                read(&self.netlink).map_or(few * NETLINK_SOCKET_BYTES, |netlink| unread_bytes(&netlink))
-            }
+            few @ 1..=MAX_LISTED_SOCKETS => read(&self.netlink)
+                .map_or(few * NETLINK_SOCKET_BYTES, |netlink| unread_bytes(&netlink)),
             many => many.saturating_mul(NETLINK_SOCKET_BYTES),
         };
         // Of our own time: a look that was interrupted by who computes would make the next one
@@ -268,7 +271,8 @@ fn used(sockstat: &str) -> u64 {
 /// What sockets may hold, if there are `used` of them and each connection holds so much besides
 /// itself.
 fn held(protocols: &str, used: u64, connection: u64) -> u64 {
-    let found = parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
+    let found =
+        parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
     // Each may be of the kind that holds most.
     let lost = used
         .saturating_sub(found)
@@ -317,7 +321,10 @@ mod tests {
             used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
             113
         );
-        assert_eq!((count_sockets(text, "UNIX"), count_sockets(text, "NETLINK")), (100, 0));
+        assert_eq!(
+            (count_sockets(text, "UNIX"), count_sockets(text, "NETLINK")),
+            (100, 0)
+        );
     }
 
     #[test]

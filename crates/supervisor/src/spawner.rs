@@ -206,7 +206,7 @@ impl SpawnerProcess<'_> {
         }
         let _ = calls::prctl(
             libc::PR_SET_NAME,
-            c"millibox-nurse".as_ptr() as usize,
+            c"millibox-spawn".as_ptr() as usize,
             0,
             0,
             0,
@@ -249,7 +249,9 @@ impl SpawnerProcess<'_> {
                     self.runner(&order, socket, launches, memory);
                 }
             }
-            ([MOUNTER_REQUEST, world @ ..], &[socket, ..]) if socket >= 0 => self.mounter(world, socket),
+            ([MOUNTER_REQUEST, world @ ..], &[socket, ..]) if socket >= 0 => {
+                self.mounter(world, socket)
+            }
             _ => {}
         }
         calls::exit(1)

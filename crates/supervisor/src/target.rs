@@ -67,7 +67,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     // was dumpable (proc(5): otherwise the files belong to root). From here on no process inside
     // may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
-    if !runner.runner_cpu_mask.is_empty() {
+    if !runner.cpu_mask.is_empty() {
         shared.target.store(calls::pid_in(runner.procfs), Relaxed);
     }
     runner.backend.reset(shared)?;

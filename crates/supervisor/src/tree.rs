@@ -21,7 +21,8 @@ pub fn proc_shows_own_namespace() -> bool {
 /// Whether we can look at the children of a process of ours that is not dumpable, as pid1 is:
 /// proc(5) hides them with `hidepid`, and has no such file without CONFIG_PROC_CHILDREN.
 pub fn can_list_children(pid: i32) -> bool {
-    proc_shows_own_namespace() && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+    proc_shows_own_namespace()
+        && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
 }
 
 /// `root` and the processes below it, no more than `most`; those that come and go meanwhile may

@@ -1,9 +1,9 @@
 //! The zygote: the process that clones the runs of a runner in one world, one after the other.
 //!
 //! A seccomp program is inherited, and attaching one takes the kernel longer than most other work
-//! for a short run. Attached once to the zygote, all targets have it from setup. Zygote, pid1 and
+//! for a short run. Attached once to the zygote, all targets have it from their birth. Zygote, pid1 and
 //! target must make some calls that the program may refuse to the program's process. They make them
-//! with a random_secret in an argument that the kernel ignores ([`millibox_seccomp::with_pass`]); see
+//! with a secret in an argument that the kernel ignores ([`millibox_seccomp::with_pass`]); see
 //! docs/security/shared-memory.md for the reasoning. When the runner gets another world, and
 //! perhaps another program, the zygote ends, and the next one begins without a program.
 //!

@@ -56,7 +56,7 @@ pub struct Limits {
     /// pids.max
     pub pids_max: i32,
     /// cgroup.procs of the runner's own cpu cgroup, where runner and zygote are not: a run whose
-    /// bandwidth is limited goes there. `None`: they serve in it, and so do all their runs.
+    /// bandwidth is limited goes there. `None`: they live in it, and so do all their runs.
     pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,

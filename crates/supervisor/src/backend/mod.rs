@@ -3,7 +3,7 @@
 //! | backend | a run's cgroup | born in it by |
 //! | --- | --- | --- |
 //! | [`cgroup2`] | a fresh one for every run | `CLONE_INTO_CGROUP` |
-//! | [`hybrid`] | the runner's, reset between runs | setup: the runner lives in it |
+//! | [`hybrid`] | the runner's, reset between runs | birth: the runner lives in it |
 //! | [`rlimit`] | none | |
 //!
 //! What a run has used beyond its CPU bandwidth is a debt of its cgroup: the kernel stops a task

@@ -72,9 +72,9 @@ impl Supervisor {
                     .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
             }))
             .chain(
-                self.unreaped
-                    .iter()
-                    .map(|unreaped| Some(calls::monotonic_raw_ns().saturating_add(unreaped.wait_ns()))),
+                self.unreaped.iter().map(|unreaped| {
+                    Some(calls::monotonic_raw_ns().saturating_add(unreaped.wait_ns()))
+                }),
             )
             .chain(
                 self.runners

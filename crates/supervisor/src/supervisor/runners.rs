@@ -355,7 +355,11 @@ impl Supervisor {
     }
 
     /// Answers for a dead runner and restarts it. `gone`: its zygote and pid1 are dead as well.
-    fn finish_dead_runner(&mut self, DeadRunner { index, how, .. }: DeadRunner, gone: bool) -> Result<(), Fatal> {
+    fn finish_dead_runner(
+        &mut self,
+        DeadRunner { index, how, .. }: DeadRunner,
+        gone: bool,
+    ) -> Result<(), Fatal> {
         if let State::Running(id) = self.runners[index].state {
             let limit = self
                 .requests
@@ -427,9 +431,11 @@ impl Supervisor {
         }
         let now = calls::monotonic_raw_ns();
         let all = std::mem::take(&mut self.restarts);
-        let (due, later): (Vec<PendingRestart>, _) = all.into_iter().partition(|restart| restart.at_ns <= now);
+        let (due, later): (Vec<PendingRestart>, _) =
+            all.into_iter().partition(|restart| restart.at_ns <= now);
         self.restarts = later;
-        due.into_iter().try_for_each(|restart| self.restart(restart))
+        due.into_iter()
+            .try_for_each(|restart| self.restart(restart))
     }
 
     /// The report that a dead runner would have sent. If its runs' cgroup is out of memory, and no
