@@ -255,7 +255,7 @@ fn parse_protocols(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
     })
 }
 
-fn sockets(protocols: &str, wanted: &str) -> u64 {
+fn count_sockets(protocols: &str, wanted: &str) -> u64 {
     parse_protocols(protocols)
         .filter(|(name, ..)| *name == wanted)
         .map(|(.., sockets)| sockets)
@@ -263,14 +263,14 @@ fn sockets(protocols: &str, wanted: &str) -> u64 {
 }
 
 /// All sockets of the namespace: the first line of /proc/net/sockstat.
-fn used(sockstat: &str) -> u64 {
+fn count_used(sockstat: &str) -> u64 {
     let number = |line: &str| line.strip_prefix("sockets: used ")?.trim().parse().ok();
     sockstat.lines().find_map(number).unwrap_or(0)
 }
 
 /// What sockets may hold, if there are `used` of them and each connection holds so much besides
 /// itself.
-fn held(protocols: &str, used: u64, connection: u64) -> u64 {
+fn held_bytes(protocols: &str, used: u64, connection: u64) -> u64 {
     let found =
         parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
     // Each may be of the kind that holds most.
@@ -310,15 +310,18 @@ mod tests {
                     TCPv6     2432      1     338   no     192   yes  kernel      y  y\n\
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
-        assert_eq!(held(text, 111, 1000), 3432 + 3 * 3304 + 7 * 376 * 1024);
+        assert_eq!(
+            held_bytes(text, 111, 1000),
+            3432 + 3 * 3304 + 7 * 376 * 1024
+        );
         assert_eq!(held_bytes("", 0, 1000), 0);
         // Those without an address, whatever they are.
         assert_eq!(
-            held(text, 113, 1000),
-            held(text, 111, 1000) + 2 * 376 * 1024
+            held_bytes(text, 113, 1000),
+            held_bytes(text, 111, 1000) + 2 * 376 * 1024
         );
         assert_eq!(
-            used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
+            count_used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
             113
         );
         assert_eq!(

@@ -144,7 +144,7 @@ impl Zygote<'_> {
                 .as_deref()
                 .filter(|_| self.shared_program.is_none()),
         };
-        sockets::enter(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
+        sockets::enter_namespace(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
         runner.backend.look_from_here()?;
         let attached = match self.shared_program {
             Some(program) => {

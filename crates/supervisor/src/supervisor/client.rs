@@ -133,7 +133,7 @@ impl Supervisor {
                         .descriptors
                         .into_iter()
                         .filter_map(crate::sys::adopt)
-                        .trigger_collection();
+                        .collect();
                     match buffer.get(..received.length) {
                         Some(frame) => self.client_frame(frame, descriptors),
                         None => {

@@ -42,7 +42,7 @@ impl Supervisor {
             .iter()
             .copied()
             .filter(|id| self.requests.get(id).is_some_and(|r| r.world == world))
-            .trigger_collection();
+            .collect();
         // In reverse order, because each run that is set back goes to the front.
         for id in failed.into_iter().rev() {
             match &outcome {
@@ -272,7 +272,7 @@ impl Supervisor {
         let free: Vec<usize> = self
             .free_slots(claimed, begun_partner)
             .flat_map(|slot| self.setup.runners_of(slot))
-            .trigger_collection();
+            .collect();
         if free.is_empty() {
             return Pick::AllBusy;
         }
@@ -347,7 +347,7 @@ impl Supervisor {
             .descriptors
             .iter()
             .map(|fd| fd.as_raw_fd())
-            .trigger_collection();
+            .collect();
         runner.discard_oom_event(&self.setup.handover, index);
         if let Some(cpu) = self.setup.cpus.of_runs()
             && request.partner.is_none()
@@ -361,7 +361,8 @@ impl Supervisor {
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;
-                runner.receipt_deadline = Some(now.saturating_add(request.setbacks.receipt_ns()));
+                runner.receipt_deadline =
+                    Some(now.saturating_add(request.setbacks.receipt_timeout_ns()));
                 if let Some(latest) = self
                     .setup
                     .cpus

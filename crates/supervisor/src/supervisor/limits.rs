@@ -144,7 +144,7 @@ impl Supervisor {
         }
         if locks.is_free() {
             self.locks_asked_ns = now;
-            locks.request(runs);
+            locks.ask(runs);
         }
     }
 
@@ -156,7 +156,7 @@ impl Supervisor {
             && locks.is_free()
         {
             self.locks_asked_ns = now;
-            locks.request(Vec::new());
+            locks.ask(Vec::new());
         }
     }
 

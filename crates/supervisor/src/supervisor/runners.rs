@@ -110,14 +110,14 @@ impl Supervisor {
                     if files.iter().take(2).any(Option::is_none) {
                         self.runners[index].kill_process();
                     }
-                    self.runners[index].watch(files);
+                    self.runners[index].set_files(files);
                 }
                 Some([message::SOCKETS, small]) => {
                     let files: Vec<OwnedFd> = descriptors
                         .by_ref()
                         .take(sockets::FILE_COUNT)
                         .flatten()
-                        .trigger_collection();
+                        .collect();
                     match files.try_into() {
                         Ok(files) => {
                             self.runners[index].sockets = Some(Sockets::new(files, *small != 0))
@@ -344,7 +344,7 @@ impl Supervisor {
     pub(super) fn reap_killed(&mut self) -> Result<(), Fatal> {
         for mut unreaped in std::mem::take(&mut self.unreaped) {
             let gone = unreaped.reap();
-            let is_told = |dead: &mut Dead| gone || calls::monotonic_raw_ns() >= dead.until_ns;
+            let is_due = |dead: &mut DeadRunner| gone || calls::monotonic_raw_ns() >= dead.until_ns;
             let due = unreaped.runner.take_if(is_due);
             if !gone {
                 self.unreaped.push(unreaped);

@@ -223,7 +223,7 @@ impl Supervisor {
             .filter_map(|id| self.requests.get(id))
             .filter(|request| request.setbacks.count > 0)
             .map(|request| (request.world, request.setbacks.try_at_ns))
-            .trigger_collection();
+            .collect();
         self.has_setbacks = !set_back.is_empty();
         self.try_again_ns = set_back
             .iter()
