@@ -98,7 +98,7 @@ fn start(options: &Options) -> Result<i32, String> {
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
     // Close what the client left open: a keeper that held the end of a pipe would block its reader
     // as long as it lives.
-    slot::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
+    sys::calls::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
         format!(
             "cannot close what the client left open: {}",
             messages::errno_text(errno)

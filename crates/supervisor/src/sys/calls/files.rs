@@ -1,6 +1,6 @@
 //! Files, directories and descriptors.
 
-use super::close;
+use super::{close, close_range};
 use crate::sys::raw::syscall;
 use crate::sys::{Errno, Result};
 use core::ffi::CStr;
@@ -208,4 +208,19 @@ pub fn is_readable(fd: i32) -> bool {
         )
     };
     !matches!(ready, Ok(0))
+}
+
+/// Closes all descriptors that are not in `keep`. If that fails the process ends, because they
+/// belong to other runners or to the caller.
+pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
+    keep.sort_unstable();
+    let mut first = 0u32;
+    for fd in keep {
+        let fd = fd as u32;
+        if fd > first {
+            close_range(first, fd - 1, 0)?;
+        }
+        first = first.max(fd + 1);
+    }
+    close_range(first, u32::MAX, 0).map(drop)
 }

@@ -18,29 +18,34 @@
 //! has ([`Runner::take_back`]): exactly one of the two gets it. That costs an ordinary run nothing,
 //! and a run whose runner dies, hangs or cannot prepare goes to another runner.
 
-use crate::backend::{
-    self, Handover,
-    cgroup2::{self, WATCHED},
-};
+use crate::backend::cgroup2::WATCHED;
 use crate::cpus::mask_of;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
 use crate::runner::Order;
 use crate::sockets::Sockets;
 use crate::spawner::{RunnerFiles, Spawner};
 use crate::supervisor::{Fatal, Setup};
-use crate::sys::ascii::{keyed_number, leading_number};
-use crate::sys::{self, Errno, Result, calls, process};
-use crate::tree::{self, Used};
+use crate::sys::{self, Errno, Result, calls};
 use crate::world::WorldId;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
-/// target, before the whole runner is ended.
-const MAX_KILL_ATTEMPTS: u32 = 1000;
+mod figures;
+mod kill;
+
 /// A runner that is not idle this long after it was ordered to become idle is killed and restarted.
 const SWITCH_TIMEOUT_NS: u64 = 10_000_000_000;
+/// A run that used at most this is removed quickly, in the time that it took to create. CPU time is
+/// always known; without cgroups the size of files is not, and kernels may be configured not to
+/// charge their own memory.
+const SMALL_RUN_CPU_NS: u64 = 20_000_000;
+const SMALL_RUN_MEMORY_BYTES: u64 = 16 << 20;
+/// After this time a runner is late. Making another one ready that has another world takes a few
+/// milliseconds.
+const LATE_RUNNER_NS: u64 = 20_000_000;
+/// Strings up to this length stay in memory between runs.
+const KEPT_STRING_BYTES: usize = 64 * 1024;
 
 /// The state of a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -378,256 +383,4 @@ impl Runner {
     fn has_long_strings(&self) -> bool {
         self.shared.launch.get().strings_length as usize >= KEPT_STRING_BYTES
     }
-
-    /// Kills the present pid1 and with it everything in its namespace: that of the running launch,
-    /// or any if the runner must become idle.
-    ///
-    /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller has
-    /// to repeat this, and meanwhile the target refuses the launch.
-    ///
-    /// Returns the figures of the killed processes; of many processes a bounded number is examined.
-    /// On version 2 the cgroup has the figures. `memory`: whether to read their memory, too.
-    pub fn kill_pid1(&mut self, memory: bool) -> Used {
-        let mut used = Used::default();
-        let shared = self.shared;
-        let running = matches!(self.state, State::Running(_));
-        if running {
-            shared.revoked.store(self.launches, SeqCst);
-        }
-        // A target that has not received the launch by now hangs: pid1 in its preparation, or the
-        // zygote before it.
-        self.kill_attempts += 1;
-        let hangs = self.kill_attempts > MAX_KILL_ATTEMPTS;
-        let launches = self.launches;
-        let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
-        let pid = shared.pid1.load(SeqCst);
-        self.kill_pending = true;
-        if hangs && (pid == 0 || !self.is_launched()) {
-            self.kill_process();
-        }
-        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else {
-            return used;
-        };
-        // The runner removes the number before it waits for the process. If it is the same before
-        // and after the pidfd was opened, the pidfd refers to that process.
-        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty())
-        else {
-            return used;
-        };
-        if shared.pid1.load(SeqCst) == pid && wanted() {
-            // A process that has exceeded its bandwidth would not run in order to die. (On version
-            // 2 the files belong to one run.)
-            if let Some(file) = &self.bandwidth {
-                let none = if self.files[0].is_some() {
-                    backend::NO_BANDWIDTH
-                } else {
-                    backend::NO_QUOTA
-                };
-                let _ = rustix::io::write(file, none);
-            }
-            // Kill all of them at once, and pid1 last: pid1 would wake up and might have to wait
-            // beside the processes that it has to kill, or make the supervisor wait. If pid1 sees
-            // them die before its own end, `revoked` can_list_children it that the supervisor killed them.
-            match &self.files {
-                // cgroup.kill, Linux 5.14
-                [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
-                _ => {
-                    used = tree::kill_descendants(pid, INITIAL_KILL_PROCESSES, memory, || {
-                        shared.pid1.load(SeqCst) == pid
-                    })
-                }
-            }
-            // ESRCH: the process has ended already.
-            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-            self.kill_pending = false;
-            let scan_at_ns = calls::monotonic_raw_ns().saturating_add(SURVIVOR_SCAN_INTERVAL_NS);
-            self.survivors = running.then_some(Survivors {
-                pid1: pid,
-                scan_at_ns,
-                most: INITIAL_KILL_PROCESSES,
-            });
-        }
-        used
-    }
-
-    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kill_attempts all of
-    /// them. Hundreds of computing processes that have lowered pid1's priority would otherwise
-    /// compute for seconds. On version 2 all have been killed.
-    pub fn kill_survivors(&mut self) {
-        let Some(Survivors { pid1, most, .. }) = self.survivors.take() else {
-            return;
-        };
-        // The next run may be in preparation here before the end of this one was reported.
-        let is_same = || self.shared.pid1.load(SeqCst) == pid1;
-        if !is_same() || self.files[2].is_some() {
-            return;
-        }
-        let before = calls::thread_cpu_ns();
-        // A killed process is found again until pid1 has waited for it.
-        let most = (most * 2).min(MAX_KILL_PROCESSES);
-        tree::kill_descendants(pid1, most, false, is_same);
-        let took = calls::thread_cpu_ns().saturating_sub(before);
-        let scan_at_ns = calls::monotonic_raw_ns()
-            .saturating_add(SURVIVOR_SCAN_INTERVAL_NS.max(took.saturating_mul(4)));
-        self.survivors = Some(Survivors {
-            pid1,
-            scan_at_ns,
-            most,
-        });
-    }
-
-    /// Kills the runner itself; its pid1 dies with it. The runner is a child that was not waited
-    /// for, so the process id is valid.
-    pub fn kill_process(&self) {
-        if self.process > 0 {
-            let _ = calls::kill(self.process, libc::SIGKILL);
-        }
-    }
-
-    /// Waits for the runner's process after its death has closed the socket.
-    pub fn reap(&mut self) -> i32 {
-        self.kill_process();
-        let process = std::mem::take(&mut self.process);
-        process::wait(process, libc::__WALL).map_or(-1, |waited| waited.status)
-    }
-
-    // --- figures of a run in progress -------------------------------------------------
-
-    /// CPU time that the runner's cgroup, or its run's processes, have used.
-    ///
-    /// The time of a process on another CPU counts once that CPU is interrupted, by its tick every
-    /// few milliseconds at the latest. (Reading another process's clock does not add it:
-    /// `thread_group_cputime()` in kernel/sched/cputime.c.)
-    pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
-        let mut buffer = [0; 512];
-        match handover {
-            Handover::Hybrid { runners } => runners
-                .get(index)
-                .and_then(|files| {
-                    calls::read_at_start(files.figures.cpu_usage, &mut buffer)
-                        .ok()
-                        .map(leading_number)
-                })
-                .unwrap_or(0),
-            Handover::Cgroup2 { .. } => self.files[0]
-                .as_ref()
-                .and_then(|fd| calls::read_at_start(fd.as_raw_fd(), &mut buffer).ok())
-                .and_then(|text| keyed_number(text, b"usage_usec"))
-                .map_or(0, |micros| micros.saturating_mul(1000)),
-            Handover::Rlimit => {
-                let pid1 = self.shared.pid1.load(SeqCst);
-                let used = crate::backend::rlimit::tree_cpu_ns(pid1);
-                // If pid1 is over, its number may belong to another process; it has reported what
-                // it used.
-                if self.shared.pid1.load(SeqCst) == pid1 {
-                    used
-                } else {
-                    0
-                }
-            }
-        }
-    }
-
-    /// What the run used, from the files of its own cgroup.
-    pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
-        let fd = |file: &Option<OwnedFd>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        cgroup2::measure(self.files.each_ref().map(fd), start, end)
-    }
-
-    /// Discards an out-of-memory event of an earlier run.
-    pub fn discard_oom_event(&mut self, handover: &Handover, index: usize) {
-        if let Handover::Hybrid { runners } = handover
-            && let Some(files) = runners.get(index)
-        {
-            let _ = read_event(files.oom_event);
-        }
-        self.saw_oom_kill = false;
-    }
-
-    /// Reads an out-of-memory event. Returns whether the run is out of memory.
-    pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
-        let happened = match handover {
-            Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
-                let told = read_event(files.oom_event);
-                // Before the target has its launch, nothing there belongs to the run: neither peak
-                // nor limit, nor what happens when the cgroup is emptied after the previous run, or
-                // removed.
-                let taken = self.is_launched();
-                // The event also reports a parent's limit. This run's own limit can_list_children in its peak.
-                let mut buffer = [0; 32];
-                let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
-                    .map_or(0, leading_number);
-                let stands = self.shared.standing.memory.load(SeqCst);
-                told && taken
-                    && limit.is_some()
-                    && peak.saturating_add(CHARGE_BATCH_BYTES) >= stands
-            }),
-            Handover::Cgroup2 { .. } => {
-                let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {
-                    let mut buffer = [0; 256];
-                    let fd = file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-                    calls::read_at_start(fd, &mut buffer).map_or(0, of)
-                };
-                let [_, events, _, peak, _] = &self.files;
-                // `oom_kill` would also count victims of a parent's limit and of the whole host.
-                let refused = number(events, |text| keyed_number(text, b"oom").unwrap_or(0)) > 0;
-                refused
-                    || limit
-                        .is_some_and(|limit| cgroup2::is_above(number(peak, leading_number), limit))
-            }
-            Handover::Rlimit => false,
-        };
-        self.saw_oom_kill |= happened;
-        happened
-    }
-
-    /// Whether the present run was out of memory.
-    pub fn saw_oom_kill(&self) -> bool {
-        self.saw_oom_kill
-    }
-}
-
-/// Reads an eventfd. Returns whether it had counted anything. A runner may have sent it, so the
-/// read must not block.
-fn read_event(fd: i32) -> bool {
-    calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
-}
-
-/// A run that used at most this is removed quickly, in the time that it took to create. CPU time is
-/// always known; without cgroups the size of files is not, and kernels may be configured not to
-/// charge their own memory.
-const SMALL_RUN_CPU_NS: u64 = 20_000_000;
-const SMALL_RUN_MEMORY_BYTES: u64 = 16 << 20;
-/// After this time a runner is late. Making another one ready that has another world takes a few
-/// milliseconds.
-const LATE_RUNNER_NS: u64 = 20_000_000;
-
-/// The number of processes that the supervisor kill_attempts itself; finding them takes time that other
-/// runs need.
-const INITIAL_KILL_PROCESSES: usize = 16;
-
-/// The bound of that number, which doubles each time while pid1 does not run.
-const MAX_KILL_PROCESSES: usize = 512;
-/// The time between killing some processes of a run and looking for more.
-const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
-
-/// The kernel charges memory in batches of 64 pages, and so may refuse that much.
-const CHARGE_BATCH_BYTES: u64 = 64 * 4096;
-
-/// Strings up to this length stay in memory between runs.
-const KEPT_STRING_BYTES: usize = 64 * 1024;
-
-/// Closes all descriptors that are not in `keep`. If that fails the process ends, because they
-/// belong to other runners or to the caller.
-pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
-    keep.sort_unstable();
-    let mut first = 0u32;
-    for fd in keep {
-        let fd = fd as u32;
-        if fd > first {
-            calls::close_range(first, fd - 1, 0)?;
-        }
-        first = first.max(fd + 1);
-    }
-    calls::close_range(first, u32::MAX, 0).map(drop)
 }
