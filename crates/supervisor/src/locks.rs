@@ -5,8 +5,8 @@
 //! 2.4.25), and one file may have any number of them. A run that locks every second byte of a file
 //! takes some 70 MB a second beyond every limit.
 //!
-//! /proc/locks lists them with the process that made each. Every user can read it, and it can_list_children all
-//! processes that the reader's /proc can_list_children; /proc/PID/fdinfo would hide locks of programs that may
+//! /proc/locks lists them with the process that made each. Every user can read it, and it shows all
+//! processes that the reader's /proc shows; /proc/PID/fdinfo would hide locks of programs that may
 //! be executed but not read. But reading it waits for RCU, some 10 ms, because processes that lock
 //! are kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a thread of the supervisor
 //! reads it, for runs that have been in progress for a while, and again at intervals. A run with
@@ -187,9 +187,9 @@ impl History {
                 Some(before) => before.locks,
                 // The process existed at the last look, and had few locks.
                 None if started.is_some_and(|started| started < self.scanned_at_ticks) => 0,
-                // A new process may have the number of one find_ancestor locks outlived it. In a PID
-                // namespace other than the first one, the list hides such locks until then. What
-                // the new process makes from now on counts; the open files of the others are
+                // A new process may have the number of one find_ancestor locks outlived it. In a
+                // PID namespace other than the first one, the list hides such locks until then.
+                // What the new process makes from now on counts; the open files of the others are
                 // charged to its run.
                 None => locks,
             };

@@ -1,8 +1,8 @@
 //! pid1: the init process of one run's PID namespace.
 //!
-//! Process 1 of a PID namespace holds it together: it reaps unreaped, no signal from inside can kill
-//! it, and when it ends the kernel kills all processes of the namespace. So a run is over, with its
-//! whole process tree, when pid1 is gone.
+//! Process 1 of a PID namespace holds it together: it reaps unreaped, no signal from inside can
+//! kill it, and when it ends the kernel kills all processes of the namespace. So a run is over,
+//! with its whole process tree, when pid1 is gone.
 //!
 //! pid1 creates the part of the world that belongs to one run (ids, fresh tmpfs and procfs), gives
 //! up all capabilities, clones the target, waits for it, kills what the target left behind, reads
@@ -33,7 +33,7 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
     }
-    process::spawn_and_go_on(
+    process::spawn_for_good(
         &prepared.runner.target_stack,
         target::main,
         prepared,
@@ -139,7 +139,7 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
 
 fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     let runner = prepared.runner;
-    // pid1 must die with its parent. The parent may have died before this call. A pidfd can_list_children that;
+    // pid1 must die with its parent. The parent may have died before this call. A pidfd shows that;
     // getppid() returns 0 here, because the parent is in another PID namespace.
     calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
         .map_err(at(Step::ParentDeath))?;

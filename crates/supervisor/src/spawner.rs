@@ -162,7 +162,7 @@ impl Spawner {
         let _ = calls::kill(self.process, libc::SIGKILL);
     }
 
-    /// Why the supervisor must end, once the socket can_list_children that the spawner is dead.
+    /// Why the supervisor must end, once the socket shows that the spawner is dead.
     pub fn exit_reason(&self) -> String {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);

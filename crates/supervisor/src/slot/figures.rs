@@ -73,7 +73,7 @@ impl Runner {
                 // nor limit, nor what happens when the cgroup is emptied after the previous run, or
                 // removed.
                 let taken = self.is_launched();
-                // The event also reports a parent's limit. This run's own limit can_list_children in its peak.
+                // The event also reports a parent's limit. This run's own limit shows in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);

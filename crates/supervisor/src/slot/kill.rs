@@ -66,7 +66,7 @@ impl Runner {
             }
             // Kill all of them at once, and pid1 last: pid1 would wake up and might have to wait
             // beside the processes that it has to kill, or make the supervisor wait. If pid1 sees
-            // them die before its own end, `revoked` can_list_children it that the supervisor killed them.
+            // them die before its own end, `revoked` shows it that the supervisor killed them.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
@@ -89,9 +89,9 @@ impl Runner {
         used
     }
 
-    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kill_attempts all of
-    /// them. Hundreds of computing processes that have lowered pid1's priority would otherwise
-    /// compute for seconds. On version 2 all have been killed.
+    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kill_attempts
+    /// all of them. Hundreds of computing processes that have lowered pid1's priority would
+    /// otherwise compute for seconds. On version 2 all have been killed.
     pub fn kill_survivors(&mut self) {
         let Some(Survivors { pid1, most, .. }) = self.survivors.take() else {
             return;

@@ -261,7 +261,7 @@ impl Supervisor {
                 launch,
                 strings: run.strings.to_vec(),
                 descriptors,
-                cpus: self.setup.cpus.at_once(
+                cpus: self.setup.cpus.usable_at_once(
                     (!run.cpus.is_empty()).then_some(&run.cpus),
                     self.worlds.may_choose_cpus(world),
                 ),

@@ -13,7 +13,7 @@ use rustix::mount::{
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// An error of the mounter: step, errno, number of the mount among the world's.
+/// An error of the mounter. `object` is the index of the mount in the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildError {
     pub step: Step,
@@ -21,16 +21,16 @@ pub struct BuildError {
     pub object: usize,
 }
 
-/// What the mounter tells.
+/// The mounter's report.
 pub struct Built {
     /// For each staged bind, whether it is a directory.
     pub directories: Vec<bool>,
-    /// The stage's device number; 0: there is none.
+    /// The stage's device number; 0 without a stage.
     pub stage: u64,
 }
 
-/// Builds the template in the calling process, which must not be needed afterwards:
-/// its mount namespace is the template.
+/// Builds the template in the calling process, whose mount namespace becomes the template. The
+/// process must not be needed afterwards.
 pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     let Located {
         world,
@@ -48,15 +48,15 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         errno,
         object: usize::MAX,
     })?;
-    // What the host mounts later must not come to the runs (mount_namespaces(7)): it would bring
-    // its own flags, and be writable in a world that is to be read.
+    // Later mounts of the host must not reach the runs (mount_namespaces(7)). They would have their
+    // own flags, and could be writable in a read-only world.
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
     .map_err(whole(Step::Template))?;
 
-    // All sources are opened before anything is mounted that might hide them.
+    // Open all sources before a mount can hide them.
     let mut sources = Vec::with_capacity(world.mounts.len());
     for (object, mount) in world.mounts.iter().enumerate() {
         let errs = |(step, errno)| BuildError {
@@ -81,7 +81,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     }
 
     let skeleton = detached_tmpfs_writable(0o755).map_err(whole(Step::Template))?;
-    // It must hang somewhere to be pivoted to; what it hides there is of no use any more.
+    // pivot_root(2) needs a mounted root. Nothing that /proc hides is used any more.
     rustix::mount::move_mount(
         skeleton.as_fd(),
         "",
@@ -95,7 +95,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         .as_fd()
         .try_clone_to_owned()
         .map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
-    let mut root = Root::of_ours(copy).map_err(whole(Step::Template))?;
+    let mut root = Root::new(copy).map_err(whole(Step::Template))?;
     let mut stage: Option<Root> = None;
     let mut staged_directories = Vec::new();
     for (object, what) in &plan.template {
@@ -119,7 +119,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
                 let new = detached_tmpfs_writable(0o755)
                     .map_err(|errno| errs((Step::Mount, errno.into())))?;
                 attach(&new, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
-                stage = Some(Root::of_ours(new).map_err(whole(Step::Template))?);
+                stage = Some(Root::new(new).map_err(whole(Step::Template))?);
             }
             TemplateMount::IntoStage(name) => {
                 let (Some(stage), Some(source)) = (&stage, &sources[object]) else {
@@ -142,19 +142,20 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
                     attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
                 }
             }
-            TemplateMount::AsAsked => {
+            TemplateMount::Unchanged => {
                 if let Mount::NewRoot { .. } = mount {
                     root.change(&path)
                         .map_err(|errno| errs((Step::NewRoot, errno)))?;
                 } else {
-                    as_asked(&root, mount, &path, sources[object].as_ref()).map_err(errs)?;
+                    mount_unchanged(&root, mount, &path, sources[object].as_ref()).map_err(errs)?;
                 }
             }
         }
     }
 
-    // Skeleton and stage are ours; all that is in them has been made. Where runs can write around
-    // the stage one might find it at another place, and leave something for the next.
+    // Skeleton and stage belong to millibox and are complete, so they become read-only. A run whose
+    // mounts are writable around the stage could otherwise reach it by another path, and leave
+    // something for the next run.
     for made in std::iter::once(&skeleton).chain(stage.as_ref().map(|stage| &stage.at)) {
         set_attributes(made, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
             step: Step::Template,
@@ -165,12 +166,12 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     pivot(root.at.as_fd()).map_err(whole(Step::NewRoot))?;
     Ok(Built {
         directories: staged_directories,
-        stage: stage.map_or(0, |stage| stage.ours),
+        stage: stage.map_or(0, |stage| stage.device),
     })
 }
 
-/// pivot_root(2) with the old root stacked on the new one, then let go (the way that
-/// needs no directory for the old root: pivot_root(2), NOTES).
+/// pivot_root(2) with the old root stacked on the new one and then detached. This way needs no
+/// directory for the old root (pivot_root(2), NOTES).
 fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
     rustix::process::fchdir(root)?;
     rustix::process::pivot_root(".", ".")?;
@@ -178,7 +179,7 @@ fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
     rustix::process::chdir("/")
 }
 
-fn as_asked(
+fn mount_unchanged(
     root: &Root,
     mount: &Mount,
     path: &[u8],
@@ -218,9 +219,10 @@ fn as_asked(
     }
 }
 
-/// A copy of the source's mount, with its attributes set and read back, attached nowhere. The
-/// source must be what the client has `seen`: else the template would be used for runs that are
-/// asked for when it is that again.
+/// Returns a detached copy of the source's mount, with its attributes set and verified.
+///
+/// The source must be the file that the client has `seen`. Otherwise later requests that refer to
+/// the seen file would use this template.
 fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> {
     let Mount::Bind {
         source,
@@ -234,7 +236,8 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     else {
         return Err((Step::Template, Errno(libc::EINVAL)));
     };
-    // A run may have written what is there: no path leads through somebody's open files or root.
+    // A run may have written the source. So the path must not lead through the open files or the
+    // root of another process.
     let mut resolve = ResolveFlags::NO_MAGICLINKS;
     if *no_follow {
         resolve |= ResolveFlags::NO_SYMLINKS;
@@ -273,7 +276,7 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     }
     set_attributes(&tree, attributes, *recursive)
         .map_err(|errno| (Step::MountAttributes, errno))?;
-    // What was asked for is read back.
+    // Read the attributes back, because the kernel may have changed fewer than requested.
     let now = rustix::fs::fstatvfs(&tree)
         .map_err(|errno| (Step::MountAttributes, errno.into()))?
         .f_flag;
@@ -287,7 +290,7 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     }
 }
 
-/// The host's procfs, for pid1 to cover; nothing could be done with it even if it were not.
+/// The host's procfs, read-only, as the mount that pid1's own procfs covers.
 fn hosts_procfs() -> Result<OwnedFd, (Step, Errno)> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -307,7 +310,7 @@ fn set_attributes(tree: &OwnedFd, attributes: u64, recursive: bool) -> Result<()
     calls::mount_setattr(tree.as_raw_fd(), c"", flags as u32, attributes)
 }
 
-/// An empty tmpfs for hiding things: read-only, the same for all runs.
+/// An empty read-only tmpfs, which hides a directory and is the same for all runs.
 fn detached_tmpfs(mode: u32) -> Result<OwnedFd, (Step, Errno)> {
     let tmpfs = detached_tmpfs_writable(mode).map_err(|errno| (Step::Mount, errno.into()))?;
     set_attributes(
@@ -346,21 +349,21 @@ fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory)
 }
 
-/// The root of a world while it is built.
+/// The root of a world during its construction.
 struct Root {
     at: OwnedFd,
-    /// The device number of the file system that is ours. What is missing on others is not made:
-    /// they are the host's.
-    ours: u64,
+    /// The device number of the file system that millibox has created. Missing files are created
+    /// only there: other file systems belong to the host.
+    device: u64,
 }
 
 impl Root {
-    fn of_ours(at: OwnedFd) -> rustix::io::Result<Root> {
-        let ours = rustix::fs::fstat(&at)?.st_dev;
-        Ok(Root { at, ours })
+    fn new(at: OwnedFd) -> rustix::io::Result<Root> {
+        let device = rustix::fs::fstat(&at)?.st_dev;
+        Ok(Root { at, device })
     }
 
-    /// Another directory becomes the root: what is mounted there.
+    /// Changes the root to the mount at `path`.
     fn change(&mut self, path: &[u8]) -> Result<(), Errno> {
         let at = self.open(path, OFlags::DIRECTORY)?;
         let statx = rustix::fs::statx(&at, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
@@ -371,7 +374,7 @@ impl Root {
         Ok(())
     }
 
-    /// Opens a path, however its symbolic links point (openat2(2)).
+    /// Opens a path. Symbolic links are resolved inside the root (openat2(2)).
     fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         Ok(rustix::fs::openat2(
             &self.at,
@@ -382,10 +385,10 @@ impl Root {
         )?)
     }
 
-    /// The directory that `path`, which is to be made, lies in, made if need be, and the last
+    /// Returns the parent directory of a new `path`, which is created if necessary, and the last
     /// component.
     ///
-    /// `EXDEV`: that directory is the host's, and could be written.
+    /// The error is `EXDEV` if the directory belongs to the host and is writable.
     fn parent(&self, path: &[u8]) -> Result<(OwnedFd, Vec<u8>), Errno> {
         let cut = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let name = path.get(cut + 1..).unwrap_or_default().to_vec();
@@ -393,10 +396,10 @@ impl Root {
             return Err(Errno(libc::EEXIST));
         }
         let above = self.directory(path.get(..cut.max(1)).unwrap_or(b"/"))?;
-        if rustix::fs::fstat(&above)?.st_dev == self.ours {
+        if rustix::fs::fstat(&above)?.st_dev == self.device {
             return Ok((above, name));
         }
-        // What making it would say, but for the last.
+        // Creation would report the same error, except for EXDEV.
         Err(Errno(
             match rustix::fs::statat(&above, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => libc::EEXIST,
@@ -412,7 +415,7 @@ impl Root {
         ))
     }
 
-    /// A directory; it and those above it are made where they are missing.
+    /// Opens a directory. Missing directories on the way are created.
     fn directory(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         match self.open(path, OFlags::DIRECTORY) {
             Err(Errno(libc::ENOENT)) if path != b"/" => {}
@@ -423,7 +426,7 @@ impl Root {
         self.open(path, OFlags::DIRECTORY)
     }
 
-    /// A mount point of the fitting type, made if it is missing.
+    /// Opens a mount point of the requested type, which is created if necessary.
     fn node(&self, path: &[u8], directory: bool) -> Result<OwnedFd, Errno> {
         if directory {
             return self.directory(path);

@@ -1,48 +1,49 @@
-//! The plan of a world: which of its mounts the mounter makes, and which pid1.
+//! The plan of a world: the mounts that the mounter makes, and those that pid1 makes.
 
 use crate::runner::RunMount;
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Mount, World, WorldError, WorldProblem};
 use std::ffi::CString;
 
-/// What is done when.
+/// The operations of the mounter and of pid1.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// For the mounter, with the mount's number.
+    /// The mounter's operations, each with the index of its mount.
     pub(super) template: Vec<(usize, TemplateMount)>,
-    /// For pid1, with the mount's number. A staged bind's mount point is made by
-    /// operations that [`Plan::run_mounts`] adds when the mounter has told its type.
+    /// pid1's operations, each with the index of its mount. [`Plan::run_mounts`] adds the
+    /// operations that create the mount points of staged binds, when the mounter has reported their
+    /// types.
     run: Vec<(usize, RunMount)>,
-    /// Staged binds: index into `run` of their `FromStage`; whether their mount point is the
-    /// host's.
+    /// For each staged bind, the index of its `FromStage` in `run`, and whether its mount point
+    /// belongs to the host.
     staged: Vec<(usize, bool)>,
-    /// The template needs a visible procfs, or pid1 may not mount one.
+    /// Whether the template needs a visible procfs, without which pid1 may not mount one.
     pub wants_procfs: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TemplateMount {
-    /// Carry out the world's operation as it is.
-    AsAsked,
-    /// Make the mount point only.
+    /// Execute the world's operation as it is.
+    Unchanged,
+    /// Create only the mount point.
     MountPoint,
-    /// Put the host's procfs there, for pid1 to cover.
+    /// Mount the host's procfs, which pid1's own covers.
     Procfs,
-    /// Make the mount point and put a stage on it.
+    /// Create the mount point and mount a stage on it.
     Stage,
-    /// Put the bind into the latest stage under this name.
+    /// Mount the bind in the latest stage under this name.
     IntoStage(String),
 }
 
 /// Splits a world's mounts between template and run.
 pub fn plan(world: &World) -> Result<Plan, WorldError> {
     let mut plan = Plan::default();
-    // Names of links below the run's own tmpfses so far.
+    // Links below the run's own tmpfses.
     let mut links: Vec<Vec<u8>> = Vec::new();
-    // Where something is mounted so far, and whether it is the host's.
+    // Mount points so far, and whether the file system there belongs to the host.
     let mut mounted: Vec<(Vec<u8>, bool)> = Vec::new();
-    // Mount points of the run's own tmpfses so far, with the number of the template
-    // operation that makes each.
+    // Mount points of the run's own tmpfses, each with the index of the template operation that
+    // creates it.
     let mut own: Vec<(Vec<u8>, usize)> = Vec::new();
     for (number, mount) in world.mounts.iter().enumerate() {
         mount.check()?;
@@ -54,7 +55,7 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
             .rev()
             .find(|(above, _)| is_below(&path, above))
             .map(|(_, at)| *at);
-        // What it means would not be seen from its name, as it is here.
+        // The plan cannot resolve a path below a link.
         if let Some(link) = links.iter().find(|link| is_below(&path, link)) {
             return Err(wrong(WorldProblem::BelowLink(shown(link))));
         }
@@ -71,7 +72,7 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 if let Some(size) = size {
                     options.push_str(&format!(",size={size}"));
                 }
-                // tmpfs(5): 0 is "no limit" for both, so a size of 0 is refused by `check`.
+                // tmpfs(5): 0 means "no limit" for both, so `check` rejects a size of 0.
                 options.push_str(&format!(",nr_inodes={}", inodes.unwrap_or(0)));
                 if size.is_none() {
                     options.push_str(",size=0");
@@ -203,19 +204,19 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 ));
                 links.push(path.clone());
             }
-            // `devices::expand` has put something else in its place.
+            // `devices::expand` has replaced these mounts.
             Mount::Devices { .. } => return Err(internal("devices as one mount")),
             Mount::NewRoot { .. } => {
                 if !plan.run.is_empty() {
                     return Err(wrong(WorldProblem::NewRootTooLate));
                 }
-                plan.template.push((number, TemplateMount::AsAsked));
+                plan.template.push((number, TemplateMount::Unchanged));
             }
             Mount::Bind { .. }
             | Mount::Tmpfs { .. }
             | Mount::CreateDir { .. }
             | Mount::CreateFile { .. }
-            | Mount::Symlink { .. } => plan.template.push((number, TemplateMount::AsAsked)),
+            | Mount::Symlink { .. } => plan.template.push((number, TemplateMount::Unchanged)),
         }
         match mount {
             Mount::Bind { .. } => mounted.push((path, true)),
@@ -223,7 +224,7 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
             _ => {}
         }
     }
-    // One stage is open at a time, so the binds of one must follow each other.
+    // Only one stage is open at a time, so the binds of one stage must follow each other.
     let stages = plan
         .template
         .iter()
@@ -240,8 +241,8 @@ fn internal(what: &str) -> WorldError {
 }
 
 impl Plan {
-    /// pid1's operations, now that the mounter has told which staged binds are
-    /// directories, and what device the stage is.
+    /// Returns pid1's operations, given the mounter's report: which staged binds are directories,
+    /// and the device number of the stage.
     pub fn run_mounts(self, staged_directories: &[bool], stage: u64) -> Vec<(u32, RunMount)> {
         let mut all = Vec::new();
         for (index, (number, mut mount)) in self.run.into_iter().enumerate() {
@@ -285,7 +286,8 @@ impl Plan {
     }
 }
 
-/// Directories between a run's own tmpfs and `path`, as far as they are not the host's.
+/// Adds operations that create the directories between a run's own tmpfs and `path`, except for
+/// those on file systems of the host.
 fn make_parents(
     plan: &mut Plan,
     number: usize,
@@ -320,8 +322,7 @@ fn make_parents(
     }
 }
 
-/// Whether what has been mounted makes a path one of the host's: the latest mount above it is what
-/// it lies on.
+/// Whether a path lies on a file system of the host. The latest mount above the path decides.
 fn is_hosts(path: &[u8], mounted: &[(Vec<u8>, bool)]) -> bool {
     mounted
         .iter()
@@ -330,7 +331,7 @@ fn is_hosts(path: &[u8], mounted: &[(Vec<u8>, bool)]) -> bool {
         .is_some_and(|(_, hosts)| *hosts)
 }
 
-/// Whether a normal path lies below another.
+/// Whether a normalised path lies below another.
 pub fn is_below(path: &[u8], above: &[u8]) -> bool {
     above == b"/" && path != b"/"
         || path
