@@ -339,10 +339,10 @@ mod tests {
 
     #[test]
     fn unread_bytes_of_netlink_sockets_are_summed() {
-        let text = "sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n\
-                    00000000209581e9 0   0          00000000 0        0        0     2        0        4\n\
-                    00000000697b4311 0   4711       00000000 4608000  0        0     2        0        1594\n\
-                    000000002742b55c 0   4712       00000000 1000     7        0     2        0        1596\n";
+        let text = "sk               Eth Pid        Groups   Rmem Wmem Dump Locks Drops Inode\n\
+                    00000000209581e9 0 0          00000000 0 0 0 2 0 4\n\
+                    00000000697b4311 0   4711       00000000 4608000 0 0 2 0 1594\n\
+                    000000002742b55c 0   4712       00000000 1000 7 0 2 0 1596\n";
         assert_eq!(unread_bytes(text), 4_609_000);
     }
 

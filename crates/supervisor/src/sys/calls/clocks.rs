@@ -7,13 +7,13 @@ pub fn monotonic_raw_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// CPU time of the calling thread: what a piece of work takes, without the time for which another
-/// was given the CPU.
+/// The CPU time of the calling thread. It measures a piece of work without the time that other
+/// threads had the CPU.
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Nanoseconds on a clock; 0 if there is no such clock.
+/// Nanoseconds on a clock; 0 if the clock does not exist.
 pub fn clock_ns(clock: i32) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -29,7 +29,7 @@ pub fn clock_ns(clock: i32) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sleeps (nanosleep(2)), perhaps less.
+/// Sleeps for at most this time (nanosleep(2)). A signal ends the sleep early.
 pub fn sleep_ns(nanoseconds: u32) {
     let time = libc::timespec {
         tv_sec: 0,

@@ -23,8 +23,8 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
     .map(|fd| fd as i32)
 }
 
-/// Moves a descriptor to the lowest free number above the standard ones, if that is lower
-/// (fcntl(2), `F_DUPFD_CLOEXEC`); its number.
+/// Moves a descriptor to the lowest free number above the standard descriptors, if that is lower
+/// (fcntl(2), `F_DUPFD_CLOEXEC`). Returns its number.
 pub fn move_down(fd: i32) -> Result<i32> {
     // SAFETY: numbers only.
     let lowest = unsafe {
@@ -37,7 +37,7 @@ pub fn move_down(fd: i32) -> Result<i32> {
     Ok(lowest.min(fd))
 }
 
-/// write(2) of all of `bytes` in one call, as control files want it.
+/// write(2) of all of `bytes` in one call, as control files require.
 pub fn write(fd: i32, bytes: &[u8]) -> Result<()> {
     // SAFETY: pointer and length are those of a slice.
     let written = unsafe {
@@ -53,7 +53,7 @@ pub fn write(fd: i32, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Opens, writes, closes.
+/// Opens a file, writes `bytes` in one call, and closes it.
 pub fn write_file(dir: i32, path: &CStr, bytes: &[u8]) -> Result<()> {
     let fd = openat(dir, path, libc::O_WRONLY, 0)?;
     let answer = write(fd, bytes);
@@ -61,7 +61,7 @@ pub fn write_file(dir: i32, path: &CStr, bytes: &[u8]) -> Result<()> {
     answer
 }
 
-/// pread(2) from the file's beginning; the part of `buffer` that was filled.
+/// pread(2) from the beginning of the file. Returns the filled part of `buffer`.
 pub fn read_at_start(fd: i32, buffer: &mut [u8]) -> Result<&[u8]> {
     // SAFETY: pointer and length are those of a mutable slice.
     let read = unsafe {
@@ -157,9 +157,9 @@ pub fn chdir(path: &CStr) -> Result<()> {
     unsafe { syscall(libc::SYS_chdir, [path.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
 }
 
-/// Whether a path can be found from the working directory (faccessat(2), `F_OK`).
+/// Whether a path exists, seen from the working directory (faccessat(2), `F_OK`).
 pub fn exists(path: *const u8) -> bool {
-    // SAFETY: the kernel answers EFAULT to an address that cannot be read.
+    // SAFETY: the kernel returns EFAULT for an address that cannot be read.
     unsafe {
         syscall(
             libc::SYS_faccessat,
@@ -175,9 +175,9 @@ pub fn exists(path: *const u8) -> bool {
     .is_ok()
 }
 
-/// Device and inode number of what is open (fstat(2); with `O_PATH`, too, since Linux 3.6).
+/// The device and inode numbers of an open file (fstat(2); for `O_PATH` since Linux 3.6).
 pub fn identity(fd: i32) -> Result<(u64, u64)> {
-    // SAFETY: all zeroes is a stat.
+    // SAFETY: all zeros are a valid stat.
     let mut stat: libc::stat = unsafe { core::mem::zeroed() };
     // SAFETY: the kernel writes one stat.
     unsafe {
@@ -189,7 +189,7 @@ pub fn identity(fd: i32) -> Result<(u64, u64)> {
     Ok((stat.st_dev, stat.st_ino))
 }
 
-/// Whether a descriptor can be read or has hung up, without waiting (poll(2)).
+/// Whether a descriptor is readable or has hung up (poll(2)). Does not wait.
 pub fn is_readable(fd: i32) -> bool {
     let mut poll = libc::pollfd {
         fd,
@@ -200,7 +200,7 @@ pub fn is_readable(fd: i32) -> bool {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: one pollfd and one timespec.
+    // SAFETY: the kernel reads one pollfd and one timespec, and writes the pollfd.
     let ready = unsafe {
         syscall(
             libc::SYS_ppoll,
@@ -210,8 +210,8 @@ pub fn is_readable(fd: i32) -> bool {
     !matches!(ready, Ok(0))
 }
 
-/// Closes all descriptors that are not in `keep`. If that fails the process ends, because they
-/// belong to other runners or to the caller.
+/// Closes all descriptors that are not in `keep`. If this fails, the caller must exit, because the
+/// open descriptors belong to other runners or to the client.
 pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
     keep.sort_unstable();
     let mut first = 0u32;

@@ -22,7 +22,7 @@ pub use sockets::*;
 use super::Result;
 use super::raw::syscall;
 
-/// Declares wrappers for calls whose arguments are numbers only.
+/// Declares wrappers for system calls whose arguments are numbers only.
 macro_rules! numeric {
     ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) = $number:ident;)*) => {$(
         $(#[$doc])*
@@ -31,7 +31,7 @@ macro_rules! numeric {
             let mut args = [0usize; 5];
             let mut _next = args.iter_mut();
             $(if let Some(place) = _next.next() { *place = $arg as usize; })*
-            // SAFETY: numbers only; the kernel touches no memory of ours for this call.
+            // SAFETY: numbers only; the kernel accesses no memory of the process for this call.
             unsafe { syscall(libc::$number, args) }
         }
     )*};
@@ -64,7 +64,7 @@ numeric! {
     personality(persona: u32) = SYS_personality;
     /// ioprio_set(2)
     ioprio_set(which: u32, who: u32, priority: u32) = SYS_ioprio_set;
-    /// set_mempolicy(2) without nodes: `nodes` and `most` are 0
+    /// set_mempolicy(2) without nodes: `nodes` and `max_node` are 0
     set_mempolicy(mode: u32, nodes: usize, most: usize) = SYS_set_mempolicy;
     /// setpriority(2)
     setpriority(which: u32, who: u32, nice: i32) = SYS_setpriority;

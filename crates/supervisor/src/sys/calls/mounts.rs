@@ -46,7 +46,7 @@ pub fn open_tree(dir: i32, path: &CStr, flags: u32) -> Result<i32> {
     .map(|fd| fd as i32)
 }
 
-/// move_mount(2) of the mount that descriptor `from` is, to path `to` seen from `dir`, Linux 5.2
+/// move_mount(2) of the mount of descriptor `from` to path `to` relative to `dir`, Linux 5.2
 pub fn move_mount(from: i32, dir: i32, to: &CStr, flags: u32) -> Result<()> {
     // SAFETY: both paths are NUL-terminated.
     unsafe {
@@ -72,7 +72,7 @@ pub fn mount_setattr(dir: i32, path: &CStr, flags: u32, set: u64) -> Result<()> 
         propagation: 0,
         userns_fd: 0,
     };
-    // SAFETY: `path` is NUL-terminated, `attributes` has the size that is passed.
+    // SAFETY: `path` is NUL-terminated, and `attributes` has the size that is passed.
     unsafe {
         syscall(
             libc::SYS_mount_setattr,

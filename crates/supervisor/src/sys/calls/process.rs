@@ -14,15 +14,15 @@ pub fn getpid() -> i32 {
 /// exit_group(2)
 pub fn exit(code: i32) -> ! {
     loop {
-        // SAFETY: a number only; does not return.
+        // SAFETY: a number only; the call does not return.
         let _ = unsafe { syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0]) };
-        // A seccomp program may refuse it.
+        // A seccomp program may have refused the call.
         trap();
     }
 }
 
-/// Our process id where this procfs is from, which may be a PID namespace around ours; 0: it does
-/// not say.
+/// The id of this process in the PID namespace of a procfs, which may be an outer one; 0 if the
+/// procfs does not show the process.
 pub fn pid_in(procfs: i32) -> i32 {
     let mut target = [0; 16];
     let name = c"self".as_ptr() as usize;
@@ -45,9 +45,9 @@ pub fn pid_in(procfs: i32) -> i32 {
         .map_or(0, leading_number) as i32
 }
 
-/// execveat(2). Only returns on failure.
+/// execveat(2). Returns only if it fails.
 ///
-/// `arguments` and `environment` are addresses of NULL-terminated pointer arrays.
+/// `arguments` and `environment` are the addresses of NULL-terminated pointer arrays.
 pub fn execveat(
     dir: i32,
     path: *const u8,
@@ -55,8 +55,8 @@ pub fn execveat(
     environment: usize,
     flags: i32,
 ) -> Errno {
-    // SAFETY: the kernel answers EFAULT to what it cannot read; on success this program
-    // is gone.
+    // SAFETY: the kernel returns EFAULT for memory that it cannot read. After success the memory of
+    // this process has been replaced.
     match unsafe {
         syscall(
             libc::SYS_execveat,
@@ -76,7 +76,7 @@ pub fn execveat(
 
 /// Sets every signal's disposition to the default (sigaction(2)).
 pub fn reset_signal_dispositions() -> Result<()> {
-    // Nobody can change these two.
+    // SIGKILL and SIGSTOP cannot be changed.
     (1..=64)
         .filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
         .try_for_each(reset_signal_disposition)
@@ -114,9 +114,9 @@ pub fn unblock_signals() {
     };
 }
 
-/// sethostname(2) and setdomainname(2) to nothing.
+/// Clears host name and domain name (sethostname(2), setdomainname(2)).
 pub fn clear_host_name() -> Result<()> {
-    // SAFETY: no bytes are read for length 0.
+    // SAFETY: for length 0 the kernel reads no bytes.
     unsafe {
         syscall(libc::SYS_sethostname, [c"".as_ptr() as usize, 0, 0, 0, 0])?;
         syscall(libc::SYS_setdomainname, [c"".as_ptr() as usize, 0, 0, 0, 0])?;
@@ -124,15 +124,15 @@ pub fn clear_host_name() -> Result<()> {
     Ok(())
 }
 
-/// The NUL-terminated string at an address inside a launch's strings.
+/// The NUL-terminated string at an address in the strings of a launch.
 pub fn string_at(address: *const u8) -> &'static CStr {
-    // SAFETY: only called with addresses that `target::Strings` found inside the shared
-    // strings, each followed by a NUL that it has seen; that memory is never unmapped.
+    // SAFETY: callers pass only addresses that `target::Strings` found inside the shared strings,
+    // with a NUL after each. That memory is never unmapped.
     unsafe { CStr::from_ptr(address.cast()) }
 }
 
-/// The pointer that stands at `address`, a place in [`crate::sys::memory::Pointers`].
+/// The pointer at `address`, an address in [`crate::sys::memory::Pointers`].
 pub fn pointer_at(address: usize) -> *const u8 {
-    // SAFETY: only called with addresses that `Pointers::address` gave.
+    // SAFETY: callers pass only addresses that `Pointers::address` has returned.
     unsafe { (address as *const *const u8).read() }
 }

@@ -3,18 +3,19 @@
 use crate::sys::Result;
 use crate::sys::raw::syscall;
 
-/// Gives up all capabilities of the three sets (capset(2), version 3).
+/// Drops all permitted, effective and inheritable capabilities (capset(2), version 3).
 pub fn drop_capabilities() -> Result<()> {
     set_capabilities(0)
 }
 
-/// Sets permitted and effective capabilities to `mask`, inheritable to none (capset(2)).
+/// Sets the permitted and effective capabilities to `mask`, and clears the inheritable ones
+/// (capset(2)).
 pub fn set_capabilities(mask: u64) -> Result<()> {
     const VERSION_3: u32 = 0x2008_0522;
     let header: [u32; 2] = [VERSION_3, 0];
     let (low, high) = (mask as u32, (mask >> 32) as u32);
     let data: [u32; 6] = [low, low, 0, high, high, 0];
-    // SAFETY: header and the two data elements are laid out as capset(2) says.
+    // SAFETY: the header and the two data elements have the layout of capset(2).
     unsafe {
         syscall(
             libc::SYS_capset,
@@ -24,16 +25,16 @@ pub fn set_capabilities(mask: u64) -> Result<()> {
     .map(drop)
 }
 
-/// Attaches a filter to the calling thread (seccomp(2), `SECCOMP_SET_MODE_FILTER`).
+/// Attaches a seccomp program to the calling thread (seccomp(2), `SECCOMP_SET_MODE_FILTER`).
 ///
-/// `SPEC_ALLOW`: no speculation mitigation is forced on the program; the run is
-/// alone in its process and user namespace, so it has nobody's secrets to keep.
+/// `SPEC_ALLOW` spares the program the mitigations against speculation. A run is alone in its
+/// process and user namespace, so it holds no secrets of another run.
 pub fn attach_seccomp(program: &[u8]) -> Result<()> {
     attach_seccomp_with(program, 0)
 }
 
-/// The same, to all threads of the process (`TSYNC`; `TSYNC_ESRCH`, Linux 5.7: where one cannot
-/// take it, none does).
+/// Attaches a seccomp program to all threads of the process (`TSYNC`). If one thread cannot take
+/// it, none does (`TSYNC_ESRCH`, Linux 5.7).
 pub fn attach_seccomp_to_all(program: &[u8]) -> Result<()> {
     attach_seccomp_with(
         program,
@@ -46,8 +47,8 @@ fn attach_seccomp_with(program: &[u8], flags: libc::c_ulong) -> Result<()> {
         len: (program.len() / 8) as u16,
         filter: program.as_ptr().cast_mut().cast::<libc::sock_filter>(),
     };
-    // SAFETY: the kernel copies `len` instructions of 8 bytes, all inside the slice, and
-    // does not need them aligned.
+    // SAFETY: the kernel copies `len` instructions of 8 bytes. All lie inside the slice, and the
+    // kernel does not require alignment.
     unsafe {
         syscall(
             libc::SYS_seccomp,

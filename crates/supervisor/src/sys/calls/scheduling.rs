@@ -3,7 +3,7 @@
 use crate::sys::Result;
 use crate::sys::raw::syscall;
 
-/// Our own nice value (getpriority(2), whose system call answers 20 - nice).
+/// The nice value of this process (getpriority(2); the system call returns 20 - nice).
 pub fn nice() -> i32 {
     // SAFETY: numbers only.
     unsafe {
@@ -15,13 +15,13 @@ pub fn nice() -> i32 {
     .map_or(0, |answer| 20 - answer as i32)
 }
 
-/// Sets soft and hard limit of our own resource to the same (setrlimit(2)). Not by prlimit(2):
-/// seccomp programs have to look at its arguments.
+/// Sets the soft and the hard limit of a resource to the same value (setrlimit(2)). prlimit(2) is
+/// not used, because seccomp programs must check its arguments.
 pub fn set_rlimit(resource: u32, value: u64) -> Result<()> {
     set_rlimits(resource, value, value)
 }
 
-/// Sets soft and hard limit of our own resource (setrlimit(2)).
+/// Sets the soft and the hard limit of a resource (setrlimit(2)).
 pub fn set_rlimits(resource: u32, soft: u64, hard: u64) -> Result<()> {
     let limit = libc::rlimit64 {
         rlim_cur: soft,
@@ -37,7 +37,7 @@ pub fn set_rlimits(resource: u32, soft: u64, hard: u64) -> Result<()> {
     .map(drop)
 }
 
-/// Our own soft and hard limit (getrlimit(2)).
+/// The soft and the hard limit of a resource (getrlimit(2)).
 pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     let mut limit = libc::rlimit64 {
         rlim_cur: 0,
@@ -53,8 +53,7 @@ pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
-/// Soft and hard limit of a process of ours, also of a dead one that has not been waited for
-/// (prlimit(2)).
+/// The soft and the hard limit of a child, which may be dead but not yet reaped (prlimit(2)).
 pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
     let mut limit = libc::rlimit64 {
         rlim_cur: 0,
@@ -72,12 +71,14 @@ pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
-/// Asks for turns of `slice_ns` on the CPU, so that we are let on early (sched_setattr(2),
-/// `sched_runtime` of a normal task, heeded since Linux 6.12: EEVDF lets who wants a shorter
-/// turn interrupt who has a longer one); 0: the kernel's own choice. With nice value `nice`.
+/// Requests time slices of `slice_ns` and sets the nice value (sched_setattr(2), `sched_runtime` of
+/// a normal task). A slice of 0 selects the kernel's default.
+///
+/// The kernel uses the slice since Linux 6.12. With EEVDF a task that requests a shorter slice can
+/// preempt one with a longer slice, so this process runs sooner after a wake-up.
 pub fn set_slice(nice: i32, slice_ns: u64) -> Result<()> {
-    // struct sched_attr as of its first version: size, policy, flags, nice, priority,
-    // runtime, deadline, period.
+    // struct sched_attr in its first version: size, policy, flags, nice, priority, runtime,
+    // deadline, period.
     let words: [u64; 6] = [
         48 | (libc::SCHED_OTHER as u64) << 32,
         0,
@@ -86,7 +87,7 @@ pub fn set_slice(nice: i32, slice_ns: u64) -> Result<()> {
         0,
         0,
     ];
-    // SAFETY: the kernel reads the 48 bytes that the structure says it has.
+    // SAFETY: the kernel reads 48 bytes, the size in the first field.
     unsafe {
         syscall(
             libc::SYS_sched_setattr,
@@ -96,7 +97,7 @@ pub fn set_slice(nice: i32, slice_ns: u64) -> Result<()> {
     .map(drop)
 }
 
-/// Makes our scheduling policy the default one (sched_setscheduler(2)).
+/// Selects the default scheduling policy for this process (sched_setscheduler(2)).
 pub fn set_default_scheduling() -> Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads one sched_param.
@@ -115,12 +116,12 @@ pub fn set_default_scheduling() -> Result<()> {
     .map(drop)
 }
 
-/// sched_setaffinity(2) for ourselves.
+/// sched_setaffinity(2) for this process.
 pub fn set_affinity(mask: &[u64]) -> Result<()> {
     set_affinity_of(0, mask)
 }
 
-/// sched_setaffinity(2) for a process of our user; 0: ourselves.
+/// sched_setaffinity(2) for a process of the same user; 0 is this process.
 pub fn set_affinity_of(pid: i32, mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
     unsafe {
@@ -138,7 +139,7 @@ pub fn set_affinity_of(pid: i32, mask: &[u64]) -> Result<()> {
     .map(drop)
 }
 
-/// The CPU that we are on (getcpu(2)), if the kernel says.
+/// The CPU of this thread (getcpu(2)); `None` if the kernel does not report it.
 pub fn current_cpu() -> Option<usize> {
     let mut cpu = 0u32;
     // SAFETY: the kernel writes one u32.
@@ -147,7 +148,7 @@ pub fn current_cpu() -> Option<usize> {
         .map(|_| cpu as usize)
 }
 
-/// sched_getaffinity(2) of ourselves; the number of words that were filled.
+/// sched_getaffinity(2) for this process. Returns the number of words that were filled.
 pub fn get_affinity(mask: &mut [u64]) -> Result<usize> {
     // SAFETY: the kernel writes no more than the slice's bytes.
     unsafe {

@@ -4,32 +4,32 @@ use super::close;
 use crate::sys::raw::syscall;
 use crate::sys::{Errno, Result};
 
-/// Most descriptors that [`receive`] takes.
+/// The most descriptors that [`receive`] accepts.
 pub const MAX_RECEIVED: usize = 10;
 
-/// A message that was received.
+/// A received message.
 pub struct Received {
-    /// Length of its bytes; 0: the other side has gone.
+    /// The number of its bytes; 0 if the other side has closed the socket.
     pub length: usize,
-    /// Its descriptors, `O_CLOEXEC`; -1 where there is none.
+    /// Its descriptors, with `O_CLOEXEC`; -1 in unused places.
     pub descriptors: [i32; MAX_RECEIVED],
 }
 
-/// Room for a control message with [`MAX_RECEIVED`] descriptors and no more: those beyond
-/// it the kernel does not install.
+/// Space for a control message with at most [`MAX_RECEIVED`] descriptors. The kernel does not
+/// install any further ones.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
 const CONTROL: usize = size_of::<libc::cmsghdr>() + MAX_RECEIVED * size_of::<i32>();
 
-/// recvmsg(2) of one message with its descriptors (unix(7), `SCM_RIGHTS`), without allocation.
+/// recvmsg(2) of one message with its descriptors (unix(7), `SCM_RIGHTS`). Does not allocate.
 pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
     let mut control = Control([0; CONTROL]);
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
     };
-    // SAFETY: msghdr is plain numbers and pointers.
+    // SAFETY: msghdr consists of numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
@@ -58,7 +58,7 @@ pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
         length,
         descriptors: [-1; MAX_RECEIVED],
     };
-    // One control message at most: cmsghdr (length, level, type), then the descriptors.
+    // There is at most one control message: cmsghdr (length, level, type), then the descriptors.
     let header = size_of::<libc::cmsghdr>();
     if (message.msg_controllen as usize) >= header {
         let word = |at: usize| {
@@ -87,11 +87,11 @@ pub fn send(socket: i32, bytes: &[u8]) -> Result<()> {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
     };
-    // SAFETY: msghdr is plain numbers and pointers.
+    // SAFETY: msghdr consists of numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
-    // SAFETY: the message names a readable buffer and nothing else.
+    // SAFETY: the message refers to a readable buffer only.
     unsafe {
         syscall(
             libc::SYS_sendmsg,
@@ -107,8 +107,8 @@ pub fn send(socket: i32, bytes: &[u8]) -> Result<()> {
     .map(drop)
 }
 
-/// sendmsg(2) of one message with up to [`MAX_RECEIVED`] descriptors (unix(7), `SCM_RIGHTS`),
-/// without `SIGPIPE` and without waiting: a full buffer is EAGAIN.
+/// sendmsg(2) of one message with up to [`MAX_RECEIVED`] descriptors (unix(7), `SCM_RIGHTS`).
+/// Raises no `SIGPIPE` and does not wait: a full buffer is EAGAIN.
 pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Result<()> {
     if descriptors.len() > MAX_RECEIVED {
         return Err(Errno(libc::EINVAL));
@@ -134,7 +134,7 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
     };
-    // SAFETY: msghdr is plain numbers and pointers.
+    // SAFETY: msghdr consists of numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
@@ -143,7 +143,7 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
         message.msg_controllen = length as _;
     }
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the message names a readable buffer and a control message of the length it says.
+    // SAFETY: the message refers to a readable buffer and to a control message of the given length.
     unsafe {
         syscall(
             libc::SYS_sendmsg,
@@ -159,7 +159,7 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
     .map(drop)
 }
 
-/// A socket that no program executed inherits (socket(2)).
+/// Opens a socket that is closed by an exec (socket(2), `SOCK_CLOEXEC`).
 pub fn socket(family: i32, kind: i32) -> Result<i32> {
     // SAFETY: numbers only.
     unsafe {
@@ -177,10 +177,10 @@ pub fn socket(family: i32, kind: i32) -> Result<i32> {
     .map(|fd| fd as i32)
 }
 
-/// Brings the loopback interface of our network namespace up (netdevice(7), `SIOCSIFFLAGS`).
+/// Brings up the loopback interface of this network namespace (netdevice(7), `SIOCSIFFLAGS`).
 pub fn loopback_up() -> Result<()> {
     let socket = socket(libc::AF_INET, libc::SOCK_DGRAM)? as usize;
-    // SAFETY: numbers, then an ifreq that is whole and lives during the call.
+    // SAFETY: numbers, and an ifreq that is initialised and lives during the call.
     unsafe {
         let mut request: libc::ifreq = core::mem::zeroed();
         for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
