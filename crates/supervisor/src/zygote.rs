@@ -145,7 +145,7 @@ impl Zygote<'_> {
                 .filter(|_| self.shared_program.is_none()),
         };
         sockets::enter_namespace(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
-        runner.backend.look_from_here()?;
+        runner.backend.enter_own_cgroup_namespace()?;
         let attached = match self.shared_program {
             Some(program) => {
                 calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno))

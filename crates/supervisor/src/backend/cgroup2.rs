@@ -15,7 +15,7 @@ use millibox_wire::Step;
 const OWN_PROCESSES: u64 = 1;
 
 /// The number of a run's files that the supervisor has as well.
-pub const WATCHED: usize = 5;
+pub const WATCHED_FILES: usize = 5;
 
 /// See the module. Descriptors of missing files are -1.
 pub struct Runner {
@@ -135,19 +135,19 @@ impl Runner {
         open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
         open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
         open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
-        let open_if_there =
+        let open_if_present =
             |place: &AtomicI32, file: &CStr, flags: i32| match open(place, file, flags) {
                 Err(Errno(libc::ENOENT)) => Ok(()),
                 opened => opened,
             };
         // Missing before Linux 5.14. Then killing pid1 must suffice.
-        open_if_there(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
+        open_if_present(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
         // Missing if the cpu controller is not delegated (cpu.max), if swap accounting is off
         // (swap.max), before Linux 5.19 (memory.peak) and before Linux 6.1 (pids.peak).
-        open_if_there(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
-        open_if_there(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
-        open_if_there(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
-        open_if_there(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
+        open_if_present(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
+        open_if_present(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
+        open_if_present(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
+        open_if_present(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
         // A run that may create namespaces could mount its own cgroup, which belongs to its user.
         // Cgroups that it creates below would outlive it, so their number is limited to 0. The
         // limits themselves cannot be written from inside (cgroups(7), nsdelegate; otherwise see
@@ -161,7 +161,7 @@ impl Runner {
 
     /// The descriptors of the files that the supervisor watches, oldest kernel feature first, so
     /// that missing files come last.
-    pub fn watched(&self) -> [i32; WATCHED] {
+    pub fn watched(&self) -> [i32; WATCHED_FILES] {
         let all = [
             &self.cpu_stat,
             &self.memory_events,
@@ -222,7 +222,7 @@ impl Runner {
             if self.cpu_max.load(Relaxed) < 0 {
                 return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
             }
-            super::tell_bandwidth(socket, self.cpu_max.load(Relaxed))?;
+            super::send_bandwidth_file(socket, self.cpu_max.load(Relaxed))?;
             let line = Line::<48>::new()
                 .number(launch.quota)
                 .text(b" ")
@@ -287,7 +287,7 @@ impl Runner {
 }
 
 /// The tolerance above the limit of a run's memory.
-const ABOVE_THE_LIMIT: u64 = 2 << 20;
+const LIMIT_TOLERANCE_BYTES: u64 = 2 << 20;
 
 /// Whether the peak of a run shows that the run exceeds its limit.
 ///
@@ -295,12 +295,12 @@ const ABOVE_THE_LIMIT: u64 = 2 << 20;
 /// cannot wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12). It does nothing
 /// against this until a process requests memory itself. memory.events counts such charges.
 pub fn is_above(peak: u64, limit: u64) -> bool {
-    peak > limit.saturating_add(ABOVE_THE_LIMIT)
+    peak > limit.saturating_add(LIMIT_TOLERANCE_BYTES)
 }
 
 /// Reads what a run used from the files of [`Runner::watched`]. They are the runner's, or the
 /// supervisor's if the runner is dead.
-pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<()> {
+pub fn measure(watched: [i32; WATCHED_FILES], start: &Start, end: &mut End) -> Result<()> {
     let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
     end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);
     if end.pid1_died == 1 {

@@ -135,17 +135,17 @@ impl Files {
 /// The processes in the runner's cgroups that do not belong to the run: runner, zygote and pid1.
 const OWN_PROCESSES: u64 = 3;
 /// The memory that the preparation of the next run may need.
-const ROOM_TO_PREPARE: u64 = 16 << 20;
+const PREPARATION_BYTES: u64 = 16 << 20;
 
 /// The memory that a runner's cgroup may hold between two runs. If it holds more, the runner
 /// empties or leaves it. Kernel memory of the runner itself always remains, and so do charges that
 /// the kernel makes in advance, in batches of 64 pages for each CPU.
-const LEFT_BEHIND: u64 = 1536 << 10;
+const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 
 /// The time after which the runner stops emptying a cgroup and leaves it. If pages cannot be
 /// reclaimed because another run holds them (mlock(2)), a single attempt can take tens of
 /// milliseconds.
-const LONGEST_EMPTYING_NS: u64 = 50_000_000;
+const EMPTYING_TIMEOUT_NS: u64 = 50_000_000;
 
 /// See the module.
 pub struct Runner {
@@ -183,7 +183,7 @@ impl Runner {
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
         // A runner that replaces a dead one does not know which of its cgroups were renewed.
         if again {
-            self.enter_memory(&self.ask_for(RENEW_MEMORY)?, socket)?;
+            self.enter_memory(&self.request_cgroup(RENEW_MEMORY)?, socket)?;
             self.renew_pids()?;
         } else {
             limits.memory_join.map_or(Ok(()), joined)?;
@@ -228,22 +228,22 @@ impl Runner {
         };
         let mut usage = usage_now()?;
         let begin = calls::monotonic_raw_ns();
-        while usage > LEFT_BEHIND
-            && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS
+        while usage > MAX_LEFTOVER_BYTES
+            && calls::monotonic_raw_ns().saturating_sub(begin) < EMPTYING_TIMEOUT_NS
         {
             let _ = calls::write(files.limits.memory_empty, b"0");
             usage = usage_now()?;
-            if usage > LEFT_BEHIND {
+            if usage > MAX_LEFTOVER_BYTES {
                 calls::sleep_ns(1_000_000);
                 usage = usage_now()?;
             }
         }
-        if usage > LEFT_BEHIND {
+        if usage > MAX_LEFTOVER_BYTES {
             // The remaining memory belongs to files on a tmpfs of the host or to pages that others
             // hold, or the kernel has not freed it yet. The messages to the keeper take memory,
             // too, and the last run's limit may have left no room for them.
             self.set_memory(standing, UNLIMITED, UNLIMITED)?;
-            let fresh = self.ask_for(RENEW_MEMORY)?;
+            let fresh = self.request_cgroup(RENEW_MEMORY)?;
             standing.forget_memory();
             if self.enter_memory(&fresh, socket).is_err() {
                 // The open files may not belong to the present cgroup, so writing to them may limit
@@ -260,7 +260,7 @@ impl Runner {
             standing.oom_kills.store(count, Relaxed);
         }
         // The preparation of the next run must not be subject to the last run's limit.
-        if standing.memory.load(Relaxed) < usage.saturating_add(ROOM_TO_PREPARE) {
+        if standing.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
             self.set_memory(standing, UNLIMITED, UNLIMITED)?;
         }
         if standing.processes.load(Relaxed) < 2 {
@@ -288,14 +288,14 @@ impl Runner {
     pub fn limit(&self, shared: &Shared, launch: &Launch, socket: i32) -> Result<(), Failure> {
         let standing = &shared.standing;
         let mut memory = launch.memory;
-        if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
+        if standing.left_memory.load(Relaxed) > MAX_LEFTOVER_BYTES {
             // Memory that was in transit may have been freed since the check. The remaining memory
             // takes nothing from this run's limit. It is the cost of the preparation, which no run
             // can free, and at most the amount that `prepare` tolerates from earlier runs.
             self.reset(standing)
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
             let left = standing.left_memory.load(Relaxed);
-            if memory != UNLIMITED && left > LEFT_BEHIND {
+            if memory != UNLIMITED && left > MAX_LEFTOVER_BYTES {
                 memory = memory.saturating_add(left);
             }
         }
@@ -309,7 +309,7 @@ impl Runner {
             // No bandwidth limit is in force; see `prepare`.
             return Ok(());
         }
-        super::tell_bandwidth(socket, self.files.limits.cpu_quota)?;
+        super::send_bandwidth_file(socket, self.files.limits.cpu_quota)?;
         self.set_bandwidth(standing, launch.quota, launch.period)?;
         // This is a move with its costs (see the module). The target does not return; its process
         // ends in that cgroup.
@@ -436,7 +436,7 @@ impl Runner {
     }
 
     /// Requests a new cgroup from the keeper and returns its files.
-    fn ask_for(&self, what: u8) -> Result<Received, Failure> {
+    fn request_cgroup(&self, what: u8) -> Result<Received, Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let keeper = self.files.limits.keeper;
         // A runner that died here may have left an answer in the socket.
@@ -541,7 +541,7 @@ impl Runner {
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
-        let [join, max, peak, ..] = self.ask_for(RENEW)?.descriptors;
+        let [join, max, peak, ..] = self.request_cgroup(RENEW)?.descriptors;
         for (new, old) in [
             (join, Some(files.limits.pids_join)),
             (max, Some(files.limits.pids_max)),
@@ -559,7 +559,7 @@ impl Runner {
 
     /// Enters a new cgroup namespace. A zygote calls this before its first run, because another
     /// zygote may have moved since the runner created its namespace.
-    pub fn look_from_here(&self) -> Result<(), Failure> {
+    pub fn enter_own_cgroup_namespace(&self) -> Result<(), Failure> {
         if self.moved.load(Relaxed) {
             calls::unshare(libc::CLONE_NEWCGROUP)
                 .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;

@@ -59,12 +59,12 @@ pub const NO_BANDWIDTH: &[u8] = b"max";
 
 /// Sends the supervisor the file with the bandwidth limit, so that it can lift the limit. The
 /// target calls this.
-fn tell_bandwidth(socket: i32, file: i32) -> Result<(), Failure> {
+fn send_bandwidth_file(socket: i32, file: i32) -> Result<(), Failure> {
     calls::send_descriptors(socket, &[message::BANDWIDTH], &[file])
         .map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
 }
 
-fn uncounted(errno: Errno) -> Failure {
+fn counters_failure(errno: Errno) -> Failure {
     Failure::new(Step::Counters, errno)
 }
 
@@ -110,9 +110,9 @@ impl Backend {
     }
 
     /// Makes the runs see their own cgroup as the root. A zygote calls this once.
-    pub fn look_from_here(&self) -> Result<(), Failure> {
+    pub fn enter_own_cgroup_namespace(&self) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.look_from_here(),
+            Backend::Hybrid(runner) => runner.enter_own_cgroup_namespace(),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
@@ -130,7 +130,7 @@ impl Backend {
     /// this when the preparation is complete.
     pub fn reset(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.reset(&shared.standing).map_err(uncounted),
+            Backend::Hybrid(runner) => runner.reset(&shared.standing).map_err(counters_failure),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
@@ -160,8 +160,8 @@ impl Backend {
     /// Reads the counters. The target calls this last before the exec.
     pub fn start(&self, start: &mut Start) -> Result<(), Failure> {
         match self {
-            Backend::Cgroup2(runner) => runner.start(start).map_err(uncounted),
-            Backend::Hybrid(runner) => runner.start(start).map_err(uncounted),
+            Backend::Cgroup2(runner) => runner.start(start).map_err(counters_failure),
+            Backend::Hybrid(runner) => runner.start(start).map_err(counters_failure),
             Backend::Rlimit => Ok(()),
         }
     }
@@ -190,7 +190,7 @@ impl Backend {
         if let Err(errno) = measured
             && shared.failure.get().step == 0
         {
-            shared.failure.set(uncounted(errno));
+            shared.failure.set(counters_failure(errno));
         }
     }
 
@@ -206,7 +206,7 @@ impl Backend {
 
     /// Descriptors of this run's cgroup for the supervisor: cpu.stat, memory.events, cgroup.kill,
     /// memory.peak, pids.peak. `None` if the files belong to the runner permanently.
-    pub fn watched(&self) -> Option<[i32; cgroup2::WATCHED]> {
+    pub fn watched(&self) -> Option<[i32; cgroup2::WATCHED_FILES]> {
         match self {
             Backend::Cgroup2(runner) => Some(runner.watched()),
             Backend::Hybrid(_) | Backend::Rlimit => None,

@@ -36,7 +36,7 @@ const CPU: &str = "cpu";
 /// Where processes go that were in PARENT.
 const CALLERS: &str = "callers";
 /// How long another keeper may need to divide PARENT.
-const PATIENCE: Duration = Duration::from_secs(3);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Processes that had to leave PARENT so that its controllers could be enabled.
 pub struct Evacuated {
@@ -89,7 +89,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     if let Some(parent) = &options.cgroup_parent {
         return below(
             &format!("{}{}", hierarchy.mount, parent.trim_end_matches('/')),
-            Room::Given,
+            Parent::Empty,
             options,
         );
     }
@@ -152,11 +152,11 @@ fn candidates(hierarchy: &Hierarchy, own: &str, moved: bool) -> Vec<(String, Roo
     };
     let mut all = vec![(
         own.to_owned(),
-        if moved { Room::MadeBefore } else { Room::Given },
+        if moved { Room::MadeBefore } else { Parent::Empty },
     )];
-    all.extend(above.map(|above| (above, Room::Given)));
+    all.extend(above.map(|above| (above, Parent::Empty)));
     if rustix::process::geteuid().is_root() && unit_of(path).is_none() {
-        all.extend(top().map(|top| (top, Room::Given)));
+        all.extend(top().map(|top| (top, Parent::Empty)));
     }
     // Processes are moved within a subtree that was given to us, if nothing else helps.
     all.push((own.to_owned(), Room::Made));
@@ -187,14 +187,14 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     }
     let directory = format!("{}{unit}", hierarchy.mount);
     let name = unit.rsplit('/').next().unwrap_or(unit);
-    let not_ours = || {
+    let managed_by_systemd = || {
         Err(format!(
             "{directory} is systemd's to divide: the unit has no Delegate=yes"
         ))
     };
     if name.starts_with("user@") {
         // Delegated, but to the user's manager.
-        return not_ours();
+        return managed_by_systemd();
     }
     if has_delegate_attribute(&directory) {
         return Ok(());
@@ -206,14 +206,14 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
         return Ok(());
     }
     if root && users {
-        return not_ours();
+        return managed_by_systemd();
     }
     match Manager::find().map(|manager| manager.has_delegated(name)) {
         Some(true) => Ok(()),
-        Some(false) => not_ours(),
+        Some(false) => managed_by_systemd(),
         // Nobody is there who would divide it.
         None if !root => Ok(()),
-        None => not_ours(),
+        None => managed_by_systemd(),
     }
 }
 
@@ -329,7 +329,7 @@ fn lock(parent: &str) -> Option<OwnedFd> {
     let directory = rustix::fs::open(parent, flags, Mode::empty()).ok()?;
     let begin = Instant::now();
     while rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > BUSY_TIMEOUT {
             return None;
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -382,7 +382,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         let supervisor = format!("{path}/supervisor");
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
             .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
-        super::swap_is_held(&format!("{supervisor}/memory.swap.max"))?;
+        super::check_swap_limit(&format!("{supervisor}/memory.swap.max"))?;
         let directory = super::open_control(
             &supervisor,
             OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
@@ -423,7 +423,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
             evacuated,
         }),
         Err(why) => {
-            remove::remove_patiently([path.as_str()]);
+            remove::remove_waiting([path.as_str()]);
             drop((top, lock));
             if let Some(evacuated) = evacuated {
                 evacuated.back();

@@ -6,7 +6,7 @@
 
 use super::hosts::{Hierarchy, Hosts};
 use super::{
-    Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_there, remove,
+    Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_present, remove,
     seqpacket_pair,
 };
 use crate::backend::Handover;
@@ -128,7 +128,7 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
             })
         }
         Err(why) => {
-            remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
+            remove::remove_waiting(tops.iter().map(|top| top.path.as_str()));
             Err(why)
         }
     }
@@ -173,7 +173,7 @@ fn runner(
             Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)),
         )
     };
-    super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
+    super::check_swap_limit(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let memory_files = MemoryFiles::open(memory)?;
     let mut join = |directory: &str| {
         Ok::<_, Refusal>(Some(number(control(
@@ -244,7 +244,7 @@ struct MemoryFiles {
 impl MemoryFiles {
     fn open(directory: &str) -> Result<MemoryFiles, Refusal> {
         let control = |file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
-        let if_there = |file: &str| open_if_there(&format!("{directory}/{file}"), OFlags::WRONLY);
+        let if_there = |file: &str| open_if_present(&format!("{directory}/{file}"), OFlags::WRONLY);
         let oom_control = control("memory.oom_control", OFlags::RDONLY)?;
         // cgroup.event_control: "<eventfd> <control file>"
         // (Documentation/admin-guide/cgroup-v1/memory.rst, 10). When a cgroup goes its eventfd is
@@ -306,7 +306,7 @@ impl PidsFiles {
         Ok(PidsFiles {
             join: open_control(&format!("{directory}/cgroup.procs"), OFlags::WRONLY)?,
             max: open_control(&format!("{directory}/pids.max"), OFlags::WRONLY)?,
-            peak: open_if_there(&format!("{directory}/pids.peak"), OFlags::RDONLY)?,
+            peak: open_if_present(&format!("{directory}/pids.peak"), OFlags::RDONLY)?,
         })
     }
 }

@@ -214,7 +214,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
 const SUPERVISOR: i32 = 0;
 /// How long a supervisor may live on without its client: it gives those that are dying three
 /// seconds.
-const WITHOUT_CLIENT: Duration = Duration::from_secs(8);
+const CLIENT_DEATH_TIMEOUT: Duration = Duration::from_secs(8);
 
 fn watch(supervisor: i32) -> Result<(), String> {
     let pid = rustix::process::Pid::from_raw(supervisor).unwrap_or(rustix::process::Pid::INIT);
@@ -272,7 +272,7 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
         }
         if client.is_some() && !events[1].is_empty() {
             client = None;
-            deadline = Some(Instant::now() + WITHOUT_CLIENT);
+            deadline = Some(Instant::now() + CLIENT_DEATH_TIMEOUT);
         }
         if let Some(renewals) = &mut made.renewals {
             for (runner, events) in runners.into_iter().zip(&events[2..]) {
@@ -297,7 +297,7 @@ fn clean_up(made: Made) {
         ..
     } = made;
     drop((open, supervisor, renewals));
-    remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
+    remove::remove_waiting(tops.iter().map(|top| top.path.as_str()));
     drop(tops);
     if let Some(evacuated) = evacuated {
         evacuated.back();
@@ -380,7 +380,7 @@ fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, Refusal> {
 }
 
 /// The same of one that not every kernel has.
-fn open_if_there(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> {
+fn open_if_present(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> {
     match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
         Err(rustix::io::Errno::NOENT) => Ok(None),
         Ok(file) => Ok(Some(file)),
@@ -389,11 +389,11 @@ fn open_if_there(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> 
 }
 
 /// A memory limit does not hold where there is swap that the kernel does not account for.
-fn swap_is_held(limit_of_swap: &str) -> Result<(), String> {
-    swap_is_held_of("/proc/swaps", limit_of_swap)
+fn check_swap_limit(swap_limit: &str) -> Result<(), String> {
+    check_swap_limit_of("/proc/swaps", swap_limit)
 }
 
-fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
+fn check_swap_limit_of(swaps: &str, swap_limit: &str) -> Result<(), String> {
     let areas = match std::fs::read_to_string(swaps) {
         // One line for each area, below a heading (proc(5)).
         Ok(text) => text.lines().skip(1).count(),
@@ -405,11 +405,11 @@ fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
             ));
         }
     };
-    if areas == 0 || std::path::Path::new(limit_of_swap).exists() {
+    if areas == 0 || std::path::Path::new(swap_limit).exists() {
         return Ok(());
     }
     Err(format!(
-        "there is swap, and {limit_of_swap} is not there: a memory limit would not hold; boot with \
+        "there is swap, and {swap_limit} is not there: a memory limit would not hold; boot with \
          swapaccount=1, or use no swap"
     ))
 }
@@ -454,18 +454,18 @@ mod tests {
         std::fs::write(&some, [heading, area].concat()).unwrap();
         std::fs::write(&limit, "max\n").unwrap();
         for swaps in [&none, &some, &absent] {
-            assert_eq!(swap_is_held_of(swaps, &limit), Ok(()), "{swaps}");
+            assert_eq!(check_swap_limit_of(swaps, &limit), Ok(()), "{swaps}");
         }
-        assert_eq!(swap_is_held_of(&none, &absent), Ok(()));
+        assert_eq!(check_swap_limit_of(&none, &absent), Ok(()));
         // No such file: the kernel cannot swap.
-        assert_eq!(swap_is_held_of(&absent, &absent), Ok(()));
-        let why = swap_is_held_of(&some, &absent).unwrap_err();
+        assert_eq!(check_swap_limit_of(&absent, &absent), Ok(()));
+        let why = check_swap_limit_of(&some, &absent).unwrap_err();
         assert!(
             why.contains(&absent) && why.contains("swapaccount=1"),
             "{why}"
         );
         // Nobody knows: a directory cannot be read.
-        let why = swap_is_held_of(place.path().to_str().unwrap(), &absent).unwrap_err();
+        let why = check_swap_limit_of(place.path().to_str().unwrap(), &absent).unwrap_err();
         assert!(why.contains("cannot tell whether there is swap"), "{why}");
     }
 

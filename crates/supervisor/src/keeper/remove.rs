@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub const PREFIX: &str = "millibox-";
 
 /// How long processes that are being killed may keep a cgroup busy.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Removes a cgroup and those below it; true if it is gone. Fails on those that still
 /// have processes (EBUSY).
@@ -31,12 +31,12 @@ fn remove(path: &str) -> bool {
 
 /// Removes cgroups, waiting for processes that are about to be gone: for all together no longer
 /// than for one.
-pub fn remove_patiently<'a>(paths: impl IntoIterator<Item = &'a str>) {
+pub fn remove_waiting<'a>(paths: impl IntoIterator<Item = &'a str>) {
     let begin = Instant::now();
     for path in paths {
         let mut pause = Duration::from_micros(200);
         while !remove(path) {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > BUSY_TIMEOUT {
                 complain(format_args!(
                     "cannot remove the cgroup {path}: it is still in use"
                 ));
@@ -84,5 +84,5 @@ pub fn sweep(paths: &[String]) {
             .next()
             .is_some_and(|name| name.starts_with(PREFIX))
     };
-    remove_patiently(paths.iter().map(String::as_str).filter(is_ours));
+    remove_waiting(paths.iter().map(String::as_str).filter(is_ours));
 }

@@ -18,7 +18,7 @@
 //! has ([`Runner::take_back`]): exactly one of the two gets it. That costs an ordinary run nothing,
 //! and a run whose runner dies, hangs or cannot prepare goes to another runner.
 
-use crate::backend::cgroup2::WATCHED;
+use crate::backend::cgroup2::WATCHED_FILES;
 use crate::cpus::mask_of;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
 use crate::runner::Order;
@@ -117,7 +117,7 @@ pub struct Runner {
     launches: u64,
     /// Files of the present pid1's cgroup, if that is a fresh one, as `Backend::watched` names
     /// them.
-    files: [Option<OwnedFd>; WATCHED],
+    files: [Option<OwnedFd>; WATCHED_FILES],
     saw_oom_kill: bool,
     /// Sockets of the present run, if it has a loopback interface.
     pub sockets: Option<Sockets>,
@@ -211,7 +211,7 @@ impl Runner {
     }
 
     /// Receives descriptors of the present pid1's cgroup.
-    pub fn set_files(&mut self, files: [Option<OwnedFd>; WATCHED]) {
+    pub fn set_files(&mut self, files: [Option<OwnedFd>; WATCHED_FILES]) {
         self.files = files;
         self.saw_oom_kill = false;
     }
