@@ -99,11 +99,11 @@ impl Locks {
         let scan_loop = move || {
             // libc has set the thread up with calls that the supervisor's seccomp program will
             // refuse.
-            let mut goes_on = answer.send(Vec::new());
+            let mut result = answer.send(Vec::new());
             let mut history = History::default();
-            while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
+            while let (Ok(()), Ok(runs)) = (result, asked.recv()) {
                 let before = calls::thread_cpu_ns();
-                goes_on = answer.send(runs_over_limit(&list, &runs, &mut history));
+                result = answer.send(runs_over_limit(&list, &runs, &mut history));
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * SCAN_PAUSE_FACTOR);
@@ -146,7 +146,7 @@ impl Locks {
             Ok(runs) => Ok(runs),
             Err(TryRecvError::Empty) => Ok(Vec::new()),
             Err(TryRecvError::Disconnected) => {
-                Err("the thread that looks at file locks has ended".to_owned())
+                Err("the thread that counts file locks has ended".to_owned())
             }
         }
     }
@@ -187,7 +187,7 @@ impl History {
                 Some(before) => before.locks,
                 // The process existed at the last look, and had few locks.
                 None if started.is_some_and(|started| started < self.scanned_at_ticks) => 0,
-                // A new process may have the number of one find_ancestor locks outlived it. In a
+                // A new process may have the number of an ended process whose locks outlived it. In a
                 // PID namespace other than the first one, the list hides such locks until then.
                 // What the new process makes from now on counts; the open files of the others are
                 // charged to its run.
@@ -346,7 +346,7 @@ mod tests {
                         6: POSIX  ADVISORY  WRI";
 
     #[test]
-    fn locks_count_for_the_process_that_made_them() {
+    fn locks_count_for_their_creator() {
         let expected = LockCounts {
             by_process: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
             flocks: HashMap::from([(4713, 1)]),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_are_those_of_the_run_that_their_maker_descends_from() {
+    fn locks_belong_to_ancestor_run_of_their_creator() {
         // Two processes of the first run, one of no run, one in a circle, one that has ended.
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn flocks_of_an_earlier_process_with_the_same_number_do_not_count() {
+    fn inherited_flocks_do_not_count() {
         let mut history = History::default();
         let mut now = 10;
         let mut look = |locks: usize, started: Option<u64>| {
@@ -440,7 +440,7 @@ mod tests {
 
     /// As if an earlier process with this process's number had made the locks.
     #[test]
-    fn run_with_inherited_flocks_has_not_too_many() {
+    fn run_with_inherited_flocks_stays_below_limit() {
         let ours = std::process::id() as i32;
         let line = format!("1: FLOCK  ADVISORY  READ  {ours} fe:00:12 0 EOF\n");
         let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_answers() {
+    fn scan_thread_answers() {
         let locks = Locks::start(1).unwrap().expect("/proc/locks");
         for _ in 0..2 {
             assert!(locks.is_free());

@@ -1,6 +1,6 @@
 //! pid1: the init process of one run's PID namespace.
 //!
-//! Process 1 of a PID namespace holds it together: it reaps unreaped, no signal from inside can
+//! Process 1 of a PID namespace holds it together: it reaps orphans, no signal from inside can
 //! kill it, and when it ends the kernel kills all processes of the namespace. So a run is over,
 //! with its whole process tree, when pid1 is gone.
 //!

@@ -89,7 +89,7 @@ impl Runner {
         used
     }
 
-    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kill_attempts
+    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kills
     /// all of them. Hundreds of computing processes that have lowered pid1's priority would
     /// otherwise compute for seconds. On version 2 all have been killed.
     pub fn kill_survivors(&mut self) {

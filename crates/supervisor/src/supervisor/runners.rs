@@ -96,8 +96,8 @@ impl Supervisor {
                     }
                 }
                 Some([message::READY]) => {
-                    let files =
-                        [(); backend::cgroup2::WATCHED_FILES].map(|()| descriptors.next().flatten());
+                    let files = [(); backend::cgroup2::WATCHED_FILES]
+                        .map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
                         // If it cannot be watched, the kernel's own killing has to suffice.
                         let _ = self.watch(
