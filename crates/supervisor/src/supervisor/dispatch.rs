@@ -57,7 +57,7 @@ impl Supervisor {
     /// built.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
-        self.rebuild_for_setbacks();
+        self.rebuild_worlds();
         // Before the assignment, because it may make a runner able to accept launches.
         self.looks_again = !self.queue.is_empty() && self.clears_up();
         // Slots where a pair will start as soon as both runners are ready.

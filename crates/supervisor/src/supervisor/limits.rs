@@ -82,7 +82,7 @@ impl Supervisor {
                     .map(|runner| runner.survivors.as_ref().map(|rest| rest.scan_at_ns)),
             )
             .chain(self.runners.iter().map(|runner| runner.switch_deadline))
-            .chain([self.try_again_ns])
+            .chain([self.retry_at_ns])
             .flatten()
             .chain(self.restarts.iter().map(|restart| restart.at_ns))
             .chain(
@@ -184,7 +184,7 @@ impl Supervisor {
                 self.runners[index].kill_process();
             }
             if is_due(self.runners[index].receipt_deadline) {
-                self.look_for_receipt(index);
+                self.check_receipt(index);
             }
             let runner = &mut self.runners[index];
             let State::Running(id) = runner.state else {
@@ -304,7 +304,7 @@ impl Supervisor {
             .iter()
             .position(|runner| runner.state == State::Running(id))
         {
-            if !self.runners[index].is_launched() && self.end_unbegun(index, cause.outcome()) {
+            if !self.runners[index].is_launched() && self.end_unreceived(index, cause.outcome()) {
                 return;
             }
             let Some(request) = self.requests.get_mut(&id) else {

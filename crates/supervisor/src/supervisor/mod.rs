@@ -138,7 +138,7 @@ pub struct Supervisor {
     /// Runs that were set back may be waiting.
     has_setbacks: bool,
     /// The time of the earliest next attempt of such a run (`CLOCK_MONOTONIC_RAW`).
-    try_again_ns: Option<u64>,
+    retry_at_ns: Option<u64>,
     /// `None` if file locks cannot be counted here.
     locks: Option<Locks>,
     /// The time of the last request for a look at file locks (`CLOCK_MONOTONIC_RAW`).
@@ -223,7 +223,7 @@ impl Supervisor {
             restarts: Vec::new(),
             looks_again: false,
             has_setbacks: false,
-            try_again_ns: None,
+            retry_at_ns: None,
             locks,
             locks_asked_ns: 0,
         };

@@ -161,7 +161,7 @@ impl Supervisor {
                     let state = self.runners[index].state;
                     match state {
                         // The launch had been sent ahead.
-                        State::Running(_) if self.move_on_after(index, &report()) => {
+                        State::Running(_) if self.retry_after_failure(index, &report()) => {
                             self.runners[index].reset(&self.epoll, State::Ending);
                         }
                         State::Running(id) => {
@@ -216,7 +216,7 @@ impl Supervisor {
 
     /// Handles the end of a pid1, reported by itself or by its runner.
     fn pid1_ended(&mut self, index: usize, mut report: Report) {
-        if report.end.launch == 0 && self.move_on_after(index, &report) {
+        if report.end.launch == 0 && self.retry_after_failure(index, &report) {
             // A launch that was sent ahead and that no target has received: pid1 ended before.
             return self.runners[index].reset(&self.epoll, State::Ending);
         }
@@ -270,7 +270,7 @@ impl Supervisor {
                 .is_some_and(|request| Some(request.world) == world && !self.pauses(request))
         };
         if let Some(id) = self.queue.iter().copied().find(tried_for) {
-            self.not_prepared(id, &report);
+            self.handle_preparation_failure(id, &report);
         }
     }
 
@@ -312,7 +312,7 @@ impl Supervisor {
         let _ = epoll::delete(&self.epoll, &runner.socket);
         // A launch that no target has received goes to another runner, or to the replacement of
         // this one.
-        self.move_on(
+        self.retry_elsewhere(
             index,
             RunError::new(Step::Runner).with_hint(ended_hint(how)),
         );

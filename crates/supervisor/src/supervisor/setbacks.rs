@@ -47,7 +47,7 @@ impl Setbacks {
 impl Supervisor {
     /// Takes the launch of a runner's run back, if no target has received it: the run. The caller
     /// says what becomes of the runner.
-    fn unlaunch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
+    fn withdraw_launch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
         let runner = &mut self.runners[index];
         let State::Running(id) = runner.state else {
             return None;
@@ -59,8 +59,8 @@ impl Supervisor {
 
     /// Takes back a launch that no target has received, and gives its run to another runner.
     /// Returns false if a target has received it. The caller decides what happens to the runner.
-    pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else {
+    pub(super) fn retry_elsewhere(&mut self, index: usize, why: RunError) -> bool {
+        let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
         // The runner serves no run any more, and must not be found by the id of this one.
@@ -72,18 +72,18 @@ impl Supervisor {
 
     /// The same, if the runner has reported why it could not prepare a target. A fault of the
     /// request or its world would be the same in every runner, so that run fails at once.
-    pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else {
+    pub(super) fn retry_after_failure(&mut self, index: usize, report: &Report) -> bool {
+        let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
-        self.not_prepared(id, report);
+        self.handle_preparation_failure(id, report);
         true
     }
 
     /// Handles a runner that could not prepare what this run waits for.
-    pub(super) fn not_prepared(&mut self, id: u64, report: &Report) {
+    pub(super) fn handle_preparation_failure(&mut self, id: u64, report: &Report) {
         let Some(world) = self.requests.get(&id).map(|request| request.world) else {
             return;
         };
@@ -132,21 +132,21 @@ impl Supervisor {
         // The kernel drops descriptors for which the supervisor has no room.
         let complete =
             request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
-        let goes_on = complete && request.setbacks.count <= MAX_SETBACKS;
+        let may_retry = complete && request.setbacks.count <= MAX_SETBACKS;
         let count = request.setbacks.count;
         let partner = request.partner;
         let try_at_ns = request.setbacks.try_at_ns;
         self.dequeue(id);
         self.queue.push_front(id);
         self.has_setbacks = true;
-        self.try_again_ns = Some(
-            self.try_again_ns
+        self.retry_at_ns = Some(
+            self.retry_at_ns
                 .map_or(try_at_ns, |at_ns| at_ns.min(try_at_ns)),
         );
         if let Some(partner) = partner {
-            self.rejoin(id, partner);
+            self.requeue_partner(id, partner);
         }
-        if !goes_on {
+        if !may_retry {
             let error = match complete {
                 true => why.after_attempts(count),
                 false => RunError::new(Step::Descriptors).with_errno(libc::EMFILE),
@@ -157,16 +157,16 @@ impl Supervisor {
 
     /// Handles the partner of a run that is set back. It waits as well, if it has not begun. If it
     /// has, the run follows as soon as it can.
-    fn rejoin(&mut self, id: u64, partner: u64) {
+    fn requeue_partner(&mut self, id: u64, partner: u64) {
         if self.queue.contains(&partner) {
             return;
         }
-        let its_runner = self
+        let partner_runner = self
             .runners
             .iter()
             .position(|runner| runner.state == State::Running(partner));
-        if let Some(index) = its_runner
-            && let Some((_, descriptors)) = self.unlaunch(index)
+        if let Some(index) = partner_runner
+            && let Some((_, descriptors)) = self.withdraw_launch(index)
         {
             // Nothing is wrong with that runner.
             self.runners[index].state = State::Ready;
@@ -180,8 +180,8 @@ impl Supervisor {
 
     /// Ends a run that no target has received; its runner stays as it was. Returns false if it has
     /// begun.
-    pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else {
+    pub(super) fn end_unreceived(&mut self, index: usize, outcome: Outcome) -> bool {
+        let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
         drop(descriptors);
@@ -195,14 +195,14 @@ impl Supervisor {
     }
 
     /// Checks whether a runner has received its run in time.
-    pub(super) fn look_for_receipt(&mut self, index: usize) {
+    pub(super) fn check_receipt(&mut self, index: usize) {
         self.runners[index].receipt_deadline = None;
         if self.runners[index].is_launched() {
             return;
         }
         let now = calls::monotonic_raw_ns();
         let why = RunError::new(Step::Receive).with_hint(Hint::NotReceived);
-        if self.move_on(index, why) {
+        if self.retry_elsewhere(index, why) {
             self.runners[index].switch();
         } else {
             // A target has received it just now and will report that, or the kernel was short of
@@ -213,8 +213,8 @@ impl Supervisor {
 
     /// Before waiting runs are given to runners: rebuilds worlds that could not be built and that
     /// runs wait for, if these may be tried again.
-    pub(super) fn rebuild_for_setbacks(&mut self) {
-        self.try_again_ns = None;
+    pub(super) fn rebuild_worlds(&mut self) {
+        self.retry_at_ns = None;
         if !self.has_setbacks {
             return;
         }
@@ -225,7 +225,7 @@ impl Supervisor {
             .map(|request| (request.world, request.setbacks.try_at_ns))
             .collect();
         self.has_setbacks = !set_back.is_empty();
-        self.try_again_ns = set_back
+        self.retry_at_ns = set_back
             .iter()
             .map(|(_, at_ns)| *at_ns)
             .filter(|&at_ns| at_ns > now)
