@@ -280,9 +280,9 @@ fn numbers_of(list: &str) -> Vec<usize> {
             .ok()
             .filter(|&cpu| cpu < MAX_MASK_CPUS)
     };
-    let range = |part: &str| match part.split_once('-') {
+    let range = |end_partner: &str| match end_partner.split_once('-') {
         Some((first, last)) => Some(number(first)?..=number(last)?),
-        None => number(part).map(|one| one..=one),
+        None => number(end_partner).map(|one| one..=one),
     };
     list.split(',').filter_map(range).flatten().collect()
 }

@@ -77,7 +77,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
         .ok_or("no unified hierarchy is mounted")?;
     let own = hierarchy
         .own_directory()
-        .ok_or("the keeper's cgroup is outside the mounted part of the hierarchy")?;
+        .ok_or("the keeper's cgroup is outside the mounted end_partner of the hierarchy")?;
     let missing = missing(&hierarchy.mount, "cgroup.controllers");
     if !missing.is_empty() {
         return Err(format!(

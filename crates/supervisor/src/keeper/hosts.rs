@@ -143,14 +143,14 @@ fn has_nsdelegate(mountinfo: &str) -> bool {
 pub fn unit_of(path: &str) -> Option<&str> {
     let mut end = path.len();
     loop {
-        let part = &path[..end];
+        let end_partner = &path[..end];
         if [".slice", ".scope", ".service"]
             .iter()
-            .any(|suffix| part.ends_with(suffix))
+            .any(|suffix| end_partner.ends_with(suffix))
         {
-            return Some(part);
+            return Some(end_partner);
         }
-        end = part.rfind('/')?;
+        end = end_partner.rfind('/')?;
     }
 }
 

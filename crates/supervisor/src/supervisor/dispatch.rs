@@ -1,6 +1,6 @@
 //! Assigns waiting runs to runners.
 
-use super::client::partner_is_gone;
+use super::client::partner_not_started;
 use super::limits::SHORTEST_WAIT_NS;
 use super::{Request, Supervisor, Token};
 use crate::locks;
@@ -47,7 +47,7 @@ impl Supervisor {
         for id in failed.into_iter().rev() {
             match &outcome {
                 Outcome::SandboxError(why) => self.set_back(id, why.clone()),
-                _ => self.turn_away(id, outcome.clone()),
+                _ => self.reject_waiting(id, outcome.clone()),
             }
         }
         self.worlds.drop_failed(world);
@@ -174,7 +174,7 @@ impl Supervisor {
             .is_none_or(|request| request.partner != Some(ids[0]))
         {
             // The run arrived before its partner, which names another one.
-            self.turn_away(ids[0], Outcome::NotStarted(partner_is_gone()));
+            self.reject_waiting(ids[0], Outcome::NotStarted(partner_not_started()));
             return true;
         }
         if !self.worlds.is_built(second) {

@@ -293,7 +293,7 @@ impl Supervisor {
             return;
         };
         if self.queue.contains(&id) {
-            self.turn_away(id, cause.outcome());
+            self.reject_waiting(id, cause.outcome());
             return;
         }
         if request.ended.is_some() && cause != Cause::Cancelled {

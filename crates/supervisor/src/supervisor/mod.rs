@@ -5,7 +5,7 @@
 //! accepts requests, finds for each a runner whose next pid1 is prepared for the request's world,
 //! launches it, watches the clocks and answers.
 //!
-//! A request passes through [`Supervisor::client_frame`] (`client.rs`), the queue,
+//! A request passes through [`Supervisor::handle_client_frame`] (`client.rs`), the queue,
 //! [`Supervisor::dispatch`] and [`Supervisor::launch`] (`dispatch.rs`), target and pid1,
 //! [`Supervisor::runner_message`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
 //! `limits.rs` watches meanwhile. A run that could not begin in a runner returns to the queue
@@ -305,7 +305,7 @@ impl Supervisor {
                         if flags.contains(epoll::EventFlags::OUT) {
                             self.send_unsent()?;
                         }
-                        if !self.client_frames()? {
+                        if !self.read_client_frames()? {
                             return Ok(());
                         }
                     }

@@ -40,7 +40,7 @@ impl Supervisor {
     }
 
     pub(super) fn finish(&mut self, id: u64, report: &Report) {
-        let Some(request) = self.forget(id) else {
+        let Some(request) = self.remove_request(id) else {
             return;
         };
         self.may_be_stale(request.world, report);

@@ -373,7 +373,7 @@ impl Supervisor {
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
             } else {
-                self.forget(id);
+                self.remove_request(id);
                 let error = RunError::new(Step::Runner).with_hint(ended_hint(how));
                 self.answer_error(id, Outcome::failed(error));
             }

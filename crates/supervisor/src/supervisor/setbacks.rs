@@ -96,10 +96,10 @@ impl Supervisor {
         match (report.failure.step, Outcome::failed(error.clone())) {
             (1.., outcome @ Outcome::NotStarted(_)) if !stale => {
                 self.dequeue(id);
-                let partner = self.forget(id).and_then(|request| request.partner);
+                let partner = self.remove_request(id).and_then(|request| request.partner);
                 self.answer_error(id, outcome);
                 if let Some(partner) = partner {
-                    self.part(partner, id);
+                    self.end_partner(partner, id);
                 }
             }
             // A changed template is prepared again.
@@ -151,7 +151,7 @@ impl Supervisor {
                 true => why.after_attempts(count),
                 false => RunError::new(Step::Descriptors).with_errno(libc::EMFILE),
             };
-            self.turn_away(id, Outcome::SandboxError(error));
+            self.reject_waiting(id, Outcome::SandboxError(error));
         }
     }
 
@@ -186,10 +186,10 @@ impl Supervisor {
         };
         drop(descriptors);
         self.runners[index].state = State::Ready;
-        let partner = self.forget(id).and_then(|request| request.partner);
+        let partner = self.remove_request(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
         if let Some(partner) = partner {
-            self.part(partner, id);
+            self.end_partner(partner, id);
         }
         true
     }
