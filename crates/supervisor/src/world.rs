@@ -218,7 +218,7 @@ impl Worlds {
 
     /// Reads the message of a mounter. The error is the outcome of the runs that wait for the
     /// world.
-    pub fn mounter_done(&mut self, id: WorldId) -> Result<(), Outcome> {
+    pub fn handle_mounter(&mut self, id: WorldId) -> Result<(), Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else {
             return Ok(());
         };

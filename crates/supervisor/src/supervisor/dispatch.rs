@@ -28,8 +28,8 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn mounter_done(&mut self, world: WorldId) {
-        if let Err(outcome) = self.worlds.mounter_done(world) {
+    pub(super) fn handle_mounter(&mut self, world: WorldId) {
+        if let Err(outcome) = self.worlds.handle_mounter(world) {
             self.fail_world(world, outcome);
         }
     }
@@ -59,7 +59,7 @@ impl Supervisor {
         let mut at = 0;
         self.rebuild_worlds();
         // Before the assignment, because it may make a runner able to accept launches.
-        self.looks_again = !self.queue.is_empty() && self.clears_up();
+        self.polls_runners = !self.queue.is_empty() && self.has_runner_in_cleanup();
         // Slots where a pair will start as soon as both runners are ready.
         let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
@@ -68,7 +68,7 @@ impl Supervisor {
                 continue;
             };
             let world = request.world;
-            if !self.worlds.is_built(world) || self.has_setbacks && self.pauses(request) {
+            if !self.worlds.is_built(world) || self.has_setbacks && self.is_paused(request) {
                 continue;
             }
             if let Some(partner) = request.partner {
@@ -101,14 +101,14 @@ impl Supervisor {
                 Pick::AllBusy => break,
             }
         }
-        self.looks_again &= !self.queue.is_empty();
+        self.polls_runners &= !self.queue.is_empty();
         // A world that is not needed any more must not keep a runner from being idle. Runners
         // release it when they switch.
         self.worlds.trim();
     }
 
     /// Whether a free slot has a runner that will accept launches without a further message.
-    fn clears_up(&self) -> bool {
+    fn has_runner_in_cleanup(&self) -> bool {
         let clears = |runner: &Runner| runner.state == State::Ready && !runner.accepts_launch();
         self.free_slots(&[], None)
             .any(|slot| self.runners[self.setup.runners_of(slot)].iter().any(clears))
@@ -152,7 +152,7 @@ impl Supervisor {
     }
 
     /// The time of the last launch on the CPU of a runner.
-    fn launched_near(&self, index: usize) -> Option<u64> {
+    fn last_launch_on_cpu_of(&self, index: usize) -> Option<u64> {
         self.launched_on
             .get(self.setup.cpus.of_runner(index)?)
             .copied()
@@ -226,16 +226,16 @@ impl Supervisor {
     }
 
     /// Whether a run that was set back must not be tried yet.
-    pub(super) fn pauses(&self, request: &Request) -> bool {
-        let pauses = |request: &Request| {
+    pub(super) fn is_paused(&self, request: &Request) -> bool {
+        let is_paused = |request: &Request| {
             let setbacks = &request.setbacks;
             setbacks.count > 0 && setbacks.try_at_ns > calls::monotonic_raw_ns()
         };
-        pauses(request)
+        is_paused(request)
             || request
                 .partner
                 .and_then(|partner| self.requests.get(&partner))
-                .is_some_and(pauses)
+                .is_some_and(is_paused)
     }
 
     /// How far a runner is from serving a world: 0 means at once.
@@ -292,7 +292,7 @@ impl Supervisor {
                 // `crate::cpus`.
                 (
                     !prepared,
-                    self.launched_near(index).filter(|_| prepared),
+                    self.last_launch_on_cpu_of(index).filter(|_| prepared),
                     runner.last_used,
                 )
             });

@@ -86,7 +86,7 @@ impl Supervisor {
             .flatten()
             .chain(self.restarts.iter().map(|restart| restart.at_ns))
             .chain(
-                self.looks_again
+                self.polls_runners
                     .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)),
             )
             .min()

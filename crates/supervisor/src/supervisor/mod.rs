@@ -134,7 +134,7 @@ pub struct Supervisor {
     /// Runners that died and could not be restarted yet.
     restarts: Vec<PendingRestart>,
     /// A run waits, and a runner may become able to accept launches without an event.
-    looks_again: bool,
+    polls_runners: bool,
     /// Runs that were set back may be waiting.
     has_setbacks: bool,
     /// The time of the earliest next attempt of such a run (`CLOCK_MONOTONIC_RAW`).
@@ -221,7 +221,7 @@ impl Supervisor {
             unreaped: Vec::new(),
             start_histories: Vec::new(),
             restarts: Vec::new(),
-            looks_again: false,
+            polls_runners: false,
             has_setbacks: false,
             retry_at_ns: None,
             locks,
@@ -313,7 +313,7 @@ impl Supervisor {
                     Token::SpawnerDeath => return Err(self.spawner.exit_reason()),
                     Token::Runner(index) => self.runner_message(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
-                    Token::Mounter(world) => self.mounter_done(world),
+                    Token::Mounter(world) => self.handle_mounter(world),
                     Token::Locks => self.locks_counted()?,
                 }
             }

@@ -267,7 +267,7 @@ impl Supervisor {
         let tried_for = |id: &u64| {
             self.requests
                 .get(id)
-                .is_some_and(|request| Some(request.world) == world && !self.pauses(request))
+                .is_some_and(|request| Some(request.world) == world && !self.is_paused(request))
         };
         if let Some(id) = self.queue.iter().copied().find(tried_for) {
             self.handle_preparation_failure(id, &report);
