@@ -1,7 +1,7 @@
 //! Assigns waiting runs to runners.
 
 use super::client::partner_not_started;
-use super::limits::SHORTEST_WAIT_NS;
+use super::limits::MIN_WAIT_NS;
 use super::{Request, Supervisor, Token};
 use crate::locks;
 use crate::slot::{Runner, State};
@@ -338,7 +338,7 @@ impl Supervisor {
     /// again, or answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
-        self.remember_locks(now);
+        self.request_lock_history(now);
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
@@ -375,7 +375,7 @@ impl Supervisor {
                 runner.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
                 runner.cpu_deadline = limits
                     .cpu_time_ns
-                    .map(|limit| now.saturating_add((limit / request.cpus).max(SHORTEST_WAIT_NS)));
+                    .map(|limit| now.saturating_add((limit / request.cpus).max(MIN_WAIT_NS)));
                 runner.locks_deadline = limits
                     .memory
                     .filter(|_| self.locks.is_some())

@@ -9,12 +9,12 @@ use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::{Hint, Outcome, RunError, Step};
 
 /// The shortest time between two checks for something that is expected soon.
-pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
+pub(super) const MIN_WAIT_NS: u64 = 1_000_000;
 /// The same near a CPU-time limit. Meanwhile a run may use this much time on each CPU.
-const SHORTEST_CPU_WAIT_NS: u64 = 400_000;
+const MIN_CPU_WAIT_NS: u64 = 400_000;
 /// The tick of the slowest kernel (CONFIG_HZ=100), at which it counts the time of running
 /// processes.
-pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
+pub(super) const MAX_TICK_NS: u64 = 10_000_000;
 /// A run that has not reached its exec this long after its real-time limit hangs before the exec,
 /// or its runner is not scheduled.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
@@ -69,7 +69,7 @@ impl Supervisor {
             .chain(self.runners.iter().map(|runner| {
                 runner
                     .kill_pending
-                    .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
+                    .then(|| calls::monotonic_raw_ns().saturating_add(MIN_WAIT_NS))
             }))
             .chain(
                 self.unreaped.iter().map(|unreaped| {
@@ -87,13 +87,13 @@ impl Supervisor {
             .chain(self.restarts.iter().map(|restart| restart.at_ns))
             .chain(
                 self.polls_runners
-                    .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)),
+                    .then(|| calls::monotonic_raw_ns().saturating_add(MIN_WAIT_NS)),
             )
             .min()
     }
 
     /// Ends runs whose sockets hold, or could hold, more memory than their limit.
-    pub(super) fn look_at_sockets(&mut self) {
+    pub(super) fn check_sockets(&mut self) {
         let held = !matches!(self.setup.handover, Handover::Rlimit);
         for index in 0..self.runners.len() {
             let runner = &mut self.runners[index];
@@ -116,7 +116,7 @@ impl Supervisor {
     }
 
     /// Requests a count of the file locks of runs that have been in progress for a while.
-    pub(super) fn look_at_locks(&mut self) {
+    pub(super) fn request_lock_scan(&mut self) {
         let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
         let is_due = |runner: &Runner| {
@@ -143,25 +143,25 @@ impl Supervisor {
             }
         }
         if locks.is_free() {
-            self.locks_asked_ns = now;
+            self.locks_requested_ns = now;
             locks.ask(runs);
         }
     }
 
     /// Before a launch, requests a look that remembers the present file locks, if the last is long
     /// ago.
-    pub(super) fn remember_locks(&mut self, now: u64) {
+    pub(super) fn request_lock_history(&mut self, now: u64) {
         if let Some(locks) = &self.locks
-            && now.saturating_sub(self.locks_asked_ns) >= locks::MAX_SCAN_AGE_NS
+            && now.saturating_sub(self.locks_requested_ns) >= locks::MAX_SCAN_AGE_NS
             && locks.is_free()
         {
-            self.locks_asked_ns = now;
+            self.locks_requested_ns = now;
             locks.ask(Vec::new());
         }
     }
 
     /// Handles a finished count of file locks.
-    pub(super) fn locks_counted(&mut self) -> Result<(), Fatal> {
+    pub(super) fn handle_lock_counts(&mut self) -> Result<(), Fatal> {
         let too_many = self.locks.as_ref().map_or(Ok(Vec::new()), Locks::answer)?;
         for run in too_many {
             self.end(run.id, Cause::Memory);
@@ -169,7 +169,7 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn look_at_clocks(&mut self) {
+    pub(super) fn check_clocks(&mut self) {
         for index in 0..self.runners.len() {
             if self.runners[index].kill_pending {
                 self.runners[index].kill_pid1(false);
@@ -236,7 +236,7 @@ impl Supervisor {
                     runner.last_used = now;
                 }
                 let again = if start.exec_ns == 0 {
-                    now + SHORTEST_WAIT_NS
+                    now + MIN_WAIT_NS
                 } else {
                     reached
                 };
@@ -261,7 +261,7 @@ impl Supervisor {
                 // later the more others compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
-                    .max(SHORTEST_CPU_WAIT_NS)
+                    .max(MIN_CPU_WAIT_NS)
                     .max(took.saturating_mul(10));
                 self.runners[index].cpu_deadline = Some(now + wait);
             }

@@ -142,7 +142,7 @@ pub struct Supervisor {
     /// `None` if file locks cannot be counted here.
     locks: Option<Locks>,
     /// The time of the last request for a look at file locks (`CLOCK_MONOTONIC_RAW`).
-    locks_asked_ns: u64,
+    locks_requested_ns: u64,
 }
 
 /// The subject of an epoll event.
@@ -225,7 +225,7 @@ impl Supervisor {
             has_setbacks: false,
             retry_at_ns: None,
             locks,
-            locks_asked_ns: 0,
+            locks_requested_ns: 0,
         };
         supervisor.watch(
             supervisor.setup.socket.as_raw_fd(),
@@ -314,14 +314,14 @@ impl Supervisor {
                     Token::Runner(index) => self.runner_message(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
                     Token::Mounter(world) => self.handle_mounter(world),
-                    Token::Locks => self.locks_counted()?,
+                    Token::Locks => self.handle_lock_counts()?,
                 }
             }
             self.reap_killed()?;
             self.restart_due_runners()?;
-            self.look_at_clocks();
-            self.look_at_sockets();
-            self.look_at_locks();
+            self.check_clocks();
+            self.check_sockets();
+            self.request_lock_scan();
             self.dispatch();
             if let Some(fatal) = self.send_failure.take() {
                 return Err(fatal);

@@ -11,7 +11,7 @@ use millibox_wire::{Figures, Hint, Outcome, RunError, RunResult, Step};
 
 /// A peak may be this much below the limit that was reached: the figure excludes what an earlier
 /// run left behind (see backend/hybrid.rs), and the kernel charges in batches.
-const PEAK_SLACK: u64 = 2 << 20;
+const PEAK_TOLERANCE_BYTES: u64 = 2 << 20;
 
 impl Supervisor {
     pub(super) fn failure(
@@ -153,7 +153,7 @@ impl Supervisor {
             let its_own = limits
                 .memory
                 .is_some_and(|limit| match end.own_limit_reached {
-                    UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
+                    UNLIMITED => peak.saturating_add(PEAK_TOLERANCE_BYTES) >= limit,
                     times => times > 0,
                 });
             return if its_own {

@@ -1,6 +1,6 @@
 //! The messages of runners, their ends and their restarts.
 
-use super::limits::{LONGEST_TICK_NS, SHORTEST_WAIT_NS};
+use super::limits::{MAX_TICK_NS, MIN_WAIT_NS};
 use super::{Fatal, Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
@@ -391,7 +391,7 @@ impl Supervisor {
                 at_ns: 0,
             });
         }
-        let at_ns = calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS << deaths.min(10));
+        let at_ns = calls::monotonic_raw_ns().saturating_add(MIN_WAIT_NS << deaths.min(10));
         self.restarts.push(PendingRestart {
             index,
             memory,
@@ -411,7 +411,7 @@ impl Supervisor {
         });
         match started {
             Err(_) if restart.tries < MAX_START_ATTEMPTS => {
-                let wait_ns = SHORTEST_WAIT_NS << restart.tries.min(10);
+                let wait_ns = MIN_WAIT_NS << restart.tries.min(10);
                 let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
                 self.restarts.push(PendingRestart {
                     tries: restart.tries + 1,
@@ -569,9 +569,9 @@ impl Unreaped {
     /// How soon to check again.
     pub(super) fn wait_ns(&self) -> u64 {
         if self.runner.is_some() {
-            SHORTEST_WAIT_NS
+            MIN_WAIT_NS
         } else {
-            LONGEST_TICK_NS
+            MAX_TICK_NS
         }
     }
 

@@ -13,7 +13,7 @@
 //! processes or memory may recover. The run's own clocks begin at its exec, so none of this counts
 //! towards its limits.
 
-use super::limits::LONGEST_TICK_NS;
+use super::limits::MAX_TICK_NS;
 use super::{Setbacks, Supervisor};
 use crate::launch::Report;
 use crate::slot::State;
@@ -207,7 +207,7 @@ impl Supervisor {
         } else {
             // A target has received it just now and will report that, or the kernel was short of
             // memory.
-            self.runners[index].receipt_deadline = Some(now.saturating_add(LONGEST_TICK_NS));
+            self.runners[index].receipt_deadline = Some(now.saturating_add(MAX_TICK_NS));
         }
     }
 
