@@ -72,8 +72,8 @@ impl Supervisor {
                 }
             }
         }
-        if self.wants_room == self.unsent.is_empty() {
-            self.wants_room = !self.unsent.is_empty();
+        if self.watches_for_room == self.unsent.is_empty() {
+            self.watches_for_room = !self.unsent.is_empty();
             let mut events = epoll::EventFlags::IN;
             if !self.unsent.is_empty() {
                 events |= epoll::EventFlags::OUT;
@@ -236,7 +236,7 @@ impl Supervisor {
             launch.cpu_words = mask.len() as u32;
             launch.cpus[..mask.len()].copy_from_slice(mask);
         }
-        if run.limits.cpu_time_ns.is_some() && !self.sees_runs {
+        if run.limits.cpu_time_ns.is_some() && !self.reads_cpu_time {
             let error = RunError::new(Step::Request).with_hint(Hint::ProcHidesProcesses);
             return self.answer_error(id, Outcome::NotStarted(error));
         }

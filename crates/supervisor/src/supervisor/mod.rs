@@ -7,7 +7,7 @@
 //!
 //! A request passes through [`Supervisor::handle_client_frame`] (`client.rs`), the queue,
 //! [`Supervisor::dispatch`] and [`Supervisor::launch`] (`dispatch.rs`), target and pid1,
-//! [`Supervisor::runner_message`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
+//! [`Supervisor::handle_runner_messages`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
 //! `limits.rs` watches meanwhile. A run that could not begin in a runner returns to the queue
 //! (`setbacks.rs`).
 //!
@@ -118,13 +118,13 @@ pub struct Supervisor {
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     /// The CPU time of a run in progress can be read.
-    sees_runs: bool,
+    reads_cpu_time: bool,
     /// The runner of the last launch that was not a pair, and its world.
     latest: Option<(usize, WorldId)>,
     /// For each CPU, the time of the last launch in one of its runners.
     launched_on: Vec<u64>,
     /// The client's socket is watched for room to send.
-    wants_room: bool,
+    watches_for_room: bool,
     /// Why an answer could not be sent.
     send_failure: Option<Fatal>,
     /// Children that were killed and not yet waited for.
@@ -203,7 +203,7 @@ impl Supervisor {
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
-            sees_runs: !matches!(setup.handover, Handover::Rlimit)
+            reads_cpu_time: !matches!(setup.handover, Handover::Rlimit)
                 || crate::tree::can_list_children(spawner.pid()),
             setup,
             spawner,
@@ -216,7 +216,7 @@ impl Supervisor {
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
             latest: None,
             launched_on,
-            wants_room: false,
+            watches_for_room: false,
             send_failure: None,
             unreaped: Vec::new(),
             start_histories: Vec::new(),
@@ -311,7 +311,7 @@ impl Supervisor {
                     }
                     Token::ClientDeath => return Ok(()),
                     Token::SpawnerDeath => return Err(self.spawner.exit_reason()),
-                    Token::Runner(index) => self.runner_message(index)?,
+                    Token::Runner(index) => self.handle_runner_messages(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
                     Token::Mounter(world) => self.handle_mounter(world),
                     Token::Locks => self.handle_lock_counts()?,

@@ -43,7 +43,7 @@ impl Supervisor {
         let Some(request) = self.remove_request(id) else {
             return;
         };
-        self.may_be_stale(request.world, report);
+        self.rebuild_if_stale(request.world, report);
         let end = &report.end;
         let started = report.start.exec_ns;
         let mut figures = Figures {

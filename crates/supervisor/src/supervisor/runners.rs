@@ -60,14 +60,14 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn runner_message(&mut self, index: usize) -> Result<(), Fatal> {
+    pub(super) fn handle_runner_messages(&mut self, index: usize) -> Result<(), Fatal> {
         loop {
             let mut bytes = [0u8; 512];
             let socket = self.runners[index].socket.as_raw_fd();
             let received = match calls::receive(socket, &mut bytes, libc::MSG_DONTWAIT) {
                 Ok(received) => received,
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
-                Err(Errno(libc::ECONNRESET)) => return self.runner_died(index),
+                Err(Errno(libc::ECONNRESET)) => return self.handle_runner_death(index),
                 Err(errno) => {
                     return Err(format!(
                         "cannot read from a runner: {}",
@@ -81,7 +81,7 @@ impl Supervisor {
                     .unwrap_or_default()
             };
             match bytes.get(..received.length) {
-                Some([]) | None => return self.runner_died(index),
+                Some([]) | None => return self.handle_runner_death(index),
                 Some([message::IDLE, ..]) => {
                     let is_new = self.runners[index].state == State::Starting;
                     if let Some(its) = self.start_histories.get_mut(index) {
@@ -136,13 +136,13 @@ impl Supervisor {
                 }
                 Some([message::MEMORY]) => {
                     let files = [(); 3].map(|()| descriptors.next().flatten());
-                    self.memory_renewed(index, files);
+                    self.handle_renewed_memory(index, files);
                 }
                 Some([message::DONE, ..]) => {
                     self.runners[index].move_pid1_to_runner_cpu();
-                    self.pid1_ended(index, report());
+                    self.handle_pid1_end(index, report());
                 }
-                Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
+                Some([message::ENDED, ..]) => self.handle_pid1_end(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.runners[index].state == State::Starting {
                         // The reason why a replacement cannot start may pass, and the other runners
@@ -174,7 +174,7 @@ impl Supervisor {
                                 },
                             );
                         }
-                        _ => self.unprepared(index, &report()),
+                        _ => self.handle_failed_preparation(index, &report()),
                     }
                 }
                 Some(_) => return Err("a runner sent what is no message".to_owned()),
@@ -183,7 +183,7 @@ impl Supervisor {
     }
 
     /// Handles the move of a runner to another memory cgroup, whose files these are.
-    fn memory_renewed(&mut self, index: usize, files: [Option<OwnedFd>; 3]) {
+    fn handle_renewed_memory(&mut self, index: usize, files: [Option<OwnedFd>; 3]) {
         let [Some(peak), Some(oom_control), Some(oom_event)] = files else {
             // There is no room for a descriptor, so a run there would not be limited.
             return self.runners[index].kill_process();
@@ -215,7 +215,7 @@ impl Supervisor {
     }
 
     /// Handles the end of a pid1, reported by itself or by its runner.
-    fn pid1_ended(&mut self, index: usize, mut report: Report) {
+    fn handle_pid1_end(&mut self, index: usize, mut report: Report) {
         if report.end.launch == 0 && self.retry_after_failure(index, &report) {
             // A launch that was sent ahead and that no target has received: pid1 ended before.
             return self.runners[index].reset(&self.epoll, State::Ending);
@@ -245,12 +245,12 @@ impl Supervisor {
             (_, launch) if launch != 0 => {}
             (State::Switching, _) => {}
             // No run was in it: the preparation failed, or another process killed pid1.
-            _ => self.unprepared(index, &report),
+            _ => self.handle_failed_preparation(index, &report),
         }
     }
 
     /// Handles a failed preparation: the first waiting run of the world fails or is set back.
-    fn unprepared(&mut self, index: usize, report: &Report) {
+    fn handle_failed_preparation(&mut self, index: usize, report: &Report) {
         let world = self.runners[index].world;
         self.runners[index].reset(&self.epoll, State::Ending);
         let mut report = *report;
@@ -275,7 +275,7 @@ impl Supervisor {
     }
 
     /// If a template has changed, makes sure that the next run that needs it gets a new one.
-    pub(super) fn may_be_stale(&mut self, world: WorldId, report: &Report) {
+    pub(super) fn rebuild_if_stale(&mut self, world: WorldId, report: &Report) {
         if (report.failure.step, report.failure.errno) != (Step::Mount as u32, libc::ESTALE) {
             return;
         }
@@ -293,7 +293,7 @@ impl Supervisor {
     }
 
     /// Handles the death of a runner's process. Its runs die too: pid1 dies with its parent.
-    fn runner_died(&mut self, index: usize) -> Result<(), Fatal> {
+    fn handle_runner_death(&mut self, index: usize) -> Result<(), Fatal> {
         let runner = &mut self.runners[index];
         let status = runner.reap();
         let how = process::end_of(status);
@@ -365,7 +365,7 @@ impl Supervisor {
                 .requests
                 .get(&id)
                 .and_then(|request| request.limits.memory);
-            let report = self.report_for_the_dead(index, limit);
+            let report = self.report_for_dead_runner(index, limit);
             let ended = self
                 .requests
                 .get(&id)
@@ -440,7 +440,7 @@ impl Supervisor {
 
     /// The report that a dead runner would have sent. If its runs' cgroup is out of memory, and no
     /// other process has more, the kernel kills the runner, whose memory pid1 shares.
-    fn report_for_the_dead(&mut self, index: usize, limit: Option<u64>) -> Report {
+    fn report_for_dead_runner(&mut self, index: usize, limit: Option<u64>) -> Report {
         // The event may not have been read yet.
         let _ = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
         let runner = &self.runners[index];

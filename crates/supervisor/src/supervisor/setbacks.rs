@@ -105,7 +105,7 @@ impl Supervisor {
             // A changed template is prepared again.
             _ => self.set_back(id, error),
         }
-        self.may_be_stale(world, report);
+        self.rebuild_if_stale(world, report);
     }
 
     fn return_descriptors(&mut self, id: u64, descriptors: Vec<OwnedFd>) {
