@@ -39,7 +39,7 @@ impl Memory {
     pub fn new() -> std::io::Result<Memory> {
         let file = memory::shared_file::<Shared>()?;
         let shared: &'static Shared = memory::map_shared(file.as_fd())?;
-        shared.standing.clear();
+        shared.applied_limits.clear();
         Ok(Memory {
             shared,
             file: Rc::new(file),
@@ -69,7 +69,7 @@ pub struct Shared {
     /// unknown.
     pub target: AtomicI32,
     /// Target to runner: the limits in the runner's cgroups.
-    pub standing: Standing,
+    pub applied_limits: AppliedLimits,
     /// Supervisor to target.
     pub launch: Copied<Launch>,
     /// Target to pid1, runner and supervisor.
@@ -84,7 +84,7 @@ pub struct Shared {
 /// need not be written again. [`UNLIMITED`] means no limit.
 #[derive(FromZeros)]
 #[repr(C)]
-pub struct Standing {
+pub struct AppliedLimits {
     pub memory: AtomicU64,
     pub swap: AtomicU64,
     pub processes: AtomicU64,
@@ -99,10 +99,10 @@ pub struct Standing {
     pub oom_kills: AtomicU64,
     /// The most tasks of the runner's pids cgroup so far, until the end of the present run;
     /// `UNLIMITED` if unknown.
-    pub most_tasks: AtomicU64,
+    pub peak_tasks: AtomicU64,
 }
 
-impl Standing {
+impl AppliedLimits {
     /// No limits are set.
     pub fn clear(&self) {
         for limit in [
@@ -117,7 +117,7 @@ impl Standing {
     }
 
     /// After the move to another memory cgroup: it has no limits, and its counters are unknown.
-    pub fn forget_memory(&self) {
+    pub fn mark_memory_unknown(&self) {
         for unknown in [
             &self.memory,
             &self.swap,
@@ -130,7 +130,7 @@ impl Standing {
     }
 
     /// Nothing is known: a run never requests 0.
-    pub fn forget(&self) {
+    pub fn mark_unknown(&self) {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
         }
@@ -138,7 +138,7 @@ impl Standing {
             &self.least_memory,
             &self.oom_kills_before,
             &self.oom_kills,
-            &self.most_tasks,
+            &self.peak_tasks,
         ] {
             unknown.store(UNLIMITED, Relaxed);
         }

@@ -16,7 +16,7 @@
 //! All files are opened by the keeper as root and belong to root. Neither the supervisor nor the
 //! target could open them, independent of the part of /sys/fs/cgroup that they see.
 
-use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED, message};
+use crate::launch::{End, Failure, Launch, Shared, AppliedLimits, Start, UNLIMITED, message};
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
 use crate::sys::calls::Received;
 use crate::sys::{self, Errno, calls};
@@ -217,7 +217,7 @@ impl Runner {
 
     pub fn prepare(&self, shared: &Shared, socket: i32) -> Result<(), Failure> {
         let files = &self.files;
-        let standing = &shared.standing;
+        let applied_limits = &shared.applied_limits;
         // Memory that the last run left would count for the next run. Page cache can be reclaimed,
         // but this is expensive because it visits all CPUs, so a small amount may stay. Other
         // memory is freed by the kernel a moment later: a work queue frees the shared memory of an
@@ -242,9 +242,9 @@ impl Runner {
             // The remaining memory belongs to files on a tmpfs of the host or to pages that others
             // hold, or the kernel has not freed it yet. The messages to the keeper take memory,
             // too, and the last run's limit may have left no room for them.
-            self.set_memory(standing, UNLIMITED, UNLIMITED)?;
+            self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
             let fresh = self.request_cgroup(RENEW_MEMORY)?;
-            standing.forget_memory();
+            applied_limits.mark_memory_unknown();
             if self.enter_memory(&fresh, socket).is_err() {
                 // The open files may not belong to the present cgroup, so writing to them may limit
                 // nothing.
@@ -252,65 +252,65 @@ impl Runner {
             }
             usage = usage_now()?;
         }
-        if standing.oom_kills_before.load(Relaxed) == UNLIMITED {
+        if applied_limits.oom_kills_before.load(Relaxed) == UNLIMITED {
             let count = self
                 .oom_kills()
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
-            standing.oom_kills_before.store(count, Relaxed);
-            standing.oom_kills.store(count, Relaxed);
+            applied_limits.oom_kills_before.store(count, Relaxed);
+            applied_limits.oom_kills.store(count, Relaxed);
         }
         // The preparation of the next run must not be subject to the last run's limit.
-        if standing.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
-            self.set_memory(standing, UNLIMITED, UNLIMITED)?;
+        if applied_limits.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
+            self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
         }
-        if standing.processes.load(Relaxed) < 2 {
-            self.set_processes(standing, UNLIMITED)?;
+        if applied_limits.processes.load(Relaxed) < 2 {
+            self.set_processes(applied_limits, UNLIMITED)?;
         }
         // Nor must it pay the debt of the last run's bandwidth. The process that ended the run has
         // lifted the limit, so the limit is not in force.
-        if standing.quota.load(Relaxed) != UNLIMITED {
-            self.set_bandwidth(standing, UNLIMITED, 0)?;
+        if applied_limits.quota.load(Relaxed) != UNLIMITED {
+            self.set_bandwidth(applied_limits, UNLIMITED, 0)?;
         }
         Ok(())
     }
 
-    pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
+    pub fn reset(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
         // Memory beyond the least that this runner ever held does not belong to the next run. Its
         // world may take more to prepare, or an earlier run has left a small amount.
         let usage = read_number(self.files.limits.memory_usage)?;
-        let least = standing.least_memory.load(Relaxed).min(usage);
-        standing.least_memory.store(least, Relaxed);
-        standing.left_memory.store(usage - least, Relaxed);
+        let least = applied_limits.least_memory.load(Relaxed).min(usage);
+        applied_limits.least_memory.store(least, Relaxed);
+        applied_limits.left_memory.store(usage - least, Relaxed);
         // Writing sets memory.max_usage_in_bytes to the present usage.
         calls::write(self.files.figures.memory_peak, b"0")
     }
 
     pub fn limit(&self, shared: &Shared, launch: &Launch, socket: i32) -> Result<(), Failure> {
-        let standing = &shared.standing;
+        let applied_limits = &shared.applied_limits;
         let mut memory = launch.memory;
-        if standing.left_memory.load(Relaxed) > MAX_LEFTOVER_BYTES {
+        if applied_limits.left_memory.load(Relaxed) > MAX_LEFTOVER_BYTES {
             // Memory that was in transit may have been freed since the check. The remaining memory
             // takes nothing from this run's limit. It is the cost of the preparation, which no run
             // can free, and at most the amount that `prepare` tolerates from earlier runs.
-            self.reset(standing)
+            self.reset(applied_limits)
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
-            let left = standing.left_memory.load(Relaxed);
+            let left = applied_limits.left_memory.load(Relaxed);
             if memory != UNLIMITED && left > MAX_LEFTOVER_BYTES {
                 memory = memory.saturating_add(left);
             }
         }
-        if standing.memory.load(Relaxed) != memory || standing.swap.load(Relaxed) != launch.swap {
-            self.set_memory(standing, memory, launch.swap)?;
+        if applied_limits.memory.load(Relaxed) != memory || applied_limits.swap.load(Relaxed) != launch.swap {
+            self.set_memory(applied_limits, memory, launch.swap)?;
         }
-        if standing.processes.load(Relaxed) != launch.processes {
-            self.set_processes(standing, launch.processes)?;
+        if applied_limits.processes.load(Relaxed) != launch.processes {
+            self.set_processes(applied_limits, launch.processes)?;
         }
         if launch.quota == UNLIMITED {
             // No bandwidth limit is in force; see `prepare`.
             return Ok(());
         }
         super::send_bandwidth_file(socket, self.files.limits.cpu_quota)?;
-        self.set_bandwidth(standing, launch.quota, launch.period)?;
+        self.set_bandwidth(applied_limits, launch.quota, launch.period)?;
         // This is a move with its costs (see the module). The target does not return; its process
         // ends in that cgroup.
         self.files.limits.cpu_join.map_or(Ok(()), |fd| {
@@ -320,9 +320,9 @@ impl Runner {
 
     /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at each
     /// moment, so the sum is lifted first and set last.
-    fn set_memory(&self, standing: &Standing, memory: u64, swap: u64) -> Result<(), Failure> {
+    fn set_memory(&self, applied_limits: &AppliedLimits, memory: u64, swap: u64) -> Result<(), Failure> {
         // If a step fails, the limit in force is unknown.
-        standing.memory.store(0, Relaxed);
+        applied_limits.memory.store(0, Relaxed);
         if let Some(fd) = self.files.limits.memory_swap {
             write_limit(fd, UNLIMITED).map_err(|errno| Failure::new(Step::SwapLimit, errno))?;
         }
@@ -345,12 +345,12 @@ impl Runner {
                 None => {}
             }
         }
-        standing.swap.store(swap, Relaxed);
-        standing.memory.store(memory, Relaxed);
+        applied_limits.swap.store(swap, Relaxed);
+        applied_limits.memory.store(memory, Relaxed);
         Ok(())
     }
 
-    fn set_processes(&self, standing: &Standing, processes: u64) -> Result<(), Failure> {
+    fn set_processes(&self, applied_limits: &AppliedLimits, processes: u64) -> Result<(), Failure> {
         let answer = match processes {
             UNLIMITED => calls::write(self.files.limits.pids_max, b"max"),
             n => calls::write(
@@ -359,13 +359,13 @@ impl Runner {
             ),
         };
         answer.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?;
-        standing.processes.store(processes, Relaxed);
+        applied_limits.processes.store(processes, Relaxed);
         Ok(())
     }
 
-    fn set_bandwidth(&self, standing: &Standing, quota: u64, period: u64) -> Result<(), Failure> {
+    fn set_bandwidth(&self, applied_limits: &AppliedLimits, quota: u64, period: u64) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::CpuBandwidth, errno);
-        standing.quota.store(0, Relaxed);
+        applied_limits.quota.store(0, Relaxed);
         // Without a quota any period is accepted, so the quota is removed first.
         calls::write(self.files.limits.cpu_quota, super::NO_QUOTA).map_err(failed)?;
         if quota != UNLIMITED {
@@ -377,7 +377,7 @@ impl Runner {
             calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes())
                 .map_err(failed)?;
         }
-        standing.quota.store(quota, Relaxed);
+        applied_limits.quota.store(quota, Relaxed);
         Ok(())
     }
 
@@ -390,20 +390,20 @@ impl Runner {
         Ok(())
     }
 
-    pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
-        standing.most_tasks.store(UNLIMITED, Relaxed);
+    pub fn measure(&self, applied_limits: &AppliedLimits, start: &Start, end: &mut End) -> sys::Result<()> {
+        applied_limits.peak_tasks.store(UNLIMITED, Relaxed);
         end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
         // The count covers all runs of the runner.
         let by_now = self.oom_kills()?;
-        standing.oom_kills.store(by_now, Relaxed);
-        end.oom_kills = by_now.saturating_sub(standing.oom_kills_before.load(Relaxed));
+        applied_limits.oom_kills.store(by_now, Relaxed);
+        end.oom_kills = by_now.saturating_sub(applied_limits.oom_kills_before.load(Relaxed));
         end.own_limit_reached = UNLIMITED;
         end.peak_memory = read_number(self.files.figures.memory_peak)?
-            .saturating_sub(standing.left_memory.load(Relaxed));
+            .saturating_sub(applied_limits.left_memory.load(Relaxed));
         end.peak_processes = match self.files.figures.pids_peak {
             Some(fd) => {
                 let most = read_number(fd)?;
-                standing.most_tasks.store(most, Relaxed);
+                applied_limits.peak_tasks.store(most, Relaxed);
                 most.saturating_sub(OWN_PROCESSES)
             }
             None => UNLIMITED,
@@ -418,19 +418,19 @@ impl Runner {
         Ok(keyed_number(text, b"oom_kill").unwrap_or(0))
     }
 
-    pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
-        standing
+    pub fn clean(&self, applied_limits: &AppliedLimits) -> Result<(), Failure> {
+        applied_limits
             .oom_kills_before
-            .store(standing.oom_kills.load(Relaxed), Relaxed);
+            .store(applied_limits.oom_kills.load(Relaxed), Relaxed);
         // A peak above that of runner, pid1 and one target would count for the next run as well.
         if self.files.figures.pids_peak.is_some()
-            && standing.most_tasks.load(Relaxed) > OWN_PROCESSES + 1
+            && applied_limits.peak_tasks.load(Relaxed) > OWN_PROCESSES + 1
         {
             // After a partial failure the open files may not belong to the present cgroup and may
             // limit nothing. Then this runner must not continue.
             self.renew_pids()?;
-            standing.most_tasks.store(0, Relaxed);
-            standing.processes.store(UNLIMITED, Relaxed);
+            applied_limits.peak_tasks.store(0, Relaxed);
+            applied_limits.processes.store(UNLIMITED, Relaxed);
         }
         Ok(())
     }

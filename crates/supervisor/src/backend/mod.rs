@@ -130,7 +130,7 @@ impl Backend {
     /// this when the preparation is complete.
     pub fn reset(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.reset(&shared.standing).map_err(counters_failure),
+            Backend::Hybrid(runner) => runner.reset(&shared.applied_limits).map_err(counters_failure),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
@@ -180,7 +180,7 @@ impl Backend {
             end.system_us = usage.system_us;
             match self {
                 Backend::Cgroup2(runner) => runner.measure(start, end),
-                Backend::Hybrid(runner) => runner.measure(&shared.standing, start, end),
+                Backend::Hybrid(runner) => runner.measure(&shared.applied_limits, start, end),
                 Backend::Rlimit => {
                     rlimit::measure(&usage, start, end);
                     Ok(())
@@ -198,7 +198,7 @@ impl Backend {
     pub fn clean(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.clean(),
-            Backend::Hybrid(runner) => return runner.clean(&shared.standing),
+            Backend::Hybrid(runner) => return runner.clean(&shared.applied_limits),
             Backend::Rlimit => {}
         }
         Ok(())

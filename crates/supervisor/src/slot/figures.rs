@@ -77,7 +77,7 @@ impl Runner {
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
-                let stands = self.shared.standing.memory.load(SeqCst);
+                let stands = self.shared.applied_limits.memory.load(SeqCst);
                 told && taken
                     && limit.is_some()
                     && peak.saturating_add(CHARGE_BATCH_BYTES) >= stands

@@ -404,7 +404,7 @@ impl Supervisor {
     fn restart(&mut self, restart: PendingRestart) -> Result<(), Fatal> {
         let memory = restart.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
-            memory.shared.standing.forget();
+            memory.shared.applied_limits.mark_unknown();
             // What the dead runner had prepared is lost.
             memory.shared.prepared.store(0, SeqCst);
             self.start_runner(restart.index, memory, true)
