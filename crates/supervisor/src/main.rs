@@ -105,7 +105,7 @@ fn start(options: &Options) -> Result<i32, String> {
         )
     })?;
     let socket = client_socket(options.socket)?;
-    start::may_be(options)?;
+    start::check_user(options)?;
     // The socket belongs to the client that created it, even if one of its children keeps the other
     // end open.
     let peer = sockopt::socket_peercred(&socket)

@@ -280,7 +280,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     {
         return Err(Failure::new(Step::Affinity, errno));
     }
-    let _ = calls::set_slice(calls::nice(), crate::target::RUNNERS_SLICE_NS);
+    let _ = calls::set_slice(calls::nice(), crate::target::RUNNER_SLICE_NS);
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
     crate::sockets::limit_options(setup.procfs);
     crate::sockets::limit_backlogs(setup.procfs);
@@ -404,7 +404,7 @@ impl Runner {
             .and_then(|(pass, program)| {
                 let program = Program::from_bytes(program).ok()?;
                 // The program is too long for the addition, so each target attaches it itself.
-                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
+                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::SANDBOX_CALLS, pass).ok()
             });
         let shared_program = shared_program.map(|program| program.as_bytes());
         let zygote = Zygote {

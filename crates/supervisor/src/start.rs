@@ -22,7 +22,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// The default user and group of a supervisor that root started: a number that systemd's table of
 /// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other
 /// processes.
-const UNPRIVILEGED: (u32, u32) = (60_578, 60_578);
+const UNPRIVILEGED_IDS: (u32, u32) = (60_578, 60_578);
 
 /// What the keeper passes to the supervisor in a memfd. Descriptors are numbers.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,18 +44,18 @@ pub struct Inheritance {
 }
 
 /// The user and group to switch to; `None` if the process is unprivileged already.
-pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
+pub fn target_user(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
-        .then(|| options.user.unwrap_or(UNPRIVILEGED))
+        .then(|| options.user.unwrap_or(UNPRIVILEGED_IDS))
 }
 
 /// Checks that the process may switch to the requested user.
-pub fn may_be(options: &Options) -> Result<(), String> {
+pub fn check_user(options: &Options) -> Result<(), String> {
     let Some((uid, gid)) = options.user else {
         return Ok(());
     };
-    if drops_to(options).is_some() {
+    if target_user(options).is_some() {
         if uid == 0 || gid == 0 {
             return Err(format!(
                 "--user={uid}:{gid}: must not be the superuser or its group"
@@ -78,7 +78,7 @@ pub fn may_be(options: &Options) -> Result<(), String> {
 
 /// The open files of a supervisor that root started: all that the kernel allows by default
 /// (fs.nr_open, proc_sys_fs(5)).
-const WATCHERS_FILES: u64 = 1 << 20;
+const MAX_OPEN_FILES: u64 = 1 << 20;
 
 /// Raises limits that keeper and supervisor could reach, as far as allowed; runners set those of
 /// runs.
@@ -91,7 +91,7 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
             return most;
         };
         // Root of a container may not.
-        if hard < most && drops_to(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
+        if hard < most && target_user(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
             return most;
         }
         let _ = calls::set_rlimit(resource, hard);
@@ -99,7 +99,7 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
     };
     // Each runner takes about twenty files, in itself and in the supervisor, which also has those
     // of waiting requests.
-    raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
+    raise(libc::RLIMIT_NOFILE, MAX_OPEN_FILES);
     // To the kernel shared memory is a file; beyond this limit it would send SIGXFSZ.
     let (most, needed) = (
         raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY),
@@ -136,7 +136,7 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     .map_err(failed("open /proc/self/exe"))?;
     let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty())
         .map_err(failed("make a memfd"))?;
-    if drops_to(options).is_some() {
+    if target_user(options).is_some() {
         inheritance.devices = crate::devices::make();
     }
     let body = millibox_wire::encode(&inheritance);
@@ -159,10 +159,10 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
     let _ = calls::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0);
     let _ = calls::prctl(libc::PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
-    if let Some((uid, gid)) = drops_to(options) {
+    if let Some((uid, gid)) = target_user(options) {
         // The supervisor, which watches the clocks, and pid1, which kills the other processes, must
         // not wait for the programs that they have to end. Targets return to 0.
-        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::WATCHERS_NICE);
+        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::SUPERVISOR_NICE);
         // The limits of root's shell do not apply to runs; runners set those of runs.
         for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
@@ -226,7 +226,7 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
 
 /// The superuser owns the null device. So this detects root in a user namespace, too. It does not
 /// report other users.
-pub fn superuser() -> Result<bool, String> {
+pub fn is_superuser() -> Result<bool, String> {
     let stat = rustix::fs::stat("/dev/null")
         .map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
     let is_null = rustix::fs::FileType::from_raw_mode(stat.st_mode)
@@ -270,7 +270,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
             return Err("the keeper has died".to_owned());
         }
     }
-    if superuser()? {
+    if is_superuser()? {
         return Err(
             "refusing to run as the superuser: start the client as root and it will drop \
                     privileges, or be an ordinary user"
@@ -280,7 +280,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
 
     // Keep only the passed descriptors, and let no child inherit them.
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
-    keep.extend(handed_over(&inheritance.handover));
+    keep.extend(handover_descriptors(&inheritance.handover));
     close_all_but(keep).map_err(|errno| {
         format!(
             "cannot close what was not handed over: {}",
@@ -310,7 +310,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     outcome
 }
 
-fn handed_over(handover: &Handover) -> Vec<i32> {
+fn handover_descriptors(handover: &Handover) -> Vec<i32> {
     match handover {
         Handover::Cgroup2 { base, .. } => vec![*base],
         Handover::Hybrid { runners } => runners.iter().flat_map(|files| files.all()).collect(),

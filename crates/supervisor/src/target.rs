@@ -25,12 +25,12 @@ use millibox_wire::Step;
 const NOT_STARTED: i32 = 127;
 
 /// The nice value of supervisor, runners and pid1s if root started them.
-pub const WATCHERS_NICE: i32 = -10;
+pub const SUPERVISOR_NICE: i32 = -10;
 /// The time slice that the supervisor requests: the shortest possible one.
 pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
 /// The time slice of runners, zygotes and pid1s. It is longer than the supervisor's, so that the
 /// supervisor need not wait for a pid1 that has just reported the end of its run.
-pub const RUNNERS_SLICE_NS: u64 = 200_000;
+pub const RUNNER_SLICE_NS: u64 = 200_000;
 
 /// The main function of the target, until its program.
 pub fn main(prepared: &Prepared) -> ! {
@@ -126,7 +126,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
         }
     }
-    let mut start = stamp(runner, launch.number)?;
+    let mut start = read_counters(runner, launch.number)?;
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
@@ -135,7 +135,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         // execveat must be allowed. If another one fails, the run counts from before the
         // attachment, some microseconds more. If one ends the process, the run has ended. The
         // counters only grow, so a faked empty answer does not lower them.
-        if let Ok(later) = stamp(runner, launch.number)
+        if let Ok(later) = read_counters(runner, launch.number)
             && later.exec_ns >= start.exec_ns
             && later.cpu_ns >= start.cpu_ns
         {
@@ -151,7 +151,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 }
 
 /// The state of the counters at the start of launch `number`.
-fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
+fn read_counters(runner: &Runner, number: u64) -> Result<Start, Failure> {
     let mut start = Start {
         number,
         ..Start::default()
@@ -172,7 +172,7 @@ fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
 
 /// The next descriptor. The kernel drops descriptors for which the process has no room (unix(7),
 /// MSG_CTRUNC).
-fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
+fn next_descriptor(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
     received
         .next()
         .filter(|&fd| fd >= 0)
@@ -185,11 +185,11 @@ fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result
     let mut next = received.iter().copied();
     for standard in 0..3 {
         if launch.descriptors & 1 << standard != 0 {
-            calls::dup3(next_of(&mut next)?, standard, 0)?;
+            calls::dup3(next_descriptor(&mut next)?, standard, 0)?;
         }
     }
     if launch.descriptors & 1 << 3 != 0 {
-        next_of(&mut next)
+        next_descriptor(&mut next)
     } else {
         Ok(-1)
     }

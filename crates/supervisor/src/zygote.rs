@@ -25,7 +25,7 @@ use millibox_wire::Step;
 
 /// Every call that zygote, pid1 and target make, except for the target's exec, which the program
 /// must allow. None has a sixth argument.
-pub const CALLS: [u32; 48] = [
+pub const SANDBOX_CALLS: [u32; 48] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -173,7 +173,7 @@ impl Zygote<'_> {
         shared.start.set(Default::default());
         shared.failure.set(Default::default());
         let mut limited = false;
-        let waited = self.make_place(loopback).and_then(|how| {
+        let waited = self.create_environment(loopback).and_then(|how| {
             if let Some(watched) = runner.backend.watched() {
                 // Without these files the supervisor could not enforce the run's limits.
                 let count = watched.iter().take_while(|&&fd| fd >= 0).count();
@@ -249,7 +249,7 @@ impl Zygote<'_> {
     }
 
     /// Creates what must exist before pid1 is cloned.
-    fn make_place(&self, loopback: &mut bool) -> Result<Clone, Failure> {
+    fn create_environment(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
         let runner = self.runner;
         match self.order.network {

@@ -393,7 +393,7 @@ fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, 
             OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
         )
         .map_err(Refusal::words)?;
-        if let Some((uid, gid)) = crate::start::drops_to(options) {
+        if let Some((uid, gid)) = crate::start::target_user(options) {
             // The supervisor may divide the cgroup, but not change its limits. The files of `path`
             // itself belong to root, except for those that moving processes below it needs.
             for file in [
