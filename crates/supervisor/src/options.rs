@@ -97,7 +97,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 };
             }
             "--cgroup-parent" => {
-                if !value.starts_with('/') || value.split('/').any(|end_partner| end_partner == "..") {
+                if !value.starts_with('/')
+                    || value.split('/').any(|end_partner| end_partner == "..")
+                {
                     return Err(format!(
                         "--cgroup-parent={value}: must be an absolute path without .."
                     ));

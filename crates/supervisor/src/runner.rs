@@ -1,16 +1,16 @@
 //! A runner: the process that serves runs one after the other, and its place in a slot.
 //!
-//! A slot has several runners and alternates between them: while a run is served by one, another is
-//! cleaned and its next pid1 prepared. The runner is a process because on version 1 cgroups a run
-//! is born in its parent's cgroup, because cloning for several slots then happens in parallel, and
-//! because pid1 may share its memory, which must not be the supervisor's.
+//! A slot has several runners and alternates between them: while one serves a run, another is
+//! cleaned and its next pid1 prepared. The runner is a process for three reasons. On version 1
+//! cgroups a run starts in the cgroup of its parent. Cloning for several slots happens in parallel.
+//! pid1 may share its parent's memory, which must not be the supervisor's.
 //!
-//! A runner waits for a world, enters the world's template, starts a [`crate::zygote`], which
-//! clones one run after the other there, and waits for its end.
+//! A runner waits for a world, enters the world's template and starts a [`crate::zygote`]. The
+//! zygote clones one run after the other there. The runner waits for the end of the zygote.
 //!
-//! It may use its own cgroups, the mount namespaces (templates) that it receives, and its network
-//! namespace. It has the capabilities for that in the supervisor's user namespace, where they apply
-//! to nothing outside.
+//! A runner may use its own cgroups, the mount namespaces (templates) that it receives, and its
+//! network namespace. It has the capabilities for that in the supervisor's user namespace, where
+//! they have no effect outside.
 
 use crate::backend::Backend;
 use crate::cpus::mask_of;
@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use zerocopy::IntoBytes;
 
-/// Bytes of the stack of zygote, pid1 and target before its exec. Each uses a few hundred bytes, an
-/// unoptimised build a few thousand.
+/// The size of the stacks of zygote, pid1 and target before its exec. Each uses a few hundred
+/// bytes, or a few thousand in an unoptimised build.
 const STACK_BYTES: usize = 64 * 1024;
 
 const UNLIMITED: u64 = libc::RLIM_INFINITY;
@@ -91,7 +91,7 @@ const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
 const MIN_NOFILE: u32 = 64;
 const MAX_NOFILE: u32 = 1024;
 
-/// What a runner prepares.
+/// The order to prepare a world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     pub uid: u32,
@@ -100,7 +100,7 @@ pub struct Order {
     /// Mounts that each run creates for itself, with their index among the world's mounts.
     pub mounts: Vec<(u32, RunMount)>,
     pub seccomp: Option<Vec<u8>>,
-    /// Runs may create namespaces, so their number is limited.
+    /// Whether runs may create namespaces, whose number is then limited.
     pub makes_namespaces: bool,
 }
 
@@ -122,7 +122,7 @@ pub enum RunMount {
         path: CString,
         device: u64,
     },
-    /// Mounts what the template holds under `name` in the staging directory.
+    /// Mounts the file or directory `name` of the staging directory.
     FromStage {
         name: CString,
         path: CString,
@@ -161,7 +161,7 @@ pub struct Runner {
     pub sockstat: i32,
     /// Becomes readable when this process dies.
     pub own_pidfd: i32,
-    /// The ids outside.
+    /// The user id outside the run's user namespace.
     pub uid: u32,
     pub gid: u32,
     /// The affinity mask of this process, if its runs begin on another CPU and pid1 returns at
@@ -192,13 +192,13 @@ pub struct RunnerSetup {
     pub uid: u32,
     pub gid: u32,
     pub share_memory: bool,
-    /// It replaces a runner that died.
+    /// Whether it replaces a runner that died.
     pub again: bool,
-    /// Its CPUs; `None` for all.
+    /// Its CPU; `None` for all.
     pub cpu: Option<usize>,
-    /// Its runs begin on another CPU; see [`crate::cpus`].
+    /// Whether its runs begin on another CPU; see [`crate::cpus`].
     pub runs_elsewhere: bool,
-    /// It must have these CPUs.
+    /// Whether it must not run on other CPUs.
     pub pinned: bool,
     /// The number of runs that all runners can serve at one time.
     pub runs_at_once: u64,
@@ -243,8 +243,8 @@ pub fn main(mut setup: RunnerSetup) -> ! {
     calls::exit(1)
 }
 
-/// Enters the runner's cgroup. It touches memory first, because memory taken inside counts for
-/// runs.
+/// Prepares the process and enters the runner's cgroup. Memory is touched before, because memory
+/// that is allocated inside the cgroup counts for runs.
 fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Runner, error.into());
     let failed = |errno| Failure::new(Step::Runner, errno);
@@ -395,7 +395,8 @@ impl Runner {
         }
     }
 
-    /// Serves runs in one world, until the supervisor wants another or none can be prepared.
+    /// Serves runs in one world, until the supervisor orders another world or no pid1 can be
+    /// prepared.
     fn serve_world(&self, order: &Order) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let shared_program = self
@@ -404,7 +405,8 @@ impl Runner {
             .and_then(|(pass, program)| {
                 let program = Program::from_bytes(program).ok()?;
                 // The program is too long for the addition, so each target attaches it itself.
-                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::SANDBOX_CALLS, pass).ok()
+                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::SANDBOX_CALLS, pass)
+                    .ok()
             });
         let shared_program = shared_program.map(|program| program.as_bytes());
         let zygote = Zygote {
@@ -427,7 +429,8 @@ impl Runner {
         );
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
-            // The place is in an unknown state, so the supervisor starts a new runner.
+            // The state of the cgroup and the namespaces is unknown, so the supervisor starts a new
+            // runner.
             _ => calls::exit(ZYGOTE_LOST),
         }
     }

@@ -1,19 +1,18 @@
-//! The spawner: the process that forks runners and mounters, so that the supervisor need not.
+//! The spawner: the process that forks runners and mounters for the supervisor.
 //!
-//! A process passes on to its children what it may do and what it has given up. The supervisor,
-//! which reads the messages of client and runners, gives up nearly everything ([`crate::confine`]),
-//! but runners and mounters create namespaces and mounts, and the programs that descend from
-//! runners may be allowed anything by their world. And a process that has read nothing can leak
-//! nothing: the children of the spawner begin without the memory of the requests that the
-//! supervisor has read.
+//! A child inherits the rights of its parent. The supervisor reads the messages of client and
+//! runners, so it gives up nearly all rights ([`crate::confine`]). But runners and mounters create
+//! namespaces and mounts, and a world may allow its programs anything. The children of the spawner
+//! also begin without the memory of the requests that the supervisor has read, so they cannot leak
+//! it.
 //!
 //! The supervisor forks the spawner before it confines itself. The spawner clones each child as a
-//! child of the supervisor (`CLONE_PARENT`): the supervisor is notified of their ends, and they die
+//! child of the supervisor (`CLONE_PARENT`). The supervisor is notified of their ends, and they die
 //! with it, as if it had forked them. So the spawner keeps no state. It reads one message, clones,
-//! and answers with a process id. It does not even parse the message; the child does.
+//! and answers with a process id. It does not parse the message; the child does.
 //!
-//! It may use all cgroup files of all runners, the host's /proc and the supervisor's namespaces. It
-//! dies with the supervisor, and the supervisor with it.
+//! The spawner may use all cgroup files of all runners, the host's /proc and the supervisor's
+//! namespaces. Spawner and supervisor die with each other.
 
 use crate::backend::{Backend, Handover};
 use crate::confine;
@@ -98,7 +97,7 @@ impl Spawner {
         &self.socket
     }
 
-    /// Asks for runner `index` and returns its process id. It is a child of the supervisor.
+    /// Starts runner `index` and returns its process id. The runner is a child of the supervisor.
     pub fn runner(
         &self,
         index: usize,
@@ -115,14 +114,15 @@ impl Spawner {
         )
     }
 
-    /// Asks for the mounter of a world and returns its process id. It is a child of the supervisor.
+    /// Starts the mounter of a world and returns its process id. The mounter is a child of the
+    /// supervisor.
     pub fn mounter(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
         let bytes = [&[MOUNTER_REQUEST], world].concat();
         self.request(&bytes, &[socket.as_raw_fd()], client)
     }
 
-    /// Waits for the answer, which takes the time of a fork, because the spawner does nothing else.
-    /// Stops waiting when the client ends.
+    /// Sends a request and waits for the answer. This takes only the time of a fork, because the
+    /// spawner does nothing else. Fails if the client ends meanwhile.
     fn request(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
         loop {
@@ -162,7 +162,7 @@ impl Spawner {
         let _ = calls::kill(self.process, libc::SIGKILL);
     }
 
-    /// Why the supervisor must end, once the socket shows that the spawner is dead.
+    /// The reason why the supervisor must end after the socket has shown that the spawner is dead.
     pub fn exit_reason(&self) -> String {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
@@ -176,7 +176,8 @@ impl Spawner {
     }
 }
 
-/// Ends with the supervisor, which may have died before this call; it is in the same PID namespace.
+/// Makes this process die with the supervisor, which may have died before this call. Both are in
+/// the same PID namespace.
 fn set_parent_death_signal(supervisor: i32) {
     let asked = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
     if asked.is_err() || std::os::unix::process::parent_id() as i32 != supervisor {
@@ -184,7 +185,7 @@ fn set_parent_death_signal(supervisor: i32) {
     }
 }
 
-/// The spawner's own side.
+/// The state of the spawner's process.
 struct SpawnerProcess<'a> {
     setup: &'a Setup,
     socket: OwnedFd,
@@ -319,8 +320,8 @@ impl SpawnerProcess<'_> {
     }
 }
 
-/// Closes what the supervisor does not need once the spawner has it: descriptors with which runners
-/// limit their runs.
+/// Closes the descriptors with which runners limit their runs. The spawner has them, so the
+/// supervisor does not need them.
 pub fn close_runner_files(handover: &mut Handover) {
     match handover {
         Handover::Cgroup2 { base, .. } => {

@@ -91,7 +91,10 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
             return most;
         };
         // Root of a container may not.
-        if hard < most && target_user(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
+        if hard < most
+            && target_user(options).is_some()
+            && calls::set_rlimit(resource, most).is_ok()
+        {
             return most;
         }
         let _ = calls::set_rlimit(resource, hard);

@@ -16,7 +16,7 @@
 //! All files are opened by the keeper as root and belong to root. Neither the supervisor nor the
 //! target could open them, independent of the part of /sys/fs/cgroup that they see.
 
-use crate::launch::{End, Failure, Launch, Shared, AppliedLimits, Start, UNLIMITED, message};
+use crate::launch::{AppliedLimits, End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
 use crate::sys::calls::Received;
 use crate::sys::{self, Errno, calls};
@@ -299,7 +299,9 @@ impl Runner {
                 memory = memory.saturating_add(left);
             }
         }
-        if applied_limits.memory.load(Relaxed) != memory || applied_limits.swap.load(Relaxed) != launch.swap {
+        if applied_limits.memory.load(Relaxed) != memory
+            || applied_limits.swap.load(Relaxed) != launch.swap
+        {
             self.set_memory(applied_limits, memory, launch.swap)?;
         }
         if applied_limits.processes.load(Relaxed) != launch.processes {
@@ -320,7 +322,12 @@ impl Runner {
 
     /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at each
     /// moment, so the sum is lifted first and set last.
-    fn set_memory(&self, applied_limits: &AppliedLimits, memory: u64, swap: u64) -> Result<(), Failure> {
+    fn set_memory(
+        &self,
+        applied_limits: &AppliedLimits,
+        memory: u64,
+        swap: u64,
+    ) -> Result<(), Failure> {
         // If a step fails, the limit in force is unknown.
         applied_limits.memory.store(0, Relaxed);
         if let Some(fd) = self.files.limits.memory_swap {
@@ -363,7 +370,12 @@ impl Runner {
         Ok(())
     }
 
-    fn set_bandwidth(&self, applied_limits: &AppliedLimits, quota: u64, period: u64) -> Result<(), Failure> {
+    fn set_bandwidth(
+        &self,
+        applied_limits: &AppliedLimits,
+        quota: u64,
+        period: u64,
+    ) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::CpuBandwidth, errno);
         applied_limits.quota.store(0, Relaxed);
         // Without a quota any period is accepted, so the quota is removed first.
@@ -390,7 +402,12 @@ impl Runner {
         Ok(())
     }
 
-    pub fn measure(&self, applied_limits: &AppliedLimits, start: &Start, end: &mut End) -> sys::Result<()> {
+    pub fn measure(
+        &self,
+        applied_limits: &AppliedLimits,
+        start: &Start,
+        end: &mut End,
+    ) -> sys::Result<()> {
         applied_limits.peak_tasks.store(UNLIMITED, Relaxed);
         end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
         // The count covers all runs of the runner.

@@ -130,7 +130,9 @@ impl Backend {
     /// this when the preparation is complete.
     pub fn reset(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.reset(&shared.applied_limits).map_err(counters_failure),
+            Backend::Hybrid(runner) => runner
+                .reset(&shared.applied_limits)
+                .map_err(counters_failure),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }

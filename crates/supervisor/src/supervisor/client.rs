@@ -188,7 +188,7 @@ impl Supervisor {
         };
         match header.kind {
             Kind::Run => match decode::<Run>(body) {
-                Ok(run) => self.request(header.id, run, descriptors),
+                Ok(run) => self.handle_request(header.id, run, descriptors),
                 Err(error) => self.reject(Some(header.id), malformed(&error)),
             },
             Kind::Kill => match decode::<Kill>(body) {
