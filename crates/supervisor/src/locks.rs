@@ -1,32 +1,33 @@
-//! File locks: the kernel charges no cgroup for them, and nothing limits them.
+//! Counts file locks, which the kernel charges to no cgroup and does not limit.
 //!
-//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes that no cgroup is charged
-//! for (`filelock_cache` in fs/locks.c is not accounted; RLIMIT_LOCKS has had no effect since Linux
-//! 2.4.25), and one file may have any number of them. A run that locks every second byte of a file
-//! takes some 70 MB a second beyond every limit.
+//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes some 200 bytes of kernel memory, which no cgroup is
+//! charged for: `filelock_cache` in fs/locks.c is not accounted, and RLIMIT_LOCKS has had no effect
+//! since Linux 2.4.25. One file may have any number of locks. A run that locks every second byte of
+//! a file takes some 70 MB a second beyond every limit.
 //!
-//! /proc/locks lists them with the process that made each. Every user can read it, and it shows all
-//! processes that the reader's /proc shows; /proc/PID/fdinfo would hide locks of programs that may
-//! be executed but not read. But reading it waits for RCU, some 10 ms, because processes that lock
-//! are kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a thread of the supervisor
-//! reads it, for runs that have been in progress for a while, and again at intervals. A run with
-//! more than [`MAX_LOCKS_PER_RUN`] ends by its memory limit. Short runs pay nothing.
+//! /proc/locks lists all locks with the process that made each. Every user can read it, and it
+//! shows all processes that the reader's /proc shows. (/proc/PID/fdinfo would hide the locks of
+//! programs that may be executed but not read.) Reading it waits for RCU, some 10 ms, because
+//! processes that lock must be kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a
+//! thread of the supervisor reads it, for runs that have been in progress for a while, and again at
+//! intervals. A run with more than [`MAX_LOCKS_PER_RUN`] ends by its memory limit. Short runs have
+//! no cost.
 //!
-//! Locks that are not in that list under the number of a living process are refused by the profiles
-//! or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Those of processes
-//! that share a descriptor table without being threads (`CLONE_FILES`) outlive the process that
-//! made them. Leases are refused. A lock of flock(2) may outlive its process, too, but it belongs
-//! to an open file, for which the run is charged more than the lock takes. It makes the list
-//! longer.
+//! Locks that the list does not show under the number of a living process are refused by the
+//! profiles or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Locks of
+//! processes that share a descriptor table without being threads (`CLONE_FILES`) outlive their
+//! process. Leases are refused. A lock of flock(2) may outlive its process, too, but it belongs to
+//! an open file, for which the run is charged more than the lock takes. Such a lock still makes the
+//! list longer.
 //!
 //! A lock that outlives its process is listed under a number that the kernel may give to a process
 //! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
-//! each look remembers how many locks of flock(2) a number had, and the start time of its process.
-//! Locks that existed before that process was first seen do not count as its own ([`History`]).
-//! A look without runs precedes a launch if the last one is older than [`MAX_SCAN_AGE_NS`], so
-//! that the memory is recent when a process starts. In a PID namespace other than the first one the
-//! list hides the locks of dead processes. So locks that a process has when it is first seen do not
-//! count either, if it has started since the last look.
+//! each scan remembers how many locks of flock(2) a number had, and the start time of its process.
+//! Locks that existed before the process was first seen do not count as its own ([`History`]). A
+//! launch requests a scan without runs if the last scan is older than [`MAX_SCAN_AGE_NS`], so that
+//! the history is recent when a process starts. In a PID namespace other than the first one the
+//! list hides the locks of dead processes. So the locks that a process has when it is first seen do
+//! not count either, if the process has started since the last scan.
 
 use crate::messages::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -40,19 +41,21 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-/// The most locks of a run. Databases have a few for each file. More would make the list longer.
+/// The most locks of a run. Databases have a few for each file. More locks would make the list
+/// longer.
 const MAX_LOCKS_PER_RUN: usize = 1024;
-/// The time after which a run is looked at, and between two looks.
+/// The age at which a run is first checked, and the time between two scans.
 pub const SCAN_INTERVAL_NS: u64 = 100_000_000;
-/// The thread rests this many times as long as a look took.
+/// The thread pauses this many times as long as a scan took.
 const SCAN_PAUSE_FACTOR: u32 = 10;
-/// The most bytes of the list that are read: some 80,000 locks. For each page of it the kernel
-/// walks through all locks before it.
+/// The most bytes of the list that are read: some 80,000 locks. For each page of the list the
+/// kernel walks through all locks before it.
 const MAX_LIST_BYTES: usize = 4 << 20;
 
-/// A launch this long after the last look requests one, to know which locks exist already.
+/// A launch requests a scan if the last one is older than this, to record the existing locks.
 pub const MAX_SCAN_AGE_NS: u64 = 1_000_000_000;
-/// Fewer locks of flock(2) under one number are not remembered, because they decide nothing.
+/// Up to this number of locks of flock(2) under one process number are not remembered, because they
+/// cannot make a run exceed its bound.
 const MAX_IGNORED_LOCKS: usize = MAX_LOCKS_PER_RUN / 16;
 
 /// A run in progress.
@@ -62,20 +65,20 @@ pub struct Run {
     pub pid1: i32,
 }
 
-/// The thread, as the supervisor sees it.
+/// The scanning thread, as the supervisor sees it.
 pub struct Locks {
     ask: Sender<Vec<Run>>,
     answers: Receiver<Vec<Run>>,
     /// Counts answers.
     pub answered: Arc<OwnedFd>,
-    /// The thread looks or rests.
+    /// Whether the thread scans or pauses.
     busy: Arc<AtomicBool>,
 }
 
 impl Locks {
-    /// Starts the thread, before the supervisor gives up creating any. `None` if /proc does not
-    /// list locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or
-    /// belongs to another PID namespace.
+    /// Starts the thread. The supervisor cannot create threads later. `None` if /proc does not list
+    /// locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or belongs
+    /// to another PID namespace.
     pub fn start(another: i32) -> Result<Option<Locks>, String> {
         let failed = |errno: rustix::io::Errno| {
             format!(
@@ -97,8 +100,8 @@ impl Locks {
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
         let scan_loop = move || {
-            // libc has set the thread up with calls that the supervisor's seccomp program will
-            // refuse.
+            // At the first answer libc has set up the thread. The supervisor's seccomp program will
+            // refuse the calls that this takes.
             let mut result = answer.send(Vec::new());
             let mut history = History::default();
             while let (Ok(()), Ok(runs)) = (result, asked.recv()) {
@@ -107,7 +110,7 @@ impl Locks {
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * SCAN_PAUSE_FACTOR);
-                // Only now, or the next request would be old when it is handled.
+                // Not before the pause: the next request would be outdated when it is handled.
                 rested.store(false, Release);
             }
         };
@@ -127,18 +130,18 @@ impl Locks {
         }))
     }
 
-    /// Whether another look can be requested.
+    /// Whether another scan can be requested.
     pub fn is_free(&self) -> bool {
         !self.busy.load(Acquire)
     }
 
-    /// Requests a look at these runs. [`Locks::answer`] returns those with too many locks.
+    /// Requests a scan for these runs. [`Locks::answer`] returns the runs with too many locks.
     pub fn ask(&self, runs: Vec<Run>) {
         self.busy.store(true, Release);
         let _ = self.ask.send(runs);
     }
 
-    /// The runs with too many locks, once `answered` has counted an answer.
+    /// Returns the runs with too many locks, after `answered` has counted an answer.
     pub fn answer(&self) -> Result<Vec<Run>, String> {
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.answered, &mut count);
@@ -152,11 +155,11 @@ impl Locks {
     }
 }
 
-/// What stood in the list at the last look: locks of flock(2) under each number.
+/// The locks of flock(2) under each process number at the last scan.
 #[derive(Default)]
 struct History {
     entries: HashMap<i32, Entry>,
-    /// When the last look was, in clock ticks since the boot; 0 before the first look.
+    /// The time of the last scan, in clock ticks since the boot; 0 before the first scan.
     scanned_at_ticks: u64,
 }
 
@@ -165,14 +168,14 @@ struct Entry {
     /// The start time of the process with the number; `None` if it had ended.
     started: Option<u64>,
     locks: usize,
-    /// How many of them existed before that process.
+    /// The number of these locks that existed before the process.
     inherited: usize,
 }
 
 impl History {
-    /// Finds out, for each number, how many of its locks the process that has the number now did
-    /// not make. `now_ticks` is the time of this look, and `started` the start of a process, both
-    /// in clock ticks since the boot.
+    /// Determines, for each process number, how many of its locks its present process did not make.
+    /// `now_ticks` is the time of this scan, and `started` the start time of a process, both in
+    /// clock ticks since the boot.
     fn update(
         &mut self,
         flocks: &HashMap<i32, usize>,
@@ -185,12 +188,12 @@ impl History {
                 Some(before) if before.started == started => before.inherited,
                 // An earlier process with this number made them.
                 Some(before) => before.locks,
-                // The process existed at the last look, and had few locks.
+                // The process existed at the last scan and had few locks.
                 None if started.is_some_and(|started| started < self.scanned_at_ticks) => 0,
-                // A new process may have the number of an ended process whose locks outlived it. In a
-                // PID namespace other than the first one, the list hides such locks until then.
-                // What the new process makes from now on counts; the open files of the others are
-                // charged to its run.
+                // A new process may have the number of an ended process whose locks outlived it. In
+                // a PID namespace other than the first one, the list hides such locks until then.
+                // Later locks of the new process count. The open files of the other locks are
+                // charged to their run.
                 None => locks,
             };
             (
@@ -216,7 +219,7 @@ impl History {
 
 /// The runs with more locks than allowed.
 fn runs_over_limit(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
-    // For example because memory is short. The next look may succeed.
+    // Reading can fail, for example because memory is short. The next scan may succeed.
     let Ok(text) = read(list) else {
         return Vec::new();
     };
@@ -302,8 +305,8 @@ fn count_locks(text: &[u8]) -> LockCounts {
     found
 }
 
-/// Which of the known processes this one descends from. All processes of a PID namespace descend
-/// from its first process as long as that lives.
+/// Finds the known process from which `pid` descends. All processes of a PID namespace descend from
+/// its first process as long as that lives.
 fn find_ancestor(
     pid: i32,
     known: &mut HashMap<i32, Option<usize>>,
@@ -315,7 +318,7 @@ fn find_ancestor(
         if let Some(&found) = known.get(&at) {
             break found;
         }
-        // Until the answer is known, so that changing parents cannot make a circle.
+        // A preliminary answer, so that changing parents cannot form a cycle.
         known.insert(at, None);
         passed.push(at);
         match parent(at) {
@@ -357,7 +360,7 @@ mod tests {
 
     #[test]
     fn locks_belong_to_ancestor_run_of_their_creator() {
-        // Two processes of the first run, one of no run, one in a circle, one that has ended.
+        // Two processes of the first run, one of no run, one in a cycle, one that has ended.
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
@@ -415,30 +418,31 @@ mod tests {
             history.update(&HashMap::from([(30, locks)]), now, |_| started);
             locks - history.inherited(30)
         };
-        // A process with few locks at the first look.
+        // A process with few locks at the first scan.
         look(MAX_IGNORED_LOCKS, Some(7));
-        // A living process makes them and ends. Another one gets its number and makes some itself.
+        // A living process makes locks and ends. Another process gets its number and makes locks
+        // itself.
         assert_eq!(look(1000, Some(7)), 1000);
         assert_eq!(look(2000, Some(7)), 2000);
         look(3000, None);
         assert_eq!(look(3000, Some(9)), 0);
         assert_eq!(look(3500, Some(9)), 500);
-        // Some of the old or of the new ones have gone. The process is not blamed for locks that
-        // may be either.
+        // Some old or new locks have disappeared. Locks that may be old do not count for the
+        // process.
         assert_eq!(look(3100, Some(9)), 100);
-        // The process has ended unseen, and a third one has its number.
+        // The process has ended between scans, and a third one has its number.
         assert_eq!(look(3100, Some(12)), 0);
         assert_eq!(
             look(MAX_IGNORED_LOCKS, Some(12)),
             MAX_IGNORED_LOCKS,
             "few locks are not remembered"
         );
-        // Its locks are seen for the first time, and the process has started since the last look.
+        // Its locks are seen for the first time, and the process has started since the last scan.
         assert_eq!(look(5000, Some(31)), 0);
         assert_eq!(look(7000, Some(31)), 2000);
     }
 
-    /// As if an earlier process with this process's number had made the locks.
+    /// The history contains locks of an earlier process with this process's number.
     #[test]
     fn run_with_inherited_flocks_stays_below_limit() {
         let ours = std::process::id() as i32;

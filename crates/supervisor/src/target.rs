@@ -1,8 +1,8 @@
 //! The target: the process that becomes the program.
 //!
 //! pid1 clones the target before its program is known. The target does everything that depends only
-//! on the world, and then waits for the launch. So few steps remain between a client's request and
-//! the exec: one message, limits that differ from the last run's, standard streams, the working
+//! on the world, and then waits for the launch. Between a client's request and the exec only these
+//! steps remain: one message, limits that differ from the last run's, standard streams, the working
 //! directory and the exec.
 //!
 //! The target is a separate process because the program's parent must be in the PID namespace and

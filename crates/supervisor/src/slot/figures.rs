@@ -37,8 +37,8 @@ impl Runner {
             Handover::Rlimit => {
                 let pid1 = self.shared.pid1.load(SeqCst);
                 let used = crate::backend::rlimit::tree_cpu_ns(pid1);
-                // If pid1 is over, its number may belong to another process; it has reported what
-                // it used.
+                // If pid1 has ended, its number may belong to another process. pid1 has then
+                // reported the figures.
                 if self.shared.pid1.load(SeqCst) == pid1 {
                     used
                 } else {
@@ -68,19 +68,20 @@ impl Runner {
     pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
         let happened = match handover {
             Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
-                let told = read_event(files.oom_event);
-                // Before the target has its launch, nothing there belongs to the run: neither peak
-                // nor limit, nor what happens when the cgroup is emptied after the previous run, or
-                // removed.
-                let taken = self.is_launched();
-                // The event also reports a parent's limit. This run's own limit shows in its peak.
+                let signalled = read_event(files.oom_event);
+                // Before the target receives its launch, events, peak and limit do not belong to
+                // the run. They may come from emptying the cgroup after the previous run, or from
+                // its removal.
+                let has_begun = self.is_launched();
+                // The event also reports a parent's limit. The run's own limit is shown by its
+                // peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
-                let stands = self.shared.applied_limits.memory.load(SeqCst);
+                let limit_in_force = self.shared.applied_limits.memory.load(SeqCst);
                 told && taken
                     && limit.is_some()
-                    && peak.saturating_add(CHARGE_BATCH_BYTES) >= stands
+                    && peak.saturating_add(CHARGE_BATCH_BYTES) >= limit_in_force
             }),
             Handover::Cgroup2 { .. } => {
                 let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {
@@ -107,8 +108,8 @@ impl Runner {
     }
 }
 
-/// Reads an eventfd. Returns whether it had counted anything. A runner may have sent it, so the
-/// read must not block.
+/// Reads an eventfd. Returns whether it had counted an event. A runner may have sent the
+/// descriptor, so the read must not block.
 fn read_event(fd: i32) -> bool {
     calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
 }

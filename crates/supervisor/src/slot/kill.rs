@@ -18,14 +18,15 @@ const MAX_KILL_PROCESSES: usize = 512;
 const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 
 impl Runner {
-    /// Kills the present pid1 and with it everything in its namespace: that of the running launch,
-    /// or any if the runner must become idle.
+    /// Kills the present pid1 and thereby everything in its namespace. For a run, only the pid1 of
+    /// the running launch is killed; for a runner that must become idle, any pid1.
     ///
-    /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller has
-    /// to repeat this, and meanwhile the target refuses the launch.
+    /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller
+    /// must repeat the call, and meanwhile the target refuses the launch.
     ///
-    /// Returns the figures of the killed processes; of many processes a bounded number is examined.
-    /// On version 2 the cgroup has the figures. `memory`: whether to read their memory, too.
+    /// Returns the figures of the killed processes, of which only a bounded number is examined. On
+    /// version 2 the cgroup has the figures. `memory` selects whether to read the memory of the
+    /// processes.
     pub fn kill_pid1(&mut self, memory: bool) -> Used {
         let mut used = Used::default();
         let shared = self.shared;
@@ -33,8 +34,8 @@ impl Runner {
         if running {
             shared.revoked.store(self.launches, SeqCst);
         }
-        // A target that has not received the launch by now hangs: pid1 in its preparation, or the
-        // zygote before it.
+        // If the target has not received the launch by now, pid1 hangs in its preparation, or the
+        // zygote hangs before it.
         self.kill_attempts += 1;
         let hangs = self.kill_attempts > MAX_KILL_ATTEMPTS;
         let launches = self.launches;
@@ -47,15 +48,15 @@ impl Runner {
         let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else {
             return used;
         };
-        // The runner removes the number before it waits for the process. If it is the same before
-        // and after the pidfd was opened, the pidfd refers to that process.
+        // The zygote clears the number before it reaps the process. If the number is the same
+        // before and after pidfd_open(2), the pidfd refers to that process.
         let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty())
         else {
             return used;
         };
         if shared.pid1.load(SeqCst) == pid && wanted() {
-            // A process that has exceeded its bandwidth would not run in order to die. (On version
-            // 2 the files belong to one run.)
+            // A process beyond its bandwidth would not be scheduled to die. (On version 2 the files
+            // belong to one run.)
             if let Some(file) = &self.bandwidth {
                 let none = if self.files[0].is_some() {
                     backend::NO_BANDWIDTH
@@ -64,9 +65,9 @@ impl Runner {
                 };
                 let _ = rustix::io::write(file, none);
             }
-            // Kill all of them at once, and pid1 last: pid1 would wake up and might have to wait
-            // beside the processes that it has to kill, or make the supervisor wait. If pid1 sees
-            // them die before its own end, `revoked` shows it that the supervisor killed them.
+            // Kill all processes at once, and pid1 last. A pid1 that wakes up earlier might wait
+            // beside the processes that it has to kill, or delay the supervisor. If pid1 sees them
+            // die before its own end, `revoked` shows that the supervisor killed them.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
@@ -89,20 +90,20 @@ impl Runner {
         used
     }
 
-    /// Kills more of a killed run's processes, until pid1 is scheduled and the kernel kills
-    /// all of them. Hundreds of computing processes that have lowered pid1's priority would
-    /// otherwise compute for seconds. On version 2 all have been killed.
+    /// Kills more processes of a killed run, until pid1 is scheduled and the kernel kills all of
+    /// them. Otherwise hundreds of computing processes that have lowered pid1's priority would
+    /// compute for seconds. On version 2 all processes have been killed.
     pub fn kill_survivors(&mut self) {
         let Some(Survivors { pid1, most, .. }) = self.survivors.take() else {
             return;
         };
-        // The next run may be in preparation here before the end of this one was reported.
+        // The next run's preparation may begin here before the end of this run was reported.
         let is_same = || self.shared.pid1.load(SeqCst) == pid1;
         if !is_same() || self.files[2].is_some() {
             return;
         }
         let before = calls::thread_cpu_ns();
-        // A killed process is found again until pid1 has waited for it.
+        // A scan finds a killed process again until pid1 has reaped it.
         let most = (most * 2).min(MAX_KILL_PROCESSES);
         tree::kill_descendants(pid1, most, false, is_same);
         let took = calls::thread_cpu_ns().saturating_sub(before);
@@ -115,15 +116,15 @@ impl Runner {
         });
     }
 
-    /// Kills the runner itself; its pid1 dies with it. The runner is a child that was not waited
-    /// for, so the process id is valid.
+    /// Kills the runner itself, and its pid1 dies with it. The runner is a child that was not
+    /// reaped, so the process id is valid.
     pub fn kill_process(&self) {
         if self.process > 0 {
             let _ = calls::kill(self.process, libc::SIGKILL);
         }
     }
 
-    /// Waits for the runner's process after its death has closed the socket.
+    /// Reaps the runner's process after its death has closed the socket.
     pub fn reap(&mut self) -> i32 {
         self.kill_process();
         let process = std::mem::take(&mut self.process);

@@ -8,15 +8,17 @@
 //!                                 └───────────────────────┘
 //! ```
 //!
-//! A runner that has a world accepts a launch while its next pid1 is still being prepared: the
-//! launch waits in a socket. So the supervisor need not wake up only to learn that everything is
-//! ready. But a runner whose last run used much receives no launch before everything is ready
-//! ([`Runner::accepts_launch`]): the kernel may take seconds to remove what that run left.
+//! A runner with a world accepts a launch while its next pid1 is still being prepared, and the
+//! launch waits in a socket. So the supervisor need not wake up only to learn that the runner is
+//! ready. A runner whose last run used many resources is an exception ([`Runner::accepts_launch`]).
+//! It receives no launch before it is ready, because the kernel may take seconds to remove that
+//! run.
 //!
 //! A run has begun when a target has received its launch. The supervisor holds both ends of the
-//! launch socket, so it can receive the launch itself, with the run's descriptors, until a target
-//! has ([`Runner::take_back`]): exactly one of the two gets it. That costs an ordinary run nothing,
-//! and a run whose runner dies, hangs or cannot prepare goes to another runner.
+//! launch socket. Until a target has received the launch, the supervisor can receive it itself,
+//! with the run's descriptors ([`Runner::take_back`]). Exactly one of the two receives it. An
+//! ordinary run has no cost from this, and a run whose runner dies, hangs or cannot prepare goes to
+//! another runner.
 
 use crate::backend::cgroup2::WATCHED_FILES;
 use crate::cpus::mask_of;
@@ -34,17 +36,17 @@ use std::os::fd::{AsRawFd, OwnedFd};
 mod figures;
 mod kill;
 
-/// A runner that is not idle this long after it was ordered to become idle is killed and restarted.
+/// A runner that was ordered to become idle is killed and restarted after this time.
 const SWITCH_TIMEOUT_NS: u64 = 10_000_000_000;
-/// A run that used at most this is removed quickly, in the time that it took to create. CPU time is
-/// always known; without cgroups the size of files is not, and kernels may be configured not to
-/// charge their own memory.
+/// The kernel removes a run that used at most this as quickly as it was created. CPU time is always
+/// known. Without cgroups the size of files is unknown, and a kernel may be configured not to
+/// charge its own memory.
 const SMALL_RUN_CPU_NS: u64 = 20_000_000;
 const SMALL_RUN_MEMORY_BYTES: u64 = 16 << 20;
-/// After this time a runner is late. Making another one ready that has another world takes a few
-/// milliseconds.
+/// A runner that removes a run for this long is late. Preparing another runner for the world takes
+/// a few milliseconds.
 const LATE_RUNNER_NS: u64 = 20_000_000;
-/// Strings up to this length stay in memory between runs.
+/// Strings up to this length stay in the shared memory between runs.
 const KEPT_STRING_BYTES: usize = 64 * 1024;
 
 /// The state of a runner.
@@ -68,11 +70,11 @@ pub enum State {
 
 /// The remaining processes of a killed run.
 pub struct Survivors {
-    /// The process that they descend from.
+    /// The process from which they descend.
     pid1: i32,
-    /// When to look for more of them (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next scan (`CLOCK_MONOTONIC_RAW`).
     pub scan_at_ns: u64,
-    /// How many processes the last look was for.
+    /// The bound on the processes of the last scan.
     most: usize,
 }
 
@@ -80,46 +82,47 @@ pub struct Survivors {
 pub struct Runner {
     pub state: State,
     pub socket: OwnedFd,
-    /// Both ends of the launch socket: the supervisor sends into one, targets receive from the
-    /// other.
+    /// The ends of the launch socket. The supervisor sends into this one, and targets receive from
+    /// the other.
     launches_in: OwnedFd,
     launches_out: OwnedFd,
     pub shared: &'static Shared,
     /// The file that `shared` maps.
     pub memory: Memory,
-    /// The world that it prepares or has prepared.
+    /// The world that the runner prepares or has prepared.
     pub world: Option<WorldId>,
     /// When the latest launch was sent (`CLOCK_MONOTONIC_RAW`).
     pub last_used: u64,
-    /// When to check the run's clocks (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next check of the real-time clock (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,
     pub cpu_deadline: Option<u64>,
-    /// When to check its file locks (the same clock).
+    /// The time of the next check of file locks (the same clock).
     pub locks_deadline: Option<u64>,
-    /// When to check whether a target has received the launch (the same clock).
+    /// The time by which a target must have received the launch (the same clock).
     pub receipt_deadline: Option<u64>,
-    /// When to kill the runner if it has not become idle (the same clock).
+    /// The time by which the runner must have become idle (the same clock).
     pub switch_deadline: Option<u64>,
-    /// pid1 could not be killed yet.
+    /// Whether pid1 must still be killed.
     pub kill_pending: bool,
-    /// The run was killed and may have processes left.
+    /// The processes of a killed run that may remain.
     pub survivors: Option<Survivors>,
     /// The number of attempts to kill pid1 for this run.
     kill_attempts: u32,
-    /// How often in a row a preparation ended without a reported reason.
+    /// The number of consecutive preparations that ended without a reported reason.
     pub unexplained_deaths: u32,
-    /// When its last run was reported as over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the report of the last run's end, if that run may have left much to remove
+    /// (`CLOCK_MONOTONIC_RAW`).
     cleanup_since_ns: Option<u64>,
     process: i32,
     /// The affinity mask of the runner of a lone slot; otherwise empty.
     cpu_mask: Vec<u64>,
     /// The number of the latest launch.
     launches: u64,
-    /// Files of the present pid1's cgroup, if that is a fresh one, as `Backend::watched` names
-    /// them.
+    /// The files of the present pid1's cgroup if each run has a new one, in the order of
+    /// `Backend::watched`.
     files: [Option<OwnedFd>; WATCHED_FILES],
     saw_oom_kill: bool,
-    /// Sockets of the present run, if it has a loopback interface.
+    /// The sockets of the present run, if it has a loopback interface.
     pub sockets: Option<Sockets>,
     /// The file that limits the present run's CPU bandwidth, if it is limited.
     pub bandwidth: Option<OwnedFd>,
@@ -194,7 +197,7 @@ impl Runner {
                 .of_runs()
                 .and_then(|_| setup.cpus.of_runner(index)))
             .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
-            // All runners that ever use this memory continue the count.
+            // All runners that use this memory one after the other continue the count.
             launches: shared.launch.get().number,
             files: Default::default(),
             saw_oom_kill: false,
@@ -203,23 +206,23 @@ impl Runner {
         })
     }
 
-    /// The runner has reported that it waits for a world.
+    /// Handles the runner's report that it waits for a world.
     pub fn set_idle(&mut self, epoll: &OwnedFd) {
         self.reset(epoll, State::Idle);
         self.world = None;
         self.cleanup_since_ns = None;
     }
 
-    /// Receives descriptors of the present pid1's cgroup.
+    /// Stores the descriptors of the present pid1's cgroup.
     pub fn set_files(&mut self, files: [Option<OwnedFd>; WATCHED_FILES]) {
         self.files = files;
         self.saw_oom_kill = false;
     }
 
-    /// Resets the state after what was in the runner is over.
+    /// Resets the state after a run or a preparation is over.
     pub fn reset(&mut self, epoll: &OwnedFd, state: State) {
-        // Zygote and pid1 have the file open as well, so that closing the supervisor's does not end
-        // the watch, and the kernel's notification may come some milliseconds late.
+        // Zygote and pid1 have the file open as well, so closing the supervisor's descriptor does
+        // not end the watch. The kernel's notification may also come some milliseconds late.
         if let [_, Some(events), ..] = &self.files {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
@@ -242,8 +245,7 @@ impl Runner {
         self.sockets = None;
     }
 
-    /// What the target of the running program noted before its exec; zeros if it has not reached
-    /// that point.
+    /// The counters that the target read before its exec; zeros if it has not reached the exec.
     pub fn start_of_run(&self) -> Start {
         let start = self.shared.start.get();
         if start.number == self.launches {
@@ -268,22 +270,23 @@ impl Runner {
         self.shared.prepared.load(Acquire) != 0
     }
 
-    /// Its run is over, and the kernel begins to remove it.
+    /// Records the end of the run, which the kernel begins to remove.
     pub fn note_cleanup(&mut self, end: &End) {
-        // A killed run may have left anything, and the CPU time of its children is unknown.
+        // A killed run may have left any amount of work, and the CPU time of its children is
+        // unknown.
         let little = end.cpu_ns <= SMALL_RUN_CPU_NS
             && end.peak_memory <= SMALL_RUN_MEMORY_BYTES
             && end.pid1_died == 0;
         self.cleanup_since_ns = (!little).then(calls::monotonic_raw_ns);
     }
 
-    /// Whether a launch that is sent now begins soon. If not, check again later: no event reports
-    /// it.
+    /// Whether a launch that is sent now begins soon. If not, the caller must check again later,
+    /// because no event reports the change.
     pub fn accepts_launch(&self) -> bool {
         self.cleanup_since_ns.is_none() || self.is_prepared()
     }
 
-    /// Whether it takes so long to accept a launch that making another runner ready is better.
+    /// Whether the runner takes so long to accept a launch that preparing another one is better.
     pub fn is_late(&self) -> bool {
         let since = self.cleanup_since_ns.filter(|_| !self.is_prepared());
         since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_RUNNER_NS)
@@ -302,7 +305,7 @@ impl Runner {
         }
     }
 
-    /// Makes a runner idle that serves no run.
+    /// Orders a runner without a run to become idle.
     pub fn switch(&mut self) {
         self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
@@ -333,11 +336,11 @@ impl Runner {
         )
     }
 
-    /// Receives the latest launch back and returns its descriptors. `None` if a target has received
-    /// it, so that the run has begun.
+    /// Receives the latest launch itself and returns its descriptors. `None` if a target has
+    /// received it, so that the run has begun.
     pub fn take_back(&self) -> Option<Vec<OwnedFd>> {
-        // While the kernel is short of memory it does not report whether the launch is present; the
-        // next check may.
+        // If memory is short, the kernel does not report whether the launch is present. The next
+        // check may succeed.
         let received =
             calls::receive(self.launches_out.as_raw_fd(), &mut [0], libc::MSG_DONTWAIT).ok()?;
         Some(
@@ -349,33 +352,33 @@ impl Runner {
         )
     }
 
-    /// Makes the waiting pid1 and target wake up on this CPU; called before the launch.
+    /// Makes the waiting pid1 and target wake up on this CPU. The caller calls this before the
+    /// launch.
     ///
     /// Both sleep, so only their affinity changes. If the target was killed a moment ago, its
-    /// number may belong to another process of this user, which would then be moved to this CPU.
+    /// number may belong to another process of this user, which would then move to this CPU.
     pub fn move_target_to(&self, cpu: &[u64]) {
         if self.is_prepared() {
             for pid in [&self.shared.pid1, &self.shared.target] {
                 let pid = pid.load(SeqCst);
                 if pid > 0 {
-                    // If this fails, the run begins on its runner's CPU, as others do.
+                    // If this fails, the run begins on its runner's CPU.
                     let _ = calls::set_affinity_of(pid, cpu);
                 }
             }
         }
     }
 
-    /// Moves pid1, which has reported, to its runner's CPU, where it is removed.
+    /// Moves a pid1 that has reported to its runner's CPU, where the kernel removes it.
     ///
-    /// pid1 moves itself, too. But the supervisor has usually interrupted it, and a process that is
-    /// not on a CPU is moved without the help of a kernel thread. The CPU that it moves to is then
-    /// not idle, so the scheduler does not choose it for the client, which the supervisor wakes
-    /// next.
+    /// pid1 also moves itself. But usually the supervisor has interrupted pid1, and a process that
+    /// is not on a CPU moves without the help of a kernel thread. The target CPU is then not idle,
+    /// so the scheduler does not choose it for the client, which the supervisor wakes next.
     pub fn move_pid1_to_runner_cpu(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
         if pid1 > 0 && !self.cpu_mask.is_empty() {
-            // The number belongs to pid1 until its zygote waits for it; see `move_target_to` for what may
-            // happen after that.
+            // The number belongs to pid1 until its zygote reaps it. For a later call see
+            // `move_target_to`.
             let _ = calls::set_affinity_of(pid1, &self.cpu_mask);
         }
     }
