@@ -78,8 +78,7 @@ impl Cpus {
                 .find(|cpu| !machine.is_empty() && !machine.contains(cpu))
             {
                 return Err(format!(
-                    "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of \
-                     those"
+                    "--cpus: CPU {cpu} cannot be used here; choose from {machine:?}"
                 ));
             }
             allowed = asked.to_vec();

@@ -50,7 +50,7 @@ mod sockets;
 mod spawner;
 mod start;
 mod supervisor;
-#[allow(unsafe_code, reason = "the one room for it")]
+#[allow(unsafe_code, reason = "all unsafe code is here")]
 mod sys;
 mod target;
 mod template;
@@ -96,8 +96,8 @@ fn start(options: &Options) -> Result<i32, String> {
     // A client may ignore SIGCHLD. Then the kernel would keep no ended children to wait for
     // (wait(2), NOTES).
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
-    // Close what the client left open: a keeper that held the end of a pipe would block its reader
-    // as long as it lives.
+    // Close the client's other descriptors. A keeper that held the end of a pipe would block the
+    // pipe's reader as long as it lives.
     sys::calls::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
         format!(
             "cannot close what the client left open: {}",
@@ -115,12 +115,12 @@ fn start(options: &Options) -> Result<i32, String> {
     keeper::main(options, socket, client)
 }
 
-/// Checks that a descriptor is what the client announced.
+/// Checks that the descriptor is a socket of the announced kind.
 fn client_socket(fd: i32) -> Result<OwnedFd, String> {
     let socket =
         sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
     match sockopt::socket_domain(&socket) {
-        Err(_) => return Err(format!("--socket={fd}: the descriptor is no socket")),
+        Err(_) => return Err(format!("--socket={fd}: the descriptor is not a socket")),
         Ok(AddressFamily::UNIX) => {}
         Ok(family) => {
             return Err(format!(

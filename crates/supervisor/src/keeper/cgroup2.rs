@@ -224,10 +224,13 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
 
 /// Whether systemd has marked a unit as delegated. Managers of users do so since about version 253.
 fn has_delegate_attribute(directory: &str) -> bool {
-    ["user.delegate", "trusted.delegate"].into_iter().any(|name| {
-        let mut value = [0u8; 8];
-        matches!(rustix::fs::getxattr(directory, name, &mut value), Ok(length) if value[..length] == *b"1")
-    })
+    ["user.delegate", "trusted.delegate"]
+        .into_iter()
+        .any(|name| {
+            let mut value = [0u8; 8];
+            rustix::fs::getxattr(directory, name, &mut value)
+                .is_ok_and(|length| value[..length] == *b"1")
+        })
 }
 
 /// A running systemd manager: the user's, or the system's for root.

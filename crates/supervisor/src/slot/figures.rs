@@ -79,7 +79,9 @@ impl Runner {
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
                 let limit_in_force = self.shared.applied_limits.memory.load(SeqCst);
-                signalled && has_begun && limit.is_some()
+                signalled
+                    && has_begun
+                    && limit.is_some()
                     && peak.saturating_add(CHARGE_BATCH_BYTES) >= limit_in_force
             }),
             Handover::Cgroup2 { .. } => {

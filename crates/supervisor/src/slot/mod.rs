@@ -140,9 +140,9 @@ impl Runner {
         let failed = |errno: Errno| {
             let remedy = match errno.0 {
                 libc::ETOOMANYREFS => {
-                    "; this user has more descriptors on their way through sockets than we may \
-                     have open (unix(7)): end what does not receive them, or raise the hard limit \
-                     (ulimit -Hn)"
+                    "; this user has more descriptors in transit through sockets than the limit on \
+                     open files (unix(7)); end the processes that do not receive them, or raise \
+                     the hard limit (ulimit -Hn)"
                 }
                 libc::EAGAIN => crate::messages::MORE_PROCESSES,
                 _ => "",

@@ -1,4 +1,4 @@
-//! The messages of the client: what is accepted, and the answers.
+//! The messages of the client, and the answers to them.
 
 use super::limits::Cause;
 use super::runners::Unreaped;
@@ -17,15 +17,15 @@ use rustix::fs::SealFlags;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 impl Supervisor {
-    /// Tells the client that it can send requests.
+    /// Sends the greeting, after which the client can send requests.
     pub fn hello(&mut self, backend: Backend) -> Result<(), Fatal> {
         let slots = self.setup.slots as u32;
         let hello = Hello {
             pid: calls::getpid() as u32,
             backend,
             slots,
-            // Enough that no slot waits for the client, and few enough that waiting runs fill
-            // neither the descriptor table nor the socket's buffer.
+            // Enough requests that no slot waits for the client, and few enough that waiting runs
+            // fill neither the descriptor table nor the socket's buffer.
             credits: (slots * 4).clamp(8, 64),
             uid: self.setup.uid,
             gid: self.setup.gid,
@@ -60,7 +60,8 @@ impl Supervisor {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
-                // When memory is short the socket stays writable, and the next turn tries again.
+                // If memory is short, the socket stays writable, and the next turn of the loop
+                // retries.
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has ended; the next read reports that.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
@@ -164,7 +165,7 @@ impl Supervisor {
 
     fn reject(&mut self, id: Option<u64>, problem: FrameProblem) {
         let error = RunError::new(Step::Request).with_hint(Hint::Frame(problem));
-        // Without an id the refusal cannot be about a certain run; no run has the id 0.
+        // Without an id the error belongs to no run. No run has the id 0.
         self.answer_error(id.unwrap_or(0), Outcome::failed(error));
     }
 
@@ -279,7 +280,7 @@ impl Supervisor {
         }
     }
 
-    /// Checks the partner: a run waits for its partner, so that must exist or arrive.
+    /// Checks that the partner exists or may still arrive, because a run waits for its partner.
     fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
         let Some(partner) = partner else {
             return Ok(());
@@ -301,7 +302,8 @@ impl Supervisor {
         }
     }
 
-    /// Answers a run that will not be started, if it still waits, and its partner.
+    /// Answers a run that will not be started, and its partner. Does nothing if the run no longer
+    /// waits.
     pub(super) fn reject_waiting(&mut self, id: u64, outcome: Outcome) {
         let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
             return;
@@ -314,7 +316,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends the partner of a run that will not be started, if the two are paired.
+    /// Ends the partner of a run that will not be started, if the partner names that run.
     pub(super) fn end_partner(&mut self, partner: u64, gone: u64) {
         if self
             .requests

@@ -34,8 +34,8 @@ impl Supervisor {
         }
     }
 
-    /// Fails every waiting run of a world that cannot be built, or sets it back if the failure says
-    /// nothing about the world. The next request tries again.
+    /// Fails every waiting run of a world that cannot be built. If the failure does not depend on
+    /// the world, the runs are set back. The next request tries again.
     pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
         let failed: Vec<u64> = self
             .queue
@@ -53,12 +53,12 @@ impl Supervisor {
         self.worlds.drop_failed(world);
     }
 
-    /// Assigns waiting requests to runners, in the order of arrival among those whose world is
-    /// built.
+    /// Assigns waiting requests to runners. Among requests whose world is built, the earliest comes
+    /// first.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
         self.rebuild_worlds();
-        // Before the assignment, because it may make a runner able to accept launches.
+        // This precedes the assignment, which may make a runner able to accept launches.
         self.polls_runners = !self.queue.is_empty() && self.has_runner_in_cleanup();
         // Slots where a pair will start as soon as both runners are ready.
         let mut claimed = Vec::new();
@@ -84,7 +84,7 @@ impl Supervisor {
                     at -= 1;
                     self.queue.remove(at);
                     if !self.launch(index, id) {
-                        // The run is in the queue again and pauses, or it is answered.
+                        // The run is in the queue again and paused, or it was answered.
                         continue;
                     }
                     self.latest = Some((index, world));
@@ -102,8 +102,8 @@ impl Supervisor {
             }
         }
         self.polls_runners &= !self.queue.is_empty();
-        // A world that is not needed any more must not keep a runner from being idle. Runners
-        // release it when they switch.
+        // An unneeded world must not keep a runner from being idle. Runners release their worlds
+        // when they switch.
         self.worlds.trim();
     }
 
@@ -120,8 +120,9 @@ impl Supervisor {
         }
     }
 
-    /// Gives a world with a launch a second runner, on another CPU if possible, as long as some are
-    /// idle, so that the next run need not wait for the end of this one.
+    /// Prepares a second runner for a world with a launch, so that the next run need not wait for
+    /// the end of this one. The runner is on another CPU if possible. This happens only while some
+    /// runners are idle.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
         let elsewhere =
             |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
@@ -238,7 +239,7 @@ impl Supervisor {
                 .is_some_and(is_paused)
     }
 
-    /// How far a runner is from serving a world: 0 means at once.
+    /// The distance of a runner from serving a world; 0 means that it can serve at once.
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let runner = &self.runners[index];
         match runner.state {
@@ -357,7 +358,7 @@ impl Supervisor {
         let sent = runner.launch(&request.launch, &request.strings, &descriptors);
         match sent {
             Ok(()) => {
-                // From here on only the target holds the pipes' ends.
+                // From here on only the target holds the ends of the pipes.
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;

@@ -10,7 +10,7 @@ use millibox_wire::{Hint, Outcome, RunError, Step};
 
 /// The shortest time between two checks for something that is expected soon.
 pub(super) const MIN_WAIT_NS: u64 = 1_000_000;
-/// The same near a CPU-time limit. Meanwhile a run may use this much time on each CPU.
+/// The same near a CPU-time limit. A run may use this much time on each CPU between two checks.
 const MIN_CPU_WAIT_NS: u64 = 400_000;
 /// The tick of the slowest kernel (CONFIG_HZ=100), at which it counts the time of running
 /// processes.
@@ -19,13 +19,14 @@ pub(super) const MAX_TICK_NS: u64 = 10_000_000;
 /// or its runner is not scheduled.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
-/// Why the supervisor ends a run.
+/// The reason why the supervisor ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
     /// Its target has received the launch but does not reach its exec.
     NotExecuted,
-    /// With the CPU time that was seen: a later look at short-lived processes may see less.
+    /// The run reached its CPU-time limit with this CPU time. A later reading of short-lived
+    /// processes may be lower.
     CpuTime {
         used_ns: u64,
     },
@@ -115,7 +116,7 @@ impl Supervisor {
         }
     }
 
-    /// Requests a count of the file locks of runs that have been in progress for a while.
+    /// Requests a scan of the file locks of runs that have been in progress for a while.
     pub(super) fn request_lock_scan(&mut self) {
         let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
@@ -128,7 +129,7 @@ impl Supervisor {
             return;
         }
         let mut runs = Vec::new();
-        // Request all of them: the cost is the same for one and for many.
+        // Request all of them, because the cost is the same for one and for many.
         for runner in self
             .runners
             .iter_mut()
@@ -148,8 +149,8 @@ impl Supervisor {
         }
     }
 
-    /// Before a launch, requests a look that remembers the present file locks, if the last is long
-    /// ago.
+    /// Requests a scan that records the existing file locks, if the last one is long ago. The
+    /// supervisor calls this before a launch.
     pub(super) fn request_lock_history(&mut self, now: u64) {
         if let Some(locks) = &self.locks
             && now.saturating_sub(self.locks_requested_ns) >= locks::MAX_SCAN_AGE_NS
@@ -178,7 +179,7 @@ impl Supervisor {
                 deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns)
             };
             if is_due(self.runners[index].switch_deadline) {
-                // Its zygote hangs, or the kernel does not finish removing what a run left. Another
+                // The zygote hangs, or the kernel does not finish removing an earlier run. Another
                 // runner can serve.
                 self.runners[index].switch_deadline = None;
                 self.runners[index].kill_process();
@@ -232,7 +233,7 @@ impl Supervisor {
                     continue;
                 }
                 if reached == u64::MAX {
-                    // It has not reached its exec yet.
+                    // The target has not reached its exec yet.
                     runner.last_used = now;
                 }
                 let again = if start.exec_ns == 0 {
@@ -256,9 +257,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Looking at many processes takes time, and most time must be left for other runs.
-                // Use the time on the CPU, not the elapsed one: otherwise the next look would come
-                // later the more others compute.
+                // Reading many processes takes time, of which other runs need most. The next
+                // reading depends on the CPU time of this one and not on the elapsed time:
+                // otherwise it would come later the more other processes compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
                     .max(MIN_CPU_WAIT_NS)
@@ -286,8 +287,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends a run for a reason; its result follows when it is gone. Unknown ids belong to runs that
-    /// ended before the request arrived.
+    /// Ends a run. The result follows after its death. Unknown ids belong to runs that ended before
+    /// the request arrived.
     pub(super) fn end(&mut self, id: u64, cause: Cause) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;

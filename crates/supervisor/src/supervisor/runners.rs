@@ -15,22 +15,23 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
-/// A runner that dies this often in a row before it can serve runs is given up.
+/// The number of consecutive deaths of a runner before it can serve runs, after which the
+/// supervisor gives up.
 const MAX_UNEXPLAINED_DEATHS: u32 = 10;
-/// How long to wait for the processes of a runner that died, before its run is answered with the
-/// figures as they are.
+/// How long to wait for the processes of a dead runner before its run is answered with the
+/// available figures.
 const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
-/// The number of attempts to start a runner, with growing pauses: half a minute in all.
+/// The number of attempts to start a runner. The pauses between them grow: half a minute in all.
 const MAX_START_ATTEMPTS: u32 = 40;
 
-/// A runner that must be restarted. The kernel may lack memory, processes or descriptors now,
-/// perhaps because of a run, and have them a moment later.
+/// A runner that must be restarted. The kernel may lack memory, processes or descriptors at the
+/// moment, perhaps because of a run, and have them again later.
 pub(super) struct PendingRestart {
     index: usize,
     /// `None` if a dying process still writes to its memory.
     memory: Option<Memory>,
     tries: u32,
-    /// When to try next (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next attempt (`CLOCK_MONOTONIC_RAW`).
     pub(super) at_ns: u64,
 }
 
@@ -99,7 +100,7 @@ impl Supervisor {
                     let files = [(); backend::cgroup2::WATCHED_FILES]
                         .map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
-                        // If it cannot be watched, the kernel's own killing has to suffice.
+                        // If the watch fails, the kernel's own killing must suffice.
                         let _ = self.watch(
                             events.as_raw_fd(),
                             Token::OutOfMemory(index),
@@ -177,12 +178,12 @@ impl Supervisor {
                         _ => self.handle_failed_preparation(index, &report()),
                     }
                 }
-                Some(_) => return Err("a runner sent what is no message".to_owned()),
+                Some(_) => return Err("a runner sent an invalid message".to_owned()),
             }
         }
     }
 
-    /// Handles the move of a runner to another memory cgroup, whose files these are.
+    /// Handles the move of a runner to another memory cgroup, which has these files.
     fn handle_renewed_memory(&mut self, index: usize, files: [Option<OwnedFd>; 3]) {
         let [Some(peak), Some(oom_control), Some(oom_event)] = files else {
             // There is no room for a descriptor, so a run there would not be limited.
@@ -217,14 +218,14 @@ impl Supervisor {
     /// Handles the end of a pid1, reported by itself or by its runner.
     fn handle_pid1_end(&mut self, index: usize, mut report: Report) {
         if report.end.launch == 0 && self.retry_after_failure(index, &report) {
-            // A launch that was sent ahead and that no target has received: pid1 ended before.
+            // The launch was sent ahead, and pid1 ended before a target received it.
             return self.runners[index].reset(&self.epoll, State::Ending);
         }
         let runner = &mut self.runners[index];
         match (runner.state, report.end.launch) {
             (State::Running(id), launch) if launch == 0 || launch == runner.launch_number() => {
                 if report.start.number != runner.launch_number() {
-                    // It did not reach its exec.
+                    // The target did not reach its exec.
                     report.start = Start::default();
                 }
                 // A runner whose pid1 received no launch becomes idle; otherwise it continues.
@@ -240,11 +241,10 @@ impl Supervisor {
                 runner.note_cleanup(&report.end);
                 self.finish(id, &report);
             }
-            // A pid1 that was killed between its report and its end: the runner repeats what was
-            // reported.
+            // pid1 was killed between its report and its end, and the runner repeats the report.
             (_, launch) if launch != 0 => {}
             (State::Switching, _) => {}
-            // No run was in it: the preparation failed, or another process killed pid1.
+            // pid1 had no run: the preparation failed, or another process killed pid1.
             _ => self.handle_failed_preparation(index, &report),
         }
     }
@@ -263,7 +263,7 @@ impl Supervisor {
             report.failure = Failure::new(Step::Pid1, Errno(0));
         }
         self.runners[index].unexplained_deaths = 0;
-        // A run that pauses has had its attempt; the runner tried for one that does not.
+        // A paused run has had its attempt, so the runner prepared for one that is not paused.
         let tried_for = |id: &u64| {
             self.requests
                 .get(id)
@@ -274,7 +274,7 @@ impl Supervisor {
         }
     }
 
-    /// If a template has changed, makes sure that the next run that needs it gets a new one.
+    /// If a template has changed, makes sure that the next run gets a new one.
     pub(super) fn rebuild_if_stale(&mut self, world: WorldId, report: &Report) {
         if (report.failure.step, report.failure.errno) != (Step::Mount as u32, libc::ESTALE) {
             return;
@@ -298,17 +298,17 @@ impl Supervisor {
         let status = runner.reap();
         let how = process::end_of(status);
         if runner.state == State::Starting {
-            // Another process may have killed it; tolerate that only a few times. It reports itself
-            // what it cannot do.
+            // Another process may have killed the runner. Tolerate that only a few times. The
+            // runner reports its own failures itself.
             let killed = process::decode_status(status).is_err();
             match self.start_histories.get_mut(index) {
                 Some(its) if its.may_retry() || its.deaths < MAX_UNEXPLAINED_DEATHS && killed => {
                     its.deaths += 1
                 }
-                _ => return Err(format!("a runner {how} before it could take runs")),
+                _ => return Err(format!("a runner {how} before it could serve runs")),
             }
         }
-        // The closed socket would report its end as long as it is watched.
+        // The closed socket would report its end repeatedly.
         let _ = epoll::delete(&self.epoll, &runner.socket);
         // A launch that no target has received goes to another runner, or to the replacement of
         // this one.
@@ -318,7 +318,7 @@ impl Supervisor {
         );
         let runner = &mut self.runners[index];
         // pid1 dies with its runner, and the program with pid1. The figures are complete when pid1
-        // can be waited for.
+        // can be reaped.
         let patience = if matches!(runner.state, State::Running(_)) {
             DEATH_TIMEOUT_NS
         } else {
@@ -339,8 +339,7 @@ impl Supervisor {
         self.reap_killed()
     }
 
-    /// Waits for killed processes without blocking, and answers for runners of which nothing is
-    /// left.
+    /// Reaps killed processes without blocking, and finishes runners without remaining processes.
     pub(super) fn reap_killed(&mut self) -> Result<(), Fatal> {
         for mut unreaped in std::mem::take(&mut self.unreaped) {
             let gone = unreaped.reap();
@@ -354,7 +353,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Answers for a dead runner and restarts it. `gone`: its zygote and pid1 are dead as well.
+    /// Answers the run of a dead runner and restarts the runner. `gone` states whether its zygote
+    /// and pid1 are dead as well.
     fn finish_dead_runner(
         &mut self,
         DeadRunner { index, how, .. }: DeadRunner,
@@ -405,7 +405,7 @@ impl Supervisor {
         let memory = restart.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
             memory.shared.applied_limits.mark_unknown();
-            // What the dead runner had prepared is lost.
+            // The preparation of the dead runner is lost.
             memory.shared.prepared.store(0, SeqCst);
             self.start_runner(restart.index, memory, true)
         });
@@ -438,8 +438,8 @@ impl Supervisor {
             .try_for_each(|restart| self.restart(restart))
     }
 
-    /// The report that a dead runner would have sent. If its runs' cgroup is out of memory, and no
-    /// other process has more, the kernel kills the runner, whose memory pid1 shares.
+    /// Builds the report that a dead runner would have sent. If the cgroup of its runs is out of
+    /// memory and no other process has more, the kernel kills the runner, whose memory pid1 shares.
     fn report_for_dead_runner(&mut self, index: usize, limit: Option<u64>) -> Report {
         // The event may not have been read yet.
         let _ = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
@@ -480,7 +480,7 @@ impl Supervisor {
                 }
             }
         }
-        // Other failures were noted by the dead runner before it was done.
+        // The dead runner stored other failures before it had finished.
         let failure = if failure.step == Step::Counters as u32 {
             failure
         } else {
@@ -502,15 +502,16 @@ fn ended_hint(how: ProcessEnd) -> Hint {
 }
 
 pub(super) fn new_memory() -> Result<Memory, Fatal> {
-    Memory::new().map_err(|error| format!("cannot make memory to share with a runner: {error}"))
+    Memory::new().map_err(|error| format!("cannot create memory to share with a runner: {error}"))
 }
 
 /// The history of starting the runner of a place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StartHistory {
-    /// How often a runner died there before it could serve runs, since the last one that could.
+    /// The number of runners that died there before they could serve runs, since the last one that
+    /// could.
     deaths: u32,
-    /// A runner could serve there, so the configuration works.
+    /// Whether a runner has served there, so that the configuration works.
     has_served: bool,
 }
 
@@ -524,18 +525,18 @@ impl StartHistory {
 struct DeadRunner {
     index: usize,
     how: ProcessEnd,
-    /// Until when to wait for its remains before its run is answered (`CLOCK_MONOTONIC_RAW`).
+    /// The time at which its run is answered at the latest (`CLOCK_MONOTONIC_RAW`).
     until_ns: u64,
 }
 
-/// Processes that the supervisor must wait for because their parent has died: a zygote, and after
-/// it its pid1; or a mounter that was given up.
+/// Processes that the supervisor must reap because their parent has died: a zygote and then its
+/// pid1, or a killed mounter.
 pub(super) struct Unreaped {
     first: i32,
-    /// The memory with the number of the zygote's pid1, until that is read.
+    /// The memory with the process id of the zygote's pid1, until that was read.
     shared: Option<&'static Shared>,
     pid1: i32,
-    /// Their runner, until it is answered for.
+    /// Their dead runner, until it is finished.
     runner: Option<DeadRunner>,
 }
 
@@ -550,11 +551,12 @@ impl Unreaped {
         }
     }
 
-    /// The remains of a dead runner. They die with it; killing them makes that faster.
+    /// The remaining processes of a dead runner. They die with it, and killing them makes that
+    /// faster.
     fn of(runner: DeadRunner, shared: &'static Shared) -> Unreaped {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
-            // The zygote is a child of the supervisor now and was not waited for, so the number is
+            // The zygote is a child of the supervisor now and was not reaped, so the number is
             // valid.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
@@ -566,7 +568,7 @@ impl Unreaped {
         }
     }
 
-    /// How soon to check again.
+    /// The time until the next check.
     pub(super) fn wait_ns(&self) -> u64 {
         if self.runner.is_some() {
             MIN_WAIT_NS
@@ -575,17 +577,18 @@ impl Unreaped {
         }
     }
 
-    /// Waits for them without blocking. Returns whether they are gone.
+    /// Reaps the processes without blocking. Returns whether all are dead.
     fn reap(&mut self) -> bool {
         let alive = |pid: i32| {
             pid != 0
-                && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
+                && process::wait(pid, libc::__WALL | libc::WNOHANG)
+                    .is_ok_and(|waited| waited.pid == 0)
         };
         if alive(self.first) {
             return false;
         }
         self.first = 0;
-        // Read this only now, because the zygote may have been cloning pid1.
+        // Not earlier, because the zygote may have been cloning pid1.
         if let Some(shared) = self.shared.take() {
             self.pid1 = shared.pid1.swap(0, SeqCst);
         }
