@@ -69,7 +69,8 @@ pub fn check_user(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "--user={uid}:{gid}: only root can switch to another user, and this process is {}:{}; omit the option",
+        "--user={uid}:{gid}: only root can switch to another user, and this process is {}:{}; \
+         omit the option",
         own.0, own.1
     ))
 }

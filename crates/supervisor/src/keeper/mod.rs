@@ -411,8 +411,8 @@ fn check_swap_limit_of(swaps: &str, swap_limit: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "swap is in use, but {swap_limit} does not exist, so a memory limit would not cover swap; boot \
-         with swapaccount=1, or disable swap"
+        "swap is in use, but {swap_limit} does not exist, so a memory limit would not cover \
+         swap; boot with swapaccount=1, or disable swap"
     ))
 }
 
