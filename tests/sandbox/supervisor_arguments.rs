@@ -83,9 +83,9 @@ fn a_descriptor_that_is_not_open() {
 
 #[test]
 fn a_descriptor_that_is_no_socket() {
-    refuses(&["--socket=0"], Stdio::null(), "no socket");
+    refuses(&["--socket=0"], Stdio::null(), "not a socket");
     let (read, _write) = millibox_tests::pipe();
-    refuses(&["--socket=0"], Stdio::from(read), "no socket");
+    refuses(&["--socket=0"], Stdio::from(read), "not a socket");
 }
 
 #[test]
