@@ -11,7 +11,7 @@
 //! | `options` | the command line |
 //! | `keeper` | creates and removes cgroups; outlives the client and the supervisor |
 //! | `start` | drops privileges, sets the supervisor up |
-//! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `setbacks`, `limits` (clocks), `results` |
+//! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `deaths`, `setbacks`, `limits` (clocks), `results` |
 //! | `spawner` | the process that forks runners and mounters |
 //! | `confine` | what each process gives up during its set-up |
 //! | `slot` | the runners of a slot, as the supervisor sees them |

@@ -1,7 +1,7 @@
 //! The messages of the client, and the answers to them.
 
+use super::deaths::Unreaped;
 use super::limits::Cause;
-use super::runners::Unreaped;
 use super::{Fatal, Request, Setbacks, Supervisor, Token, fatal};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};

@@ -18,6 +18,7 @@
 //! that ([`crate::locks`]).
 
 mod client;
+mod deaths;
 mod dispatch;
 mod limits;
 mod results;
@@ -33,8 +34,9 @@ use crate::spawner::Spawner;
 use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
+use deaths::{StartHistory, Unreaped};
 use limits::Cause;
-use runners::{PendingRestart, Unreaped, new_memory};
+use runners::{PendingRestart, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
@@ -129,7 +131,7 @@ pub struct Supervisor {
     /// Children that were killed and are not yet reaped.
     unreaped: Vec<Unreaped>,
     /// The start history of each runner's place.
-    start_histories: Vec<runners::StartHistory>,
+    start_histories: Vec<StartHistory>,
     /// Runners that are dead and not yet restarted.
     restarts: Vec<PendingRestart>,
     /// Whether a run waits and a runner may become able to accept launches without an event.

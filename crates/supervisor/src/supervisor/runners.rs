@@ -1,9 +1,10 @@
 //! The messages of runners, their ends and their restarts.
 
-use super::limits::{MAX_TICK_NS, MIN_WAIT_NS};
+use super::deaths::{DeadRunner, StartHistory, Unreaped};
+use super::limits::MIN_WAIT_NS;
 use super::{Fatal, Supervisor, Token};
 use crate::backend::{self, Handover};
-use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
+use crate::launch::{End, Failure, Memory, Report, Start, UNLIMITED, message};
 use crate::slot::{Runner, State};
 use crate::sockets::{self, Sockets};
 use crate::sys::{Errno, calls, process};
@@ -22,7 +23,7 @@ const MAX_UNEXPLAINED_DEATHS: u32 = 10;
 /// available figures.
 const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
 /// The number of attempts to start a runner. The pauses between them grow: half a minute in all.
-const MAX_START_ATTEMPTS: u32 = 40;
+pub(super) const MAX_START_ATTEMPTS: u32 = 40;
 
 /// A runner that must be restarted. The kernel may lack memory, processes or descriptors at the
 /// moment, perhaps because of a run, and have them again later.
@@ -503,99 +504,4 @@ fn ended_hint(how: ProcessEnd) -> Hint {
 
 pub(super) fn new_memory() -> Result<Memory, Fatal> {
     Memory::new().map_err(|error| format!("cannot create memory to share with a runner: {error}"))
-}
-
-/// The history of starting the runner of a place.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct StartHistory {
-    /// The number of runners that died there before they could serve runs, since the last one that
-    /// could.
-    deaths: u32,
-    /// Whether a runner has served there, so that the configuration works.
-    has_served: bool,
-}
-
-impl StartHistory {
-    fn may_retry(&self) -> bool {
-        self.has_served && self.deaths < MAX_START_ATTEMPTS
-    }
-}
-
-/// A runner that has died.
-struct DeadRunner {
-    index: usize,
-    how: ProcessEnd,
-    /// The time at which its run is answered at the latest (`CLOCK_MONOTONIC_RAW`).
-    until_ns: u64,
-}
-
-/// Processes that the supervisor must reap because their parent has died: a zygote and then its
-/// pid1, or a killed mounter.
-pub(super) struct Unreaped {
-    first: i32,
-    /// The memory with the process id of the zygote's pid1, until that was read.
-    shared: Option<&'static Shared>,
-    pid1: i32,
-    /// Their dead runner, until it is finished.
-    runner: Option<DeadRunner>,
-}
-
-impl Unreaped {
-    /// A killed child of the supervisor.
-    pub(super) fn one(child: i32) -> Unreaped {
-        Unreaped {
-            first: child,
-            shared: None,
-            pid1: 0,
-            runner: None,
-        }
-    }
-
-    /// The remaining processes of a dead runner. They die with it, and killing them makes that
-    /// faster.
-    fn of(runner: DeadRunner, shared: &'static Shared) -> Unreaped {
-        let zygote = shared.zygote.swap(0, SeqCst);
-        if zygote != 0 {
-            // The zygote is a child of the supervisor now and was not reaped, so the number is
-            // valid.
-            let _ = calls::kill(zygote, libc::SIGKILL);
-        }
-        Unreaped {
-            first: zygote,
-            shared: Some(shared),
-            pid1: 0,
-            runner: Some(runner),
-        }
-    }
-
-    /// The time until the next check.
-    pub(super) fn wait_ns(&self) -> u64 {
-        if self.runner.is_some() {
-            MIN_WAIT_NS
-        } else {
-            MAX_TICK_NS
-        }
-    }
-
-    /// Reaps the processes without blocking. Returns whether all are dead.
-    fn reap(&mut self) -> bool {
-        let alive = |pid: i32| {
-            pid != 0
-                && process::wait(pid, libc::__WALL | libc::WNOHANG)
-                    .is_ok_and(|waited| waited.pid == 0)
-        };
-        if alive(self.first) {
-            return false;
-        }
-        self.first = 0;
-        // Not earlier, because the zygote may have been cloning pid1.
-        if let Some(shared) = self.shared.take() {
-            self.pid1 = shared.pid1.swap(0, SeqCst);
-        }
-        if alive(self.pid1) {
-            return false;
-        }
-        self.pid1 = 0;
-        true
-    }
 }
