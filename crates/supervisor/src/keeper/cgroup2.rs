@@ -522,23 +522,26 @@ mod tests {
         // A cgroup above a unit is not a candidate.
         assert_eq!(
             places(scope, false),
-            [format!("/cg{scope} Given"), format!("/cg{scope} Made")]
+            [format!("/cg{scope} Empty"), format!("/cg{scope} MustMove")]
         );
         assert_eq!(
             places(scope, true),
-            [format!("/cg{scope} MadeBefore"), format!("/cg{scope} Made")]
+            [format!("/cg{scope} Moved"), format!("/cg{scope} MustMove")]
         );
         let below = format!("{scope}/main");
         assert_eq!(
             places(&below, false),
             [
-                format!("/cg{below} Given"),
-                format!("/cg{scope} Given"),
-                format!("/cg{below} Made")
+                format!("/cg{below} Empty"),
+                format!("/cg{scope} Empty"),
+                format!("/cg{below} MustMove")
             ]
         );
         let plain = places("/sbx/main", false);
-        assert_eq!(plain[..2], ["/cg/sbx/main Given", "/cg/sbx Given"]);
-        assert_eq!(plain.last().map(String::as_str), Some("/cg/sbx/main Made"));
+        assert_eq!(plain[..2], ["/cg/sbx/main Empty", "/cg/sbx Empty"]);
+        assert_eq!(
+            plain.last().map(String::as_str),
+            Some("/cg/sbx/main MustMove")
+        );
     }
 }
