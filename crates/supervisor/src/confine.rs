@@ -128,7 +128,6 @@ const ATTACH_ACTION: &str =
     "attach the seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
 
 /// Describes how one of millibox's processes was killed by a signal.
-
 pub fn killed_by(signal: i32) -> String {
     match signal {
         libc::SIGSYS => format!(

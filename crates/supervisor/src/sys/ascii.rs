@@ -84,7 +84,6 @@ pub fn leading_number(bytes: &[u8]) -> u64 {
 }
 
 /// The number after `key` and a space in a file whose lines are `key number`.
-
 pub fn keyed_number(bytes: &[u8], key: &[u8]) -> Option<u64> {
     for line in bytes.split(|&byte| byte == b'\n') {
         if let Some(rest) = line.strip_prefix(key)
