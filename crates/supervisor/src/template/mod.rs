@@ -4,11 +4,11 @@
 //! (FUSE, NFS) hangs only the mounter and the runs that need that world. When the mounter has
 //! finished, only its mount namespace remains, as a descriptor.
 //!
-//! [`plan`] splits the mounts of a world. Binds, directories, files and links belong to the
+//! [`plan()`] splits the mounts of a world. Binds, directories, files and links belong to the
 //! template. A writable tmpfs and a procfs belong to one run, so the template has only their mount
 //! points, and pid1 mounts them in its copy. A mount below such a tmpfs must follow it: the
 //! template keeps that mount in a *stage*, a tmpfs at the same mount point, which the run's own
-//! tmpfs then covers. [`build`] does the mounter's part.
+//! tmpfs then covers. [`build()`] does the mounter's part.
 //!
 //! pid1's user namespace owns less than the template's did, so the kernel locks all mounts of the
 //! copy together (mount_namespaces(7)). A program cannot remove one to see what lies beneath.
