@@ -86,9 +86,9 @@ fn socket_argument_must_be_an_open_descriptor() {
 
 #[test]
 fn socket_argument_must_be_a_socket() {
-    assert_start_fails(&["--socket=0"], Stdio::null(), "no socket");
+    assert_start_fails(&["--socket=0"], Stdio::null(), "not a socket");
     let (read, _write) = millibox_tests::pipe();
-    assert_start_fails(&["--socket=0"], Stdio::from(read), "no socket");
+    assert_start_fails(&["--socket=0"], Stdio::from(read), "not a socket");
 }
 
 #[test]

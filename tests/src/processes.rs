@@ -89,7 +89,7 @@ pub fn process_name(pid: i32) -> String {
 }
 
 /// The name of the spawner process, a child of the supervisor like the runners.
-pub const SPAWNER: &str = "millibox-nurse";
+pub const SPAWNER: &str = "millibox-spawn";
 
 /// A process and all its descendants.
 pub fn descendants(root: u32) -> Vec<Process> {

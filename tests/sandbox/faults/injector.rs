@@ -225,7 +225,7 @@ pub(super) fn role(pid: i32) -> Option<Role> {
     Some(match field("Name:").trim() {
         "millibox-supervi" => Role::Keeper,
         "millibox-supe" | "millibox-super" => Role::Supervisor,
-        "millibox-nurse" => Role::Spawner,
+        "millibox-spawn" => Role::Spawner,
         "millibox-mount" => Role::Mounter,
         "millibox-runner" => Role::Runner,
         // All three processes have this name. pid1 and target are in their own PID namespace.
