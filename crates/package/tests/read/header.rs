@@ -353,7 +353,7 @@ fn constants_are_filled_into_groups() {
 fn problem_yaml_with_invalid_yaml_is_refused() {
     Package::icpc("name: x\nname: y\n")
         .refused("problem.yaml:2:1: error: the key \"name\" is repeated; it is first in line 1");
-    Package::icpc("name: [\n").refused("problem.yaml:2:1: error: no valid YAML");
+    Package::icpc("name: [\n").refused("problem.yaml:2:1: error: not valid YAML");
     Package::icpc("- a\n").refused("problem.yaml must be a map");
     Package::icpc("a: 1\n---\nb: 1\n").refused("a second document begins here");
     Package::icpc("? [a]\n: 1\n").refused("a key must be a text");
@@ -411,7 +411,7 @@ fn domjudge_files_set_title_and_time_limit() {
         .refused("neither `key = value` nor a comment");
     package
         .file("domjudge-problem.ini", "special_compare=x\n")
-        .warned("names a program of some DOMjudge server");
+        .warned("names a program of a DOMjudge server");
 
     // domjudge-problem.ini may be the only main file. An existing validator is then used.
     package
@@ -457,7 +457,7 @@ fn time_limits_that_differ_are_refused() {
 fn package_with_features_of_later_formats_gets_a_warning() {
     let later = |what: &str| {
         format!(
-            "problem.yaml: warning: there is no problem_format_version, so this is read as \
+            "problem.yaml: warning: `problem_format_version` is missing, so this is read as \
              legacy, but {what} belongs to later formats; add problem_format_version: 2025-09"
         )
     };

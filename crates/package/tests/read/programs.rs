@@ -106,8 +106,8 @@ fn input_validators_of_both_directories_are_read() {
 
 #[test]
 fn unknown_flags_of_the_default_checker_are_refused() {
-    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; those there \
-        are: case_sensitive";
+    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; its flags \
+        are case_sensitive";
     let package = Package::icpc("name: x\nvalidator_flags: float_tolerance 1e-6 no_such_flag\n");
     package.test("secret/2").test("secret/3");
     package.refused(&format!("problem.yaml:2:18: {no_flag}"));
