@@ -377,7 +377,7 @@ fn problem_yaml_with_invalid_yaml_is_refused() {
         b"name: x\n\nsource: \xff\n",
     )
     .unwrap();
-    package.refused("problem.yaml:3: error: this is no UTF-8");
+    package.refused("problem.yaml:3: error: is not UTF-8");
 }
 
 #[test]
