@@ -1,13 +1,13 @@
-//! Compiles `policies/*.toml` to seccomp programs for the machine that the supervisor is built
-//! for. Done here, nothing of it is left to go wrong, or to take time, when it starts.
+//! Compiles `policies/*.toml` to seccomp programs for the target machine. At build time, because
+//! compilation could fail at the start of the supervisor and would take time there.
 
 use millibox_seccomp::{Arch, Policy, compile};
 use std::path::Path;
 
-/// Policies to which every known call that they do not name is added, to be fatal; what remains
-/// for their default are calls of later kernels.
+/// Policies that get another rule: it kills the process at every known call that they do not name.
+/// Their default action then applies only to calls of later kernels.
 const COMPLETED: [&str; 2] = ["supervisor", "keeper"];
-/// Policies that are complete as they are.
+/// Policies that are compiled as they are.
 const AS_WRITTEN: [&str; 1] = ["pid1"];
 
 fn main() {
@@ -16,7 +16,7 @@ fn main() {
         Ok("aarch64") => Arch::Aarch64,
         other => panic!("no system call table for {other:?}"),
     };
-    let out = std::env::var_os("OUT_DIR").expect("cargo says where to");
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     println!("cargo::rerun-if-changed=policies");
     for name in COMPLETED.into_iter().chain(AS_WRITTEN) {
         let path = format!("policies/{name}.toml");
@@ -26,7 +26,7 @@ fn main() {
             .parse()
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         if COMPLETED.contains(&name) {
-            text.push_str(&rest(&policy, arch));
+            text.push_str(&remaining_calls_rule(&policy, arch));
             policy = text
                 .parse()
                 .unwrap_or_else(|error| panic!("{path}, completed: {error}"));
@@ -36,17 +36,16 @@ fn main() {
             Path::new(&out).join(format!("{name}.bpf")),
             program.as_bytes(),
         )
-        .expect("the program");
+        .expect("write the program");
     }
 }
 
-/// The rule for every call that `policy` has no last word on.
-fn rest(policy: &Policy, arch: Arch) -> String {
+/// The rule for all calls for which `policy` has no unconditional rule.
+fn remaining_calls_rule(policy: &Policy, arch: Arch) -> String {
     let decided = |name: &str| {
-        policy
-            .rules()
-            .iter()
-            .any(|rule| rule.conditions().is_empty() && rule.syscalls().any(|its| its == name))
+        policy.rules().iter().any(|rule| {
+            rule.conditions().is_empty() && rule.syscalls().any(|listed| listed == name)
+        })
     };
     let calls: Vec<String> = arch
         .syscalls()
@@ -54,7 +53,7 @@ fn rest(policy: &Policy, arch: Arch) -> String {
         .map(|(name, _)| format!("{name:?}"))
         .collect();
     format!(
-        "\n[[rule]]\naction = \"kill_process\"\nwhy = \"no use for it\"\nsyscalls = [{}]\n",
+        "\n[[rule]]\naction = \"kill_process\"\nwhy = \"Not used.\"\nsyscalls = [{}]\n",
         calls.join(", ")
     )
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Symbolic links that are followed to a file, as in path_resolution(7).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Open before the run, so that a path that cannot be written is no surprise after it.
 pub struct ReportFile {
@@ -234,7 +234,7 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
 /// Where a path leads whose file is not there, perhaps over links.
 fn followed(path: &Path) -> std::io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = path.read_link() else {
             return Ok(path);
         };

@@ -101,7 +101,7 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
 }
 
 /// As many as a CPU affinity can name.
-const MOST_CPUS: u32 = 1024;
+const MAX_CPUS: u32 = 1024;
 
 /// `50ms/100ms`: CPU time and period.
 pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
@@ -115,9 +115,9 @@ pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
     if !(Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period) {
         return Err("PERIOD must be between 1ms and 1s".to_owned());
     }
-    if max > period * MOST_CPUS {
+    if max > period * MAX_CPUS {
         return Err(format!(
-            "MAX can be at most {MOST_CPUS} times PERIOD, all the time of as many CPUs"
+            "MAX can be at most {MAX_CPUS} times PERIOD, all the time of as many CPUs"
         ));
     }
     Ok((max, period))

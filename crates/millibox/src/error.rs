@@ -1,6 +1,6 @@
 //! What can go wrong in the client.
 
-use millibox_wire::{LimitError, MOST_CPUS, RLIMITS, WorldError, WorldProblem};
+use millibox_wire::{LimitError, MAX_CPUS, RLIMITS, WorldError, WorldProblem};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ pub enum RequestError {
     #[error("there is no resource limit {0:?}; the names are {names}", names = RLIMITS.join(", "))]
     UnknownRlimit(String),
     /// A CPU number is too large.
-    #[error("CPU {0} does not exist; the largest number is {last}", last = MOST_CPUS - 1)]
+    #[error("CPU {0} does not exist; the largest number is {last}", last = MAX_CPUS - 1)]
     CpuNumber(usize),
     /// The input of [`Request::input`](crate::Request::input) cannot be kept in memory.
     #[error("cannot keep the input in memory: {}{}", error_text(*.0), remedy(&error_text(*.0), None))]

@@ -5,7 +5,7 @@ use crate::{Error, RequestError, World};
 use millibox_wire::frame::MAX_BODY;
 use millibox_wire::path::shown;
 use millibox_wire::{
-    Bandwidth, Descriptors, Hint, Limits, MOST_CPUS, Outcome, Run, RunResult, Step, rlimit_number,
+    Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Outcome, Run, RunResult, Step, rlimit_number,
 };
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -283,7 +283,7 @@ impl Request {
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Request {
         let mut mask = Vec::new();
         for cpu in cpus {
-            if cpu >= MOST_CPUS {
+            if cpu >= MAX_CPUS {
                 self.has_mistake(RequestError::CpuNumber(cpu));
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, NewRun};
 use crate::{Backend, Error, Handle, Request, RequestError};
-use millibox_wire::{Hello, MOST_CPUS, MOST_RUNNERS, MOST_SLOTS};
+use millibox_wire::{Hello, MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -51,7 +51,7 @@ pub struct Builder {
 
 impl Builder {
     /// The largest number of slots of a supervisor.
-    pub const MOST_SLOTS: usize = MOST_SLOTS;
+    pub const MOST_SLOTS: usize = MAX_SLOTS;
 
     /// Sets the path of the supervisor's executable. By default it is the value of the environment
     /// variable `MILLIBOX_SUPERVISOR`, or the executable is looked up beside the running program,
@@ -139,15 +139,19 @@ impl Builder {
                 "the list of CPUs is empty: name at least one CPU, or leave it out".to_owned(),
             ));
         }
-        if let Some(cpu) = self.cpus.iter().flatten().find(|&&cpu| cpu >= MOST_CPUS) {
+        if let Some(cpu) = self.cpus.iter().flatten().find(|&&cpu| cpu >= MAX_CPUS) {
             return Err(Error::Start(format!(
                 "Builder::cpus: CPU {cpu}: numbers end at {}",
-                MOST_CPUS - 1
+                MAX_CPUS - 1
             )));
         }
         for (method, number, most) in [
-            ("slots", self.slots, MOST_SLOTS),
-            ("runners_per_slot", self.runners_per_slot, MOST_RUNNERS),
+            ("slots", self.slots, MAX_SLOTS),
+            (
+                "runners_per_slot",
+                self.runners_per_slot,
+                MAX_RUNNERS_PER_SLOT,
+            ),
         ] {
             if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
                 return Err(Error::Start(format!(

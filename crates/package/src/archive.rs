@@ -1,8 +1,13 @@
 //! A package in a `.zip` or `.kpp` archive, unpacked into a temporary directory.
 
-use crate::bound::{Bound, DEEPEST_ARCHIVED, MOST_ARCHIVED, MOST_LINKS, MOST_UNPACKED};
-use crate::fault::{Fault, Log};
-use crate::tree::MOST_ENTRIES;
+use crate::bound::{
+    Bound, MAX_ARCHIVE_DEPTH, MAX_ARCHIVE_ENTRIES, MAX_ENTRIES, MAX_LINK_TARGET_BYTES,
+    MAX_UNPACKED_BYTES,
+};
+use crate::fault::files::{ArchiveFault, FileFault};
+use crate::fault::log::Log;
+use crate::fault::text::Excerpt;
+use crate::fault::{Fault, FaultKind, ToolFault};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -10,8 +15,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use zip::ZipArchive;
 
-/// The most bytes of a symbolic link's target.
-const LONGEST_LINK: u64 = 4096;
+/// The maximum length of a symbolic link's target.
+const MAX_LINK_BYTES: u64 = 4096;
 
 /// The directory of an unpacked archive. It is removed with its last user.
 #[derive(Debug)]
@@ -21,7 +26,7 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// The directory, whose name means nothing to people.
+    /// The directory. Its name is random.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -31,7 +36,7 @@ impl Unpacked {
         &self.archive
     }
 
-    /// The path below the archive, if it is in the directory, which is removed soon.
+    /// The path to show to a user: below the archive if it is in the temporary directory.
     pub fn shown(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(self.path()) {
             Ok(below) if below.as_os_str().is_empty() => self.archive.clone(),
@@ -40,7 +45,8 @@ impl Unpacked {
         }
     }
 
-    /// A text with the archive's name in place of the directory's.
+    /// A text that a program or compiler wrote, with the archive's name in place of the
+    /// directory's.
     pub fn shown_in(&self, text: &str) -> String {
         text.replace(
             &*self.path().to_string_lossy(),
@@ -51,17 +57,32 @@ impl Unpacked {
     /// The same fault, placed below the archive.
     #[must_use]
     pub fn fault(&self, fault: Fault) -> Fault {
+        let kind = match fault.kind {
+            FaultKind::Tool(tool) => FaultKind::Tool(self.tool_fault(tool)),
+            kind => kind,
+        };
         Fault {
             path: self.shown(&fault.path),
-            message: self.shown_in(&fault.message),
+            kind,
             ..fault
+        }
+    }
+
+    /// A tool's fault quotes programs and compilers, which know the directory only.
+    fn tool_fault(&self, fault: ToolFault) -> ToolFault {
+        let text = fault.to_string();
+        let shown = self.shown_in(&text);
+        if shown == text {
+            fault
+        } else {
+            ToolFault::new(shown)
         }
     }
 }
 
-/// Unpacks an archive. `None` if that fails; the log names the reason.
+/// Unpacks an archive. `None`: unpacking failed, and the log has the fault.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
-    let directory = unpack_at_most(archive, MOST_UNPACKED, log)?;
+    let directory = unpack_at_most(archive, MAX_UNPACKED_BYTES, log)?;
     Some(Unpacked {
         directory,
         archive: archive.to_owned(),
@@ -70,12 +91,14 @@ pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
 
 fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
     let unpacked = File::open(archive)
-        .map_err(|error| Stop::Wrong(format!("cannot be read: {error}")))
+        .map_err(|error| Stop::Fault(FileFault::Unreadable(error.into()).into()))
         .and_then(|file| {
-            let archive = ZipArchive::new(io::BufReader::new(file))
-                .map_err(|error| format!("neither a directory nor a zip archive: {error}"))?;
-            let directory = directory()
-                .map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
+            let archive = ZipArchive::new(io::BufReader::new(file)).map_err(|error| {
+                let reason = error.to_string();
+                ArchiveFault::NotZip { reason }
+            })?;
+            let directory =
+                directory().map_err(|error| ArchiveFault::TemporaryDirectory(error.into()))?;
             Unpacking {
                 archive,
                 directory: directory.path(),
@@ -90,8 +113,8 @@ fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
         });
     match unpacked {
         Ok(directory) => Some(directory),
-        Err(Stop::Wrong(message)) => {
-            log.error("", message);
+        Err(Stop::Fault(kind)) => {
+            log.error("", kind);
             None
         }
         Err(Stop::Exceeds(bound)) => {
@@ -103,17 +126,18 @@ fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
 
 /// Why the unpacking ended.
 enum Stop {
-    Wrong(String),
+    Fault(FaultKind),
     Exceeds(Bound),
 }
 
-impl From<String> for Stop {
-    fn from(message: String) -> Stop {
-        Stop::Wrong(message)
+impl From<ArchiveFault> for Stop {
+    fn from(fault: ArchiveFault) -> Stop {
+        Stop::Fault(fault.into())
     }
 }
 
-/// Started by root, the programs of the sandbox belong to another user and must read the files.
+/// Creates the directory. If the process is root, the sandboxed programs belong to another user and
+/// must be able to read the files.
 fn directory() -> io::Result<TempDir> {
     let directory = crate::temporary::directory()?;
     if rustix::process::geteuid().is_root() {
@@ -139,11 +163,11 @@ struct Unpacking<'a> {
 
 impl Unpacking<'_> {
     fn all(&mut self, log: &Log) -> Result<(), Stop> {
-        if self.archive.len() > MOST_ARCHIVED {
+        if self.archive.len() > MAX_ARCHIVE_ENTRIES {
             return Err(Stop::Exceeds(Bound::Archived));
         }
         if self.archive.has_duplicate_names() {
-            log.error("", "the archive has two entries of one name; pack it anew");
+            log.error("", ArchiveFault::DuplicateNames);
         }
         for index in 0..self.archive.len() {
             self.entry(index, log)?;
@@ -151,10 +175,9 @@ impl Unpacking<'_> {
         for (name, target) in std::mem::take(&mut self.links) {
             // The listing of the files finds links that lead outside.
             std::os::unix::fs::symlink(&target, self.directory.join(&name)).map_err(|error| {
-                format!(
-                    "symbolic link {} cannot be unpacked: {error}",
-                    name.display()
-                )
+                let name = Excerpt::from(name.display().to_string());
+                let error = error.into();
+                ArchiveFault::Link { name, error }
             })?;
         }
         Ok(())
@@ -165,34 +188,26 @@ impl Unpacking<'_> {
         let mut entry = match self.archive.by_index(index) {
             Ok(entry) => entry,
             Err(error) => {
-                log.error(
-                    "",
-                    format!(
-                        "entry {} of the archive cannot be unpacked: {error}",
-                        index + 1
-                    ),
-                );
+                let (number, reason) = (index + 1, error.to_string());
+                log.error("", ArchiveFault::EntryUnreadable { number, reason });
                 return Ok(());
             }
         };
         let (text, Some(name)) = (name(&entry), entry.name().ok().as_deref().and_then(inside))
         else {
-            let why = if name(&entry).contains('\\') {
-                "leads outside, or has \\ where / belongs"
+            let name = name(&entry);
+            let fault = if name.contains('\\') {
+                ArchiveFault::EntryWithBackslash { name: name.into() }
             } else {
-                "leads outside"
+                ArchiveFault::EntryOutside { name: name.into() }
             };
-            log.error(
-                "",
-                format!(
-                    "the archive has an entry {:?}, which {why}; pack it anew",
-                    name(&entry)
-                ),
-            );
+            log.error("", fault);
             return Ok(());
         };
-        let cannot =
-            |error: &dyn std::fmt::Display| format!("{text:?} cannot be unpacked: {error}");
+        let cannot = |error: io::Error| ArchiveFault::Entry {
+            name: Excerpt::new(&text),
+            error: error.into(),
+        };
         let place = self.directory.join(&name);
         let parent = if entry.is_dir() {
             Some(&*name)
@@ -200,9 +215,9 @@ impl Unpacking<'_> {
             name.parent()
         };
         if let Some(parent) = parent.filter(|parent| **parent != self.last) {
-            // One after the other, because an entry of a few bytes may require thousands of
-            // directories.
-            if parent.iter().count() > DEEPEST_ARCHIVED {
+            // The directories are created and counted one by one, because an entry of a few bytes
+            // may require thousands of them.
+            if parent.iter().count() > MAX_ARCHIVE_DEPTH {
                 return Err(Stop::Exceeds(Bound::Directories));
             }
             let mut made = self.directory.to_owned();
@@ -212,9 +227,9 @@ impl Unpacking<'_> {
                     Ok(()) => self.directories += 1,
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists && made.is_dir() => {
                     }
-                    Err(error) => return Err(cannot(&error).into()),
+                    Err(error) => return Err(cannot(error).into()),
                 }
-                if self.directories > MOST_ENTRIES {
+                if self.directories > MAX_ENTRIES {
                     return Err(Stop::Exceeds(Bound::Directories));
                 }
             }
@@ -227,14 +242,15 @@ impl Unpacking<'_> {
             let mut target = String::new();
             entry
                 .by_ref()
-                .take(LONGEST_LINK)
+                .take(MAX_LINK_BYTES)
                 .read_to_string(&mut target)
-                .map_err(|error| cannot(&error))?;
+                .map_err(&cannot)?;
             if target.starts_with('/') {
-                log.error("", format!("the archive has a symbolic link {text:?} to {target:?}, which leads outside"));
+                let (name, target) = (Excerpt::new(&text), Excerpt::from(target));
+                log.error("", ArchiveFault::LinkOutside { name, target });
             } else {
                 self.link_bytes += target.len();
-                if self.link_bytes > MOST_LINKS {
+                if self.link_bytes > MAX_LINK_TARGET_BYTES {
                     return Err(Stop::Exceeds(Bound::Links));
                 }
                 self.links.push((name, target.into()));
@@ -248,10 +264,10 @@ impl Unpacking<'_> {
             .create_new(true)
             .mode(mode)
             .open(&place);
-        let mut file = file.map_err(|error| cannot(&error))?;
+        let mut file = file.map_err(&cannot)?;
         // The size that the archive states is not trusted; the unpacked bytes are counted.
-        let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file)
-            .map_err(|error| cannot(&error))?;
+        let written =
+            io::copy(&mut entry.by_ref().take(self.left + 1), &mut file).map_err(cannot)?;
         if written > self.left {
             return Err(Stop::Exceeds(Bound::Unpacked));
         }
@@ -265,7 +281,7 @@ fn name<R: Read>(entry: &zip::read::ZipFile<'_, R>) -> String {
     String::from_utf8_lossy(entry.name_raw()).into_owned()
 }
 
-/// The name as a path below the directory; `None` if it is not one.
+/// The name as a path below the directory. `None`: the path leads outside.
 fn inside(name: &str) -> Option<PathBuf> {
     if name.starts_with('/') || name.contains(['\\', '\0']) {
         return None;
@@ -288,7 +304,7 @@ mod tests {
     use zip::write::{SimpleFileOptions, ZipWriter};
 
     #[test]
-    fn what_comes_out_is_counted() {
+    fn unpack_with_more_bytes_than_allowed_exceeds_bound() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bomb.zip");
         let mut writer = ZipWriter::new(File::create(&path).unwrap());
@@ -307,7 +323,7 @@ mod tests {
         assert!(unpack_at_most(&path, 1999, &log).is_none());
         let faults = log.finish().unwrap_err();
         assert_eq!(
-            faults.iter().map(|fault| fault.bound).collect::<Vec<_>>(),
+            faults.iter().map(Fault::bound).collect::<Vec<_>>(),
             [Some(Bound::Unpacked)]
         );
     }

@@ -6,21 +6,23 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constants(BTreeMap<String, String>);
 
-/// With the values filled in, a text has more bytes than allowed.
+/// A text with the values of its constants has more bytes than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "with constants filled in there are more than {0} bytes of it; make the constants shorter, or \
-     use them less"
+    "the text with the values of its constants is longer than {0} bytes; shorten the constants, or \
+     use them less often"
 )]
 pub struct TooLong(pub usize);
 
 impl Constants {
-    /// `name` is the name of a constant or of a variant: `limit`, `limit.tex`.
+    /// Sets the value of a constant or of its variant. The name of a variant is `limit.tex`, for
+    /// example.
     pub(crate) fn set(&mut self, name: String, value: &str) {
         self.0.insert(name, value.to_owned());
     }
 
-    /// The text with values in place of names; `None` if it contains none. Unknown names stay.
+    /// Returns the text with values in place of names, or `None` if it contains no names. Unknown
+    /// names stay.
     ///
     /// # Errors
     /// The result would have more than `most` bytes.
@@ -29,8 +31,8 @@ impl Constants {
         if self.0.is_empty() {
             return Ok(None);
         }
-        // The end is looked for no further than the longest name, so that the text is scanned only
-        // once.
+        // The search for the end stops after the length of the longest name. The text is then
+        // scanned only once.
         let longest = self.0.keys().map(String::len).max().unwrap_or_default();
         let (mut filled, mut rest, mut found) = (Vec::new(), text, false);
         while let Some(open) = at(rest, b"{{") {
@@ -49,7 +51,7 @@ impl Constants {
                     rest = &after[length..];
                     found = true;
                 }
-                // Of three braces the last two may be the beginning.
+                // The last two of three braces may begin a name.
                 None => {
                     filled.push(after[0]);
                     rest = &after[1..];
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_filled_and_all_else_stays() {
+    fn fill_replaces_known_names_only() {
         let mut constants = Constants::default();
         assert_eq!(constants.fill(b"{{n}}", 99), Ok(None));
         constants.set("n".to_owned(), "5");

@@ -1,16 +1,18 @@
 //! A map of a YAML file whose keys are read one by one.
 //!
-//! A key that was read is known. In the end every other key gets a warning.
+//! A key that was read is known. At the end, every other key gets a warning.
 
-use crate::bound::{Bound, MOST_WORDS, words_cost};
-use crate::fault::{Log, Place, did_you_mean};
+use crate::bound::{Bound, MAX_WORDS, words_cost};
+use crate::fault::log::{Log, Place};
+use crate::fault::text::{Number, Suggestion};
+use crate::fault::values::KeyFault;
 use crate::yaml::{Node, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-const DAY: f64 = 86_400.0;
+const SECONDS_PER_DAY: f64 = 86_400.0;
 
 pub struct Keys<'a> {
     log: &'a Log,
@@ -20,34 +22,32 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// `what` names the map in messages.
-    pub fn of(node: &'a Node, what: &str, log: &'a Log) -> Option<Keys<'a>> {
+    /// The keys of a map, which messages call `name`. `None`: the node is no map, and the log has
+    /// the fault.
+    pub fn of(node: &'a Node, name: &str, log: &'a Log) -> Option<Keys<'a>> {
         let Value::Mapping(pairs) = &node.value else {
-            log.error(
-                &node.place,
-                format!(
-                    "{what} must be a map of keys and values, not {}",
-                    node.what()
-                ),
-            );
+            let (name, found) = (name.into(), node.kind());
+            log.error(&node.place, KeyFault::NotMap { name, found });
             return None;
         };
         let mut entries: Vec<(&str, &Node, &Place)> = Vec::new();
         let mut seen: HashMap<&str, &Place> = HashMap::new();
         for (key, value) in pairs {
             let Some(name) = key.text() else {
-                log.error(
-                    &key.place,
-                    format!("a key must be a text, not {}", key.what()),
-                );
+                let found = key.kind();
+                log.error(&key.place, KeyFault::KeyNotText { found });
                 continue;
             };
             match seen.entry(name) {
                 Entry::Occupied(first) => {
-                    let line = first.get().line().unwrap_or_default();
+                    let first_line = first.get().line().unwrap_or_default();
+                    let key_name = name.into();
                     log.error(
                         &key.place,
-                        format!("key {name:?} stands here a second time, first in line {line}"),
+                        KeyFault::Repeated {
+                            key: key_name,
+                            first_line,
+                        },
                     );
                 }
                 Entry::Vacant(new) => {
@@ -64,7 +64,7 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Keys that have no meaning for judging.
+    /// Marks keys as known that have no meaning for judging.
     pub fn ignore(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
@@ -83,30 +83,31 @@ impl<'a> Keys<'a> {
         let node = self.get(key)?;
         let text = node.text();
         if text.is_none() {
-            self.log.error(
-                &node.place,
-                format!("{key} must be a text, not {}", node.what()),
-            );
+            let (key, found) = (key.into(), node.kind());
+            self.log
+                .error(&node.place, KeyFault::NotText { key, found });
         }
         text
     }
 
-    /// One of these words.
+    /// The value of the word that the key has.
     pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         let node = self.get(key)?;
         let found = node
             .text()
             .and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {
-            let choice = words
+            let choices = words
                 .iter()
                 .map(|(word, _)| *word)
                 .collect::<Vec<_>>()
                 .join(", ");
-            self.log.error(
-                &node.place,
-                format!("{key} must be one of {choice}{}", shown(node)),
-            );
+            let fault = KeyFault::NotOneOf {
+                key,
+                choices,
+                found: node.found(),
+            };
+            self.log.error(&node.place, fault);
         }
         found.map(|(_, value)| *value)
     }
@@ -116,22 +117,20 @@ impl<'a> Keys<'a> {
         let node = self.get(key)?;
         let number = node.text().and_then(number);
         if number.is_none() {
-            self.log.error(
-                &node.place,
-                format!("{key} must be a number{}", shown(node)),
-            );
+            let found = node.found();
+            self.log
+                .error(&node.place, KeyFault::NotNumber { key, found });
         }
         number
     }
 
-    /// A number that is at least `least`.
-    pub fn factor(&self, key: &'static str, least: f64) -> Option<f64> {
+    /// A number that is at least `min`.
+    pub fn factor(&self, key: &'static str, min: f64) -> Option<f64> {
         let factor = self.number(key)?;
-        if factor < least {
-            self.log.error(
-                &self.get(key)?.place,
-                format!("{key} must be at least {least}, but is {factor}"),
-            );
+        if factor < min {
+            let (min, number) = (Number(min), Number(factor));
+            let fault = KeyFault::TooSmall { key, min, number };
+            self.log.error(&self.get(key)?.place, fault);
             return None;
         }
         Some(factor)
@@ -143,36 +142,35 @@ impl<'a> Keys<'a> {
         let seconds = seconds(number);
         if seconds.is_none() {
             let place = &self.get(key)?.place;
-            self.log.error(
-                place,
-                format!("{key} must be more than 0 seconds and at most a day, but is {number}"),
-            );
+            let seconds = Number(number);
+            self.log.error(place, KeyFault::NotTime { key, seconds });
         }
         seconds
     }
 
-    /// A whole number from `least` on, in units of this many.
-    pub fn whole(&self, key: &'static str, least: u64, unit: u64) -> Option<u64> {
+    /// A whole number that is at least `min`, times `unit`.
+    pub fn whole(&self, key: &'static str, min: u64, unit: u64) -> Option<u64> {
         let node = self.get(key)?;
         let whole = node
             .text()
             .and_then(|text| text.parse::<u64>().ok())
-            .filter(|number| *number >= least);
+            .filter(|number| *number >= min);
         let product = whole.and_then(|number| number.checked_mul(unit));
         if product.is_none() {
-            let message = match whole {
-                Some(number) => format!("{key} is too great: {number}"),
-                None => format!(
-                    "{key} must be a whole number, at least {least}{}",
-                    shown(node)
-                ),
+            let fault = match whole {
+                Some(number) => KeyFault::TooLarge { key, number },
+                None => KeyFault::NotWhole {
+                    key,
+                    min,
+                    found: node.found(),
+                },
             };
-            self.log.error(&node.place, message);
+            self.log.error(&node.place, fault);
         }
         product
     }
 
-    /// A list of words: a list of texts, or one text with words that spaces separate.
+    /// A list of texts, or the words of one text.
     pub fn words(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -181,14 +179,14 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The words of a text. `None` if they are too many; the log names the reason.
+    /// The words of a text. `None`: they exceed a bound, and the log has the fault.
     fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
         let words: Vec<String> = text
             .split_whitespace()
-            .take(MOST_WORDS + 1)
+            .take(MAX_WORDS + 1)
             .map(str::to_owned)
             .collect();
-        if words.len() > MOST_WORDS {
+        if words.len() > MAX_WORDS {
             self.log.exceeds(place, Bound::Words);
             return None;
         }
@@ -207,26 +205,21 @@ impl<'a> Keys<'a> {
     /// A list of texts.
     pub fn texts_of(&self, key: &str, node: &Node) -> Option<Vec<String>> {
         let Value::Sequence(nodes) = &node.value else {
-            self.log.error(
-                &node.place,
-                format!("{key} must be a list of texts, not {}", node.what()),
-            );
+            let (key, found) = (key.into(), node.kind());
+            self.log
+                .error(&node.place, KeyFault::NotTexts { key, found });
             return None;
         };
         let texts = nodes.iter().map(|node| {
             let text = node.text().map(str::to_owned);
             if text.is_none() {
-                self.log.error(
-                    &node.place,
-                    format!(
-                        "{key} must be a list of texts, but has {} in it",
-                        node.what()
-                    ),
-                );
+                let (key, found) = (key.into(), node.kind());
+                self.log
+                    .error(&node.place, KeyFault::TextsContain { key, found });
             }
             text
         });
-        // All of them are read, for their faults.
+        // All texts are read before the first fault counts, so that all faults are found.
         let texts: Vec<String> = texts
             .collect::<Vec<_>>()
             .into_iter()
@@ -255,28 +248,21 @@ impl<'a> Keys<'a> {
     /// Warns of keys that were not read.
     pub fn finish(self) {
         for (name, _, place) in self.rest() {
-            // Suggestions for thousands of keys would not be read.
+            // Suggestions for thousands of keys would take too long.
             let known = self.known.borrow();
-            let meant = if self.log.is_full() {
-                String::new()
+            let suggestion = if self.log.is_full() {
+                Suggestion::NONE
             } else {
-                did_you_mean(name, known.iter().copied())
+                Suggestion::new(name, known.iter().copied())
             };
+            let key = name.into();
             self.log
-                .warning(place, format!("unknown key {name:?}, not read{meant}"));
+                .warning(place, KeyFault::Unknown { key, suggestion });
         }
     }
 }
 
-/// The kind of a value, for the end of a message.
-pub fn shown(node: &Node) -> String {
-    match node.text() {
-        Some(text) => format!(", but is {text:?}"),
-        None => format!(", not {}", node.what()),
-    }
-}
-
-/// A number that is finite, written in decimal.
+/// A finite decimal number.
 pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
@@ -284,5 +270,5 @@ pub fn number(text: &str) -> Option<f64> {
 /// A time that is more than 0 and at most a day.
 pub fn seconds(number: f64) -> Option<Duration> {
     let time = Duration::try_from_secs_f64(number).ok()?;
-    (!time.is_zero() && number <= DAY).then_some(time)
+    (!time.is_zero() && number <= SECONDS_PER_DAY).then_some(time)
 }

@@ -21,7 +21,7 @@
 //! | --- | --- |
 //! | `model` | a problem: tests, groups, limits, checkers, submissions |
 //! | `constants` | names that stand for values in other files |
-//! | `fault` | what is wrong, and where |
+//! | `fault` | the faults of a package and their places |
 //! | `bound` | bounds on what a package becomes when it is read |
 //! | `archive` | a package in a `.zip` |
 //! | `tree` | the files of a package |
@@ -31,7 +31,8 @@
 //! | `icpc` | the ICPC formats |
 //! | `sim` | Sim's format |
 //! | `tokens` | flags of the default output validator |
-//! | `edit` | writes limits into files that people edit |
+//! | `edit` | writes limits into files of a package |
+//! | `position` | positions in the text of a file, for edits |
 //!
 //! This crate runs no programs and does not know the sandbox.
 #![forbid(unsafe_code)]
@@ -40,10 +41,11 @@ mod archive;
 mod bound;
 mod constants;
 pub mod edit;
-mod fault;
+pub mod fault;
 mod icpc;
 mod keys;
 pub mod model;
+mod position;
 mod programs;
 mod sim;
 pub mod temporary;
@@ -52,75 +54,68 @@ mod tree;
 mod yaml;
 
 pub use archive::Unpacked;
-pub use bound::Bound;
+pub use bound::{Bound, MAX_DEPTH, MAX_ENTRIES};
 pub use constants::{Constants, TooLong};
-pub use fault::{Fault, Faults, Severity};
+pub use fault::{Fault, FaultKind, Faults, Severity, ToolFault};
 pub use model::Problem;
-pub use tree::{DEEPEST, LEFT_BEHIND, MOST_ENTRIES};
+pub use tree::PYTHON_CACHE;
 
-use fault::Log;
+use fault::files::FileFault;
+use fault::log::Log;
+use icpc::Purpose;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The files that identify a package.
-const MARKS: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
+const MAIN_FILES: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 
 /// Reads a package from a directory, or from an archive. An archive is unpacked to a temporary
 /// directory that lives as long as the [`Problem`]. If the directory or archive contains only one
 /// directory, that is the package.
 ///
-/// Entries of an archive that would lie outside are errors. What a package becomes is bounded; see
-/// [`Bound`].
+/// Entries of an archive that lead outside are errors. The size of a package in memory is bounded;
+/// see [`Bound`].
 ///
 /// # Errors
 /// All faults of the package, if one of them is an error.
 pub fn read(path: &Path) -> Result<Problem, Faults> {
-    read_as(path, Reading::ToJudge)
+    read_as(path, Purpose::Judge)
 }
 
-/// Like [`read`], for tools that create the tests: reads how tests are generated, and does not
-/// report tests that can be generated as missing. Inputs and answers of the [`Problem`] need not
-/// exist.
+/// Like [`read`], for tools that generate the tests. Also reads how tests are generated, and does
+/// not report tests that can be generated as missing. Inputs and answers of the [`Problem`] need
+/// not exist.
 ///
 /// # Errors
 /// Those of [`read`], and faults of `generators/generators.yaml`.
 pub fn read_unfinished(path: &Path) -> Result<Problem, Faults> {
-    read_as(path, Reading::ToMake)
+    read_as(path, Purpose::Generate)
 }
 
-/// Like [`read`], and also checks what judging does not need: how tests are generated.
+/// Like [`read`], and also checks how tests are generated, which judging does not need.
 ///
 /// # Errors
 /// Those of [`read`], and faults of `generators/generators.yaml`. Content that is not supported is
 /// only a warning, because other tools may have generated the tests.
 pub fn read_whole(path: &Path) -> Result<Problem, Faults> {
-    read_as(path, Reading::Whole)
+    read_as(path, Purpose::Validate)
 }
 
-/// The purpose of reading a package.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    ToJudge,
-    /// Its tests may have to be generated.
-    ToMake,
-    Whole,
-}
-
-fn read_as(path: &Path, reading: Reading) -> Result<Problem, Faults> {
+fn read_as(path: &Path, purpose: Purpose) -> Result<Problem, Faults> {
     let log = Log::new(path);
-    let problem = open(path, reading, &log);
+    let problem = open(path, purpose, &log);
     let warnings = log.finish()?;
-    // Without a problem there was an error.
+    // If there is no problem, the log has an error.
     Ok(Problem {
         warnings,
         ..problem.expect("a problem, or an error")
     })
 }
 
-fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
+fn open(path: &Path, purpose: Purpose, log: &Log) -> Option<Problem> {
     let (root, unpacked) = match path.metadata() {
         Err(error) => {
-            log.error("", format!("cannot be read: {error}"));
+            log.error("", FileFault::Unreadable(error.into()));
             return None;
         }
         Ok(metadata) if metadata.is_dir() => (path.to_owned(), None),
@@ -130,7 +125,7 @@ fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
         }
     };
     let Some(main) = main_directory(&root) else {
-        log.error("", "no problem package: there is neither problem.yaml nor domjudge-problem.ini nor Simfile");
+        log.error("", FileFault::NoPackage);
         return None;
     };
     if let Ok(below) = main.strip_prefix(&root)
@@ -149,15 +144,12 @@ fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let icpc = MARKS[..2].iter().any(|mark| main.join(mark).is_file());
-    if icpc && main.join(MARKS[2]).is_file() {
-        log.warning(
-            "Simfile",
-            "not read: this is read as an ICPC package, since there is a problem.yaml",
-        );
+    let icpc = MAIN_FILES[..2].iter().any(|mark| main.join(mark).is_file());
+    if icpc && main.join(MAIN_FILES[2]).is_file() {
+        log.warning("Simfile", FileFault::OtherFormat);
     }
     let problem = if icpc {
-        icpc::read(&main, label, reading, log)
+        icpc::read(&main, label, purpose, log)
     } else {
         sim::read(&main, log)
     };
@@ -167,9 +159,9 @@ fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
     })
 }
 
-/// The directory with the main file of the package: this one, or the only directory in it.
+/// The directory with the main file of the package: `root`, or the only directory in it.
 fn main_directory(root: &Path) -> Option<PathBuf> {
-    let marked = |directory: &Path| MARKS.iter().any(|mark| directory.join(mark).is_file());
+    let marked = |directory: &Path| MAIN_FILES.iter().any(|mark| directory.join(mark).is_file());
     if marked(root) {
         return Some(root.to_owned());
     }

@@ -54,16 +54,15 @@ pub struct Problem {
     pub input_validators: Vec<Program>,
     /// Inputs and outputs that test the validators and the checker (ICPC). Judging ignores them.
     pub probes: Vec<Probe>,
-    /// How inputs are generated, if the package says so. For ICPC packages only
+    /// How inputs are generated, if the package describes it. For ICPC packages only
     /// [`crate::read_unfinished`] reads it, because judging does not need it.
     pub generators: Vec<Generation>,
     /// Files that are added to every submission before it is compiled: a directory with one
     /// directory for each language, and `default` for languages without one (ICPC `include`).
     pub include: Option<PathBuf>,
-    /// Names and values that replace placeholders in the package's programs and in `include`
-    /// (2025-09).
+    /// Names and values of the placeholders in the package's programs and in `include` (2025-09).
     pub constants: Constants,
-    /// What the author may not have intended.
+    /// Faults that do not prevent judging.
     pub warnings: Vec<Fault>,
     /// Keeps the directory that an archive was unpacked into.
     pub unpacked: Option<Arc<Unpacked>>,
@@ -90,14 +89,15 @@ impl Problem {
         self.tests().find(|test| test.name == name)
     }
 
-    /// The submission that the others are compared with: the first one that must be accepted.
+    /// The first submission that must be accepted. Its times and answers are the reference.
     pub fn model_solution(&self) -> Option<&Submission> {
         self.submissions
             .iter()
             .find(|submission| submission.expected == [Expected::Accepted])
     }
 
-    /// A text in which the archive's name replaces the directory that it was unpacked into.
+    /// Returns a text in which the archive's name replaces the directory that the archive was
+    /// unpacked into.
     #[must_use]
     pub fn shown_in(&self, text: String) -> String {
         self.unpacked
@@ -117,7 +117,7 @@ pub enum Kind {
     /// The submission is run several times, with the validator's output of one pass as the
     /// next pass's input (2023-07 `multi-pass`).
     MultiPass {
-        /// The most passes.
+        /// The maximum number of passes.
         passes: u32,
         /// Whether the submission communicates with an interactor in each pass.
         interactive: bool,
@@ -147,7 +147,7 @@ pub enum Checker {
     Lines,
     /// A program of the package.
     Custom {
-        /// Its sources.
+        /// The submission's sources.
         program: Program,
         /// The calling convention.
         convention: Convention,
@@ -185,7 +185,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The name that other files of the package use: that of the file or directory.
+    /// The name of the file or directory, which other files of the package use.
     pub fn name(&self) -> &str {
         self.path
             .file_name()
@@ -194,23 +194,23 @@ impl Program {
     }
 }
 
-/// Whether a submission passes or fails, or gets points.
+/// How submissions are scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scoring {
-    /// It passes or fails.
+    /// A submission passes or fails.
     PassFail,
-    /// It gets points in the range that the package names, which may be infinite.
+    /// A submission gets points in the range that the package names, which may be infinite.
     Points {
         /// The lowest score.
         minimum: f64,
         /// The highest score.
         maximum: f64,
-        /// Which of two scores is better.
+        /// The direction in which scores are better.
         objective: Objective,
     },
 }
 
-/// Which scores are better.
+/// The direction in which scores are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
     /// Higher scores.
@@ -256,13 +256,14 @@ pub struct Limits {
 pub struct Group {
     /// The name: `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
     pub name: String,
-    /// Samples. They are judged, but give no points unless the package says so.
+    /// Whether the tests are samples. Samples are judged, but give no points unless the package
+    /// assigns them.
     pub sample: bool,
-    /// How its verdict and points are computed.
+    /// How the group's verdict and points are computed.
     pub rules: Rules,
-    /// Its own tests, in order.
+    /// The group's own tests, in order.
     pub tests: Vec<Test>,
-    /// The groups in it, in order.
+    /// The groups in this group, in order.
     pub groups: Vec<Group>,
 }
 
@@ -276,7 +277,7 @@ pub enum Part<'a> {
 }
 
 impl Group {
-    /// Its tests and groups in judging order. A group with both has them sorted by name.
+    /// The group's tests and groups in judging order. If it has both, they are sorted by name.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let (mut tests, mut groups) = (self.tests.iter().peekable(), self.groups.iter().peekable());
         std::iter::from_fn(move || match (tests.peek(), groups.peek()) {
@@ -331,7 +332,7 @@ pub struct Rules {
     pub reject_score: Option<f64>,
     /// The range that the group's points must be in.
     pub range: Option<(f64, f64)>,
-    /// The most points of the group (2023-07 `max_score`, Sim's group points, which may be
+    /// The maximum points of the group (2023-07 `max_score`, Sim's group points, which may be
     /// negative).
     pub points: Option<f64>,
     /// Points decrease with time: all of them up to this fraction of the limit, none at the limit
@@ -339,7 +340,7 @@ pub struct Rules {
     pub time_graded_from: Option<f64>,
     /// Samples are ignored (`ignore_sample`).
     pub ignore_sample: bool,
-    /// Groups that must be accepted. Otherwise this group is skipped.
+    /// Groups that must be accepted before this group is judged. Otherwise it is skipped.
     pub require_pass: Vec<String>,
     /// [`Problem::grader`] computes verdict and points of this group, with these flags (legacy
     /// `grading: custom`).
@@ -451,7 +452,7 @@ pub enum ProbeKind {
 pub enum InputFlags {
     /// Flags for all validators.
     All(Vec<String>),
-    /// Flags by the validator's name; the others get none.
+    /// Flags by the validator's name. Other validators get none.
     Named(BTreeMap<String, Vec<String>>),
 }
 
@@ -484,23 +485,23 @@ pub struct Submission {
     /// The path below `submissions`, such as `accepted/anna.cpp`; for Sim the path below the
     /// package.
     pub name: String,
-    /// Its sources.
+    /// The submission's sources.
     pub program: Program,
     /// The accepted verdicts; DOMjudge's `@EXPECTED_RESULTS@` may name several. Empty if any
     /// verdict is fine.
     pub expected: Vec<Expected>,
-    /// Verdicts of which at least one test must have one (2023-07 `required`), as far as `expected`
-    /// does not imply that.
+    /// Sets of verdicts. For each set, at least one test must have a verdict of the set (2023-07
+    /// `required`). Sets that follow from `expected` are omitted.
     pub required: Vec<Vec<Expected>>,
     /// The range of points, if the package names one.
     pub score: Option<(f64, f64)>,
-    /// Whether its time determines a time limit, if it must be accepted (2023-07
+    /// Whether the submission's times determine the time limit, if it must be accepted (2023-07
     /// `use_for_time_limit`).
     pub for_time_limit: bool,
 }
 
 impl Submission {
-    /// Whether it is measured if the package states no time limit.
+    /// Whether the submission is measured if the package states no time limit.
     pub fn is_measured(&self) -> bool {
         self.for_time_limit && self.expected == [Expected::Accepted]
     }
@@ -535,25 +536,25 @@ pub enum Expected {
 pub struct Generation {
     /// The name of the test. The generator finds it in its environment.
     pub test: String,
-    /// What creates the input.
+    /// The source of the input.
     pub generator: Generator,
     /// Arguments of the generator.
     pub arguments: Vec<String>,
     /// The seed, from the test's name and the package's base seed. The generator finds it in its
     /// environment.
     pub seed: u64,
-    /// What creates the answer; `None` means the model solution.
+    /// The source of the answer. `None`: the model solution.
     pub answer: Option<Generator>,
 }
 
 impl Generation {
-    /// Bytes of the data that creates input and answer.
+    /// The bytes of the sources of input and answer.
     pub(crate) fn cost(&self) -> usize {
         self.generator.cost() + self.answer.as_ref().map_or(0, Generator::cost)
     }
 }
 
-/// What creates an input or an answer.
+/// The source of an input or an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generator {
     /// A program of the package.
@@ -567,7 +568,7 @@ pub enum Generator {
 }
 
 impl Generator {
-    /// Bytes that a copy of it takes.
+    /// The bytes that a copy takes.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Generator::Program(program) => program

@@ -1,14 +1,14 @@
-//! Which files are one program.
+//! Finds the files that form one program.
 
 use crate::model::Program;
 use crate::tree::{Kind, Tree};
 
-/// Extensions of files that come with a program but are none.
-const BESIDE: [&str; 10] = [
+/// Extensions of files that accompany a program.
+const COMPANION_EXTENSIONS: [&str; 10] = [
     "ctd", "h", "hh", "hpp", "hxx", "md", "pdf", "txt", "viva", "yaml",
 ];
 
-/// A file, or a directory with all files in it, as a program.
+/// A program from a file, or from all files of a directory.
 pub fn program(tree: &Tree, path: &str) -> Program {
     let sources = match tree.kind(path) {
         Some(Kind::Directory) => tree.files(path).map(|file| tree.path(file)).collect(),
@@ -22,21 +22,21 @@ pub fn program(tree: &Tree, path: &str) -> Program {
     }
 }
 
-/// Whether a file, by its name, can be a program of its own.
+/// Whether a file with this name can be a program of its own.
 pub fn is_source(name: &str) -> bool {
-    extension(name).is_some_and(|extension| !BESIDE.contains(&extension))
+    extension(name).is_some_and(|extension| !COMPANION_EXTENSIONS.contains(&extension))
 }
 
-/// The same, by what it begins with: a script's first line names its interpreter.
+/// Whether a file is a script: its first line names an interpreter.
 pub fn is_script(tree: &Tree, path: &str) -> bool {
     tree.is_file(path) && tree.bytes(path, 2).is_ok_and(|bytes| bytes == b"#!")
 }
 
 /// Paths of the programs in a directory of programs.
 ///
-/// A directory in it is one program, as is a file. But files of which one is a script `build` or
-/// `run` belong together, as do a source and headers: then the directory itself is the program. Of
-/// several sources each is a program of its own, with the same headers.
+/// Each file and each directory in it is one program. There are two exceptions, in which the
+/// directory itself is the program: it contains a script `build` or `run`, or it contains headers
+/// and exactly one source. Several sources are one program each, with the same headers.
 pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
     let children = tree.children(directory);
     let files = || {

@@ -1,8 +1,8 @@
 //! Directories for temporary files.
 //!
-//! The process that creates a directory removes it, unless it is killed (SIGKILL, or for want of
-//! memory). Then the process that creates the next one does: the name of a directory tells which
-//! process it belongs to. The directories may contain the secret tests of a contest.
+//! The process that creates a directory removes it. If SIGKILL or the OOM killer ends that process,
+//! the process that creates the next directory removes it: the name of a directory identifies its
+//! owner. The directories may contain the secret tests of a contest.
 
 use std::fs;
 use std::io;
@@ -11,45 +11,45 @@ use std::path::Path;
 use std::sync::Once;
 use tempfile::TempDir;
 
-/// The prefix of the names.
+/// The prefix of the directories' names.
 const PREFIX: &str = "millibox-judge-";
 
 /// Creates a directory in the directory for temporary files (`TMPDIR`). Only this user may enter
 /// it.
 ///
 /// # Errors
-/// It cannot be created.
+/// The directory cannot be created.
 pub fn directory() -> io::Result<TempDir> {
     static SWEPT: Once = Once::new();
     let parent = std::env::temp_dir();
     let owner = Owner::of("self");
-    if let Some(us) = &owner {
-        SWEPT.call_once(|| sweep(&parent, us));
+    if let Some(this) = &owner {
+        SWEPT.call_once(|| sweep(&parent, this));
     }
     let prefix = owner.map_or_else(
         || PREFIX.to_owned(),
-        |us| format!("{PREFIX}{}-{}-{}-", us.namespace, us.pid, us.start),
+        |this| format!("{PREFIX}{}-{}-{}-", this.namespace, this.pid, this.start),
     );
     tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
 }
 
-/// A process, identified among all processes since the host was started.
+/// A process. The fields identify it among all processes since the host was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Owner {
     /// The inode number of the PID namespace of the process id (pid_namespaces(7)).
     namespace: u64,
     pid: u32,
-    /// Its start time in ticks (proc_pid_stat(5), `starttime`).
+    /// The start time in ticks (proc_pid_stat(5), `starttime`).
     start: u64,
 }
 
 impl Owner {
-    /// A process of this PID namespace as /proc describes it. `None` if it is not visible.
+    /// A process of this PID namespace as /proc describes it. `None`: the process is not visible.
     fn of(process: &str) -> Option<Owner> {
         let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let pid = stat.split(' ').next()?.parse().ok()?;
-        // The name before it, in brackets, may contain any characters.
+        // The process name in brackets may contain any characters.
         let start = stat
             .rsplit(')')
             .next()?
@@ -64,12 +64,12 @@ impl Owner {
         })
     }
 
-    /// The process that a directory with this name belongs to.
+    /// The process that owns a directory with this name.
     fn of_name(name: &str) -> Option<Owner> {
         let mut numbers = name.strip_prefix(PREFIX)?.split('-');
         let mut next = || numbers.next()?.parse::<u64>().ok();
         let (namespace, pid, start) = (next()?, next()?.try_into().ok()?, next()?);
-        // This part makes the name unique.
+        // The last part makes the name unique.
         numbers.next().filter(|rest| !rest.is_empty())?;
         Some(Owner {
             namespace,
@@ -78,16 +78,16 @@ impl Owner {
         })
     }
 
-    /// Whether it has certainly ended. Nothing is known about processes of other PID namespaces,
-    /// such as containers that share the directory.
-    fn is_gone(&self, us: &Owner) -> bool {
-        self.namespace == us.namespace
+    /// Whether the process has certainly ended. Processes of other PID namespaces, such as
+    /// containers that share the directory, are not visible and count as running.
+    fn is_gone(&self, this: &Owner) -> bool {
+        self.namespace == this.namespace
             && Owner::of(&self.pid.to_string()).is_none_or(|now| now.start != self.start)
     }
 }
 
-/// Removes directories of this user whose processes have ended.
-fn sweep(parent: &Path, us: &Owner) {
+/// Removes directories of this user whose owners have ended.
+fn sweep(parent: &Path, this: &Owner) {
     let user = rustix::process::geteuid().as_raw();
     // This user's processes are visible even where others are hidden (proc(5), hidepid).
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -95,7 +95,7 @@ fn sweep(parent: &Path, us: &Owner) {
             .file_name()
             .to_str()
             .and_then(Owner::of_name)
-            .is_some_and(|owner| owner.is_gone(us));
+            .is_some_and(|owner| owner.is_gone(this));
         if is_stale
             && entry
                 .metadata()
@@ -111,16 +111,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_whose_it_is() {
-        let directory = directory().expect("a directory");
+    fn name_of_directory_identifies_owner() {
+        let directory = directory().expect("the directory can be created");
         let name = directory
             .path()
             .file_name()
             .and_then(|name| name.to_str())
-            .expect("a name");
-        let us = Owner::of("self").expect("us");
-        assert_eq!(us.pid, std::process::id());
-        assert_eq!(Owner::of_name(name), Some(us));
+            .expect("the name is UTF-8");
+        let this = Owner::of("self").expect("this process is visible");
+        assert_eq!(this.pid, std::process::id());
+        assert_eq!(Owner::of_name(name), Some(this));
         for other in [
             "millibox-judge-1-2-3",
             "millibox-judge-1-2-3-",
@@ -133,47 +133,48 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_is_taken_away_and_nothing_else() {
-        let parent = tempfile::tempdir().expect("a directory");
-        let us = Owner::of("self").expect("us");
+    fn sweep_removes_directories_of_dead_processes_only() {
+        let parent = tempfile::tempdir().expect("the directory can be created");
+        let this = Owner::of("self").expect("this process is visible");
         let mut child = std::process::Command::new("sleep")
             .arg("100")
             .spawn()
-            .expect("sleep");
-        let alive = Owner::of(&child.id().to_string()).expect("it");
+            .expect("sleep starts");
+        let alive = Owner::of(&child.id().to_string()).expect("the child is visible");
         let make = |owner: &Owner| {
             let path = parent.path().join(format!(
                 "{PREFIX}{}-{}-{}-abc",
                 owner.namespace, owner.pid, owner.start
             ));
-            fs::create_dir_all(path.join("data/secret")).expect("a directory");
+            fs::create_dir_all(path.join("data/secret")).expect("the directory can be created");
             path
         };
-        let theirs = make(&alive);
-        let foreign = make(&Owner {
+        let of_child = make(&alive);
+        let of_other_namespace = make(&Owner {
             namespace: alive.namespace + 1,
             ..alive.clone()
         });
-        let earlier = make(&Owner {
+        let of_reused_pid = make(&Owner {
             start: alive.start - 1,
             ..alive.clone()
         });
-        let ours = make(&us);
-        let file = parent
-            .path()
-            .join(format!("{PREFIX}{}-{}-{}-file", us.namespace, alive.pid, 1));
-        fs::write(&file, "").expect("a file");
-        sweep(parent.path(), &us);
+        let of_this = make(&this);
+        let file = parent.path().join(format!(
+            "{PREFIX}{}-{}-{}-file",
+            this.namespace, alive.pid, 1
+        ));
+        fs::write(&file, "").expect("the file can be written");
+        sweep(parent.path(), &this);
         assert!(
-            theirs.exists()
-                && foreign.exists()
-                && ours.exists()
+            of_child.exists()
+                && of_other_namespace.exists()
+                && of_this.exists()
                 && file.exists()
-                && !earlier.exists()
+                && !of_reused_pid.exists()
         );
-        child.kill().expect("a kill");
-        child.wait().expect("its end");
-        sweep(parent.path(), &us);
-        assert!(!theirs.exists() && foreign.exists() && ours.exists());
+        child.kill().expect("the child can be killed");
+        child.wait().expect("the child ends");
+        sweep(parent.path(), &this);
+        assert!(!of_child.exists() && of_other_namespace.exists() && of_this.exists());
     }
 }

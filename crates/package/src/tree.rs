@@ -1,23 +1,22 @@
 //! The files of a package. They are listed once, and no file outside the package is opened.
 
-use crate::bound::{Bound, MOST_PATHS, MOST_SEARCHED};
-use crate::fault::{Log, Place, Severity};
+use crate::bound::{Bound, MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES, MAX_SEARCHED_BYTES};
+use crate::fault::Severity;
+use crate::fault::files::FileFault;
+use crate::fault::log::{Log, Place};
+use crate::fault::text::Excerpt;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The most files and directories of a package.
-pub const MOST_ENTRIES: usize = 200_000;
-/// The most nested directories of a package.
-pub const DEEPEST: usize = 32;
-/// Python's directory of compiled files, which running a program in the package leaves behind.
-pub const LEFT_BEHIND: &str = "__pycache__";
+/// Python's directory of compiled files. Running a program in the package creates it.
+pub const PYTHON_CACHE: &str = "__pycache__";
 /// A symbolic link counts as this many files, because it is resolved name by name.
-const LINK: usize = 10;
-/// The most bytes of a file that is read as text.
-const LONGEST_TEXT: u64 = 16 << 20;
+const LINK_WEIGHT: usize = 10;
+/// The maximum length of a file that is read as text.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -27,22 +26,22 @@ pub enum Kind {
 
 /// The rules of a format for names.
 pub struct Names {
-    /// Names that the format allows. Files with other names are left out.
+    /// Whether the format allows a name. Files with other names are left out.
     pub allowed: fn(&str) -> bool,
-    /// Paths that judging needs: a fault there is an error, elsewhere a warning.
+    /// Whether judging needs a path. A fault there is an error, elsewhere a warning.
     pub needed: fn(&str) -> bool,
 }
 
-/// Paths are relative to the package, use `/` and are UTF-8.
+/// The files of a package by path. Paths are relative to the package, use `/` and are UTF-8.
 pub struct Tree {
     root: PathBuf,
     entries: BTreeMap<String, Kind>,
-    /// Bytes that were searched.
+    /// The number of bytes that were searched.
     searched: Cell<u64>,
 }
 
 impl Tree {
-    /// Lists a directory. Names that begin with a dot and what Python leaves behind are left out.
+    /// Lists a directory. Names that begin with a dot and Python's cache are left out.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
         let mut tree = Tree {
             root: root.to_owned(),
@@ -55,11 +54,11 @@ impl Tree {
                 real,
                 names,
                 log,
-                looked_at: 0,
+                examined: 0,
                 bytes: 0,
             }
             .directory("", 0),
-            Err(error) => log.error("", format!("cannot be read: {error}")),
+            Err(error) => log.error("", FileFault::Unreadable(error.into())),
         }
         tree
     }
@@ -86,7 +85,7 @@ impl Tree {
         self.kind(path) == Some(Kind::Directory)
     }
 
-    /// Its place on this machine.
+    /// The path on this machine.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -126,10 +125,10 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The beginning of a file that is searched and not kept. `None` if it cannot be read, or if
-    /// too much of the package would be searched; the log names the reason.
+    /// The beginning of a file that is searched and not kept. `None`: it cannot be read, or too
+    /// many bytes of the package were searched, which the log reports.
     pub fn searched(&self, path: &str, most: u64, log: &Log) -> Option<Vec<u8>> {
-        if self.searched.get() > MOST_SEARCHED {
+        if self.searched.get() > MAX_SEARCHED_BYTES {
             log.exceeds(path, Bound::Searched);
             return None;
         }
@@ -138,27 +137,25 @@ impl Tree {
         Some(bytes)
     }
 
-    /// A file as text. `None` if it is not text; the log names the reason.
+    /// A file as text. `None`: it is not text, and the log has the fault.
     pub fn text(&self, path: &str, log: &Log) -> Option<String> {
-        let bytes = match self.bytes(path, LONGEST_TEXT + 1) {
-            Ok(bytes) if bytes.len() as u64 > LONGEST_TEXT => {
-                log.error(path, format!("longer than {} MiB", LONGEST_TEXT >> 20));
+        let bytes = match self.bytes(path, MAX_FILE_BYTES + 1) {
+            Ok(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => {
+                let mebibytes = MAX_FILE_BYTES >> 20;
+                log.error(path, FileFault::TooLong { mebibytes });
                 return None;
             }
             Ok(bytes) if !log.takes(path, bytes.len()) => return None,
             Ok(bytes) => bytes,
             Err(error) => {
-                log.error(path, format!("cannot be read: {error}"));
+                log.error(path, FileFault::Unreadable(error.into()));
                 return None;
             }
         };
         match String::from_utf8(bytes) {
             Ok(mut text) => {
                 if text.starts_with('\u{feff}') {
-                    log.warning(
-                        Place::file(path).at_line(1),
-                        "begins with a byte-order mark; remove it",
-                    );
+                    log.warning(Place::file(path).at_line(1), FileFault::ByteOrderMark);
                     text.remove(0);
                 }
                 Some(text)
@@ -167,7 +164,7 @@ impl Tree {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
                 let lines = 1 + good.iter().filter(|byte| **byte == b'\n').count();
                 let place = Place::file(path).at_line(u32::try_from(lines).unwrap_or(u32::MAX));
-                log.error(&place, "this is no UTF-8; save the file as UTF-8");
+                log.error(&place, FileFault::NotUtf8);
                 None
             }
         }
@@ -180,35 +177,32 @@ struct Walk<'a> {
     real: PathBuf,
     names: &'a Names,
     log: &'a Log,
-    /// Files and directories that were examined, including those that are left out: links lead to
-    /// them repeatedly.
-    looked_at: usize,
-    /// Bytes of their paths.
+    /// The number of examined files and directories. It includes those that are left out, because
+    /// links may lead to them repeatedly.
+    examined: usize,
+    /// The bytes of their paths.
     bytes: usize,
 }
 
 impl Walk<'_> {
-    fn fault(&self, path: &str, message: String) {
+    fn fault(&self, path: &str, fault: FileFault) {
         let severity = if path.is_empty() || (self.names.needed)(path) {
             Severity::Error
         } else {
             Severity::Warning
         };
-        self.log.add(severity, &Place::file(path), message);
+        self.log.add(severity, &Place::file(path), fault);
     }
 
     fn directory(&mut self, path: &str, depth: usize) {
-        if depth > DEEPEST {
-            return self.fault(
-                path,
-                format!("directories nested deeper than {DEEPEST}; not read"),
-            );
+        if depth > MAX_DEPTH {
+            return self.fault(path, FileFault::TooDeep { max: MAX_DEPTH });
         }
         let entries = match fs::read_dir(self.tree.path(path))
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         {
             Ok(entries) => entries,
-            Err(error) => return self.fault(path, format!("cannot be read: {error}")),
+            Err(error) => return self.fault(path, FileFault::Unreadable(error.into())),
         };
         for entry in entries {
             if let Some(bound) = self.full() {
@@ -217,7 +211,7 @@ impl Walk<'_> {
             let name = entry.file_name();
             // DOMjudge reads `.timelimit`.
             if name.as_encoded_bytes().starts_with(b".") && name != ".timelimit"
-                || name == LEFT_BEHIND
+                || name == PYTHON_CACHE
             {
                 continue;
             }
@@ -227,17 +221,15 @@ impl Walk<'_> {
             } else {
                 format!("{path}/{shown}")
             };
-            self.looked_at += 1;
+            self.examined += 1;
             self.bytes += child.len();
-            // Programs would take the name for an option.
+            // Programs would mistake a name that begins with a dash for an option.
             if name
                 .to_str()
                 .is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name))
             {
                 if (self.names.needed)(&child) {
-                    let message = "left out: names may have letters, digits and _ . - + only, and \
-                        not begin with a dash";
-                    self.log.warning(&child, message);
+                    self.log.warning(&child, FileFault::Name);
                 }
                 continue;
             }
@@ -247,8 +239,8 @@ impl Walk<'_> {
 
     fn full(&self) -> Option<Bound> {
         match self {
-            Walk { looked_at, .. } if *looked_at >= MOST_ENTRIES => Some(Bound::Files),
-            Walk { bytes, .. } if *bytes > MOST_PATHS => Some(Bound::Paths),
+            Walk { examined, .. } if *examined >= MAX_ENTRIES => Some(Bound::Files),
+            Walk { bytes, .. } if *bytes > MAX_PATH_BYTES => Some(Bound::Paths),
             _ => None,
         }
     }
@@ -257,61 +249,51 @@ impl Walk<'_> {
         let place = self.tree.path(&path);
         let kind = match fs::symlink_metadata(&place) {
             Ok(metadata) if metadata.is_symlink() => {
-                self.looked_at += LINK - 1;
+                self.examined += LINK_WEIGHT - 1;
                 match self.link(&path) {
                     Some(kind) => kind,
                     None => return,
                 }
             }
             Ok(metadata) => metadata.file_type(),
-            Err(error) => return self.fault(&path, format!("cannot be read: {error}")),
+            Err(error) => return self.fault(&path, FileFault::Unreadable(error.into())),
         };
         if kind.is_dir() {
             self.tree.entries.insert(path.clone(), Kind::Directory);
             self.directory(&path, depth + 1);
         } else if !kind.is_file() {
-            self.fault(&path, "neither a file nor a directory; not read".to_owned());
+            self.fault(&path, FileFault::NotRegular);
         } else {
             if (self.names.needed)(&path)
                 && let Err(error) = File::open(&place)
             {
-                self.fault(&path, format!("cannot be read: {error}"));
+                self.fault(&path, FileFault::Unreadable(error.into()));
             }
             self.tree.entries.insert(path, Kind::File);
         }
     }
 
-    /// The target of a symbolic link, if it is inside the package.
+    /// The kind of a symbolic link's target, if the target is inside the package.
     fn link(&self, path: &str) -> Option<fs::FileType> {
         let place = self.tree.path(path);
-        let said = fs::read_link(&place).unwrap_or_default();
-        // A fault is one line, whatever the link contains.
-        let said = said.to_string_lossy().escape_debug().to_string();
+        let target = fs::read_link(&place).unwrap_or_default();
+        // Escapes keep the fault on one line.
+        let target = Excerpt::from(target.to_string_lossy().escape_debug().to_string());
         let real = match place.canonicalize() {
             Ok(real) => real,
             Err(error) => {
-                self.fault(
-                    path,
-                    format!("symbolic link to {said}, which cannot be reached: {error}"),
-                );
+                let error = error.into();
+                self.fault(path, FileFault::DanglingLink { target, error });
                 return None;
             }
         };
         if !real.starts_with(&self.real) {
-            self.fault(
-                path,
-                format!("symbolic link to {said}, outside the package; not followed"),
-            );
+            self.fault(path, FileFault::LinkOutside { target });
             return None;
         }
         let parent = place.parent().and_then(|parent| parent.canonicalize().ok());
         if parent.is_none_or(|parent| parent.starts_with(&real)) {
-            self.fault(
-                path,
-                format!(
-                    "symbolic link to {said}, a directory that the link itself is in; not followed"
-                ),
-            );
+            self.fault(path, FileFault::LinkLoop { target });
             return None;
         }
         fs::metadata(&real)

@@ -1,14 +1,17 @@
-//! YAML with places: what stands where, so that a fault can name its line.
+//! YAML with the place of each value, so that a fault can name its line.
 //!
-//! Scalars stay text: what `010`, `yes` or `1e3` mean is decided by whoever knows the key.
+//! Scalars stay text. The reader of a key decides what `010`, `yes` or `1e3` means.
 
-use crate::bound::{Bound, MOST_VALUES};
-use crate::fault::{Log, Place};
+use crate::bound::{Bound, MAX_VALUES};
+use crate::fault::FaultKind;
+use crate::fault::log::{Log, Place};
+use crate::fault::text::{Found, ValueKind};
+use crate::fault::values::YamlFault;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
 
-/// Depth of a document.
-const DEEPEST: usize = 64;
+/// The maximum number of nested values in a document.
+const MAX_LEVELS: usize = 64;
 
 /// One node of a document.
 #[derive(Debug, Clone)]
@@ -19,7 +22,7 @@ pub struct Node {
 
 #[derive(Debug, Clone)]
 pub enum Value {
-    /// `~`, `null`, or nothing at all.
+    /// `~`, `null` or an empty value.
     Null,
     Text(String),
     Sequence(Vec<Node>),
@@ -34,17 +37,25 @@ impl Node {
         }
     }
 
-    /// What the node is, for messages.
-    pub fn what(&self) -> &'static str {
+    /// The kind of the value, for messages.
+    pub fn kind(&self) -> ValueKind {
         match self.value {
-            Value::Null => "nothing",
-            Value::Text(_) => "a text",
-            Value::Sequence(_) => "a list",
-            Value::Mapping(_) => "a map",
+            Value::Null => ValueKind::Null,
+            Value::Text(_) => ValueKind::Text,
+            Value::Sequence(_) => ValueKind::List,
+            Value::Mapping(_) => ValueKind::Map,
         }
     }
 
-    /// Nodes and bytes of text, with all that is in them.
+    /// The value in place of a valid one, for messages.
+    pub fn found(&self) -> Found {
+        match self.text() {
+            Some(text) => Found::Text(text.into()),
+            None => Found::Other(self.kind()),
+        }
+    }
+
+    /// The number of nodes and bytes of text, including those of inner nodes.
     fn size(&self) -> Size {
         let own = |bytes| Size { nodes: 1, bytes };
         match &self.value {
@@ -74,23 +85,24 @@ impl Size {
     }
 }
 
-/// Why a text is not read, and where.
+/// Why reading ends, and where.
 enum Stop {
-    Wrong(String, Place),
+    Fault(YamlFault, Place),
     Exceeds(Bound, Place),
-    /// The log says it already.
-    Told,
+    /// The log has the fault already.
+    Logged,
 }
 
 /// A collection that is being read.
 struct Open {
     anchor: usize,
     node: Node,
-    /// A mapping's key that waits for its value.
+    /// A mapping's key, until its value is read.
     key: Option<Node>,
 }
 
-/// Reads the only document of a text; `None`: it is empty, or is none (and the log says so).
+/// Reads the only document of a text. `None`: the document is empty or has faults, which are in the
+/// log.
 pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
     let mut reader = Reader {
         open: Vec::new(),
@@ -105,8 +117,7 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
             Ok((Event::DocumentStart(_), span)) => {
                 documents += 1;
                 if documents > 1 {
-                    let message = "a second document begins here; only one is allowed";
-                    Err(Stop::Wrong(message.to_owned(), place(file, &span)))
+                    Err(Stop::Fault(YamlFault::SecondDocument, place(file, &span)))
                 } else {
                     Ok(())
                 }
@@ -114,17 +125,18 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
             Ok((event, span)) => reader.event(event, place(file, &span)),
             Err(error) => {
                 let mark = error.marker();
-                Err(Stop::Wrong(
-                    format!("no valid YAML: {}", error.info()),
+                let reason = error.info().into();
+                Err(Stop::Fault(
+                    YamlFault::Syntax { reason },
                     at(file, mark.line(), mark.col()),
                 ))
             }
         };
         if let Err(stop) = step {
             match stop {
-                Stop::Wrong(message, place) => log.error(&place, message),
+                Stop::Fault(fault, place) => log.error(&place, FaultKind::from(fault)),
                 Stop::Exceeds(bound, place) => log.exceeds(&place, bound),
-                Stop::Told => {}
+                Stop::Logged => {}
             }
             return None;
         }
@@ -137,7 +149,8 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
 struct Reader<'a> {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
-    /// Those that aliases repeat are counted again, as are copies that are kept for aliases.
+    /// The number of nodes. Aliases count the nodes that they repeat, and anchors count the copies
+    /// that are kept for aliases.
     nodes: usize,
     root: Option<Node>,
     log: &'a Log,
@@ -176,7 +189,7 @@ impl Reader<'_> {
             },
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some(node) => {
-                    // Counted before it is copied.
+                    // The nodes are counted before they are copied.
                     count(&mut self.nodes, node.size(), &place, self.log)?;
                     let node = Node {
                         place,
@@ -184,21 +197,15 @@ impl Reader<'_> {
                     };
                     self.done(0, node)
                 }
-                None => Err(Stop::Wrong(
-                    "this alias stands inside what it repeats".to_owned(),
-                    place,
-                )),
+                None => Err(Stop::Fault(YamlFault::RecursiveAlias, place)),
             },
             _ => Ok(()),
         }
     }
 
     fn begin(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
-        if self.open.len() == DEEPEST {
-            return Err(Stop::Wrong(
-                format!("nested deeper than {DEEPEST} levels"),
-                node.place,
-            ));
+        if self.open.len() == MAX_LEVELS {
+            return Err(too_deep(node.place));
         }
         self.open.push(Open {
             anchor,
@@ -209,7 +216,7 @@ impl Reader<'_> {
     }
 
     fn done(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
-        // The text of the file itself was counted when it was read.
+        // The text of the file was counted when the file was read.
         count(
             &mut self.nodes,
             Size { nodes: 1, bytes: 0 },
@@ -217,12 +224,9 @@ impl Reader<'_> {
             self.log,
         )?;
         if anchor != 0 {
-            // An alias nests what it repeats, so depth is looked at again.
-            if depth(&node) + self.open.len() > DEEPEST {
-                return Err(Stop::Wrong(
-                    format!("nested deeper than {DEEPEST} levels"),
-                    node.place,
-                ));
+            // An alias nests the repeated node, so the depth is checked again.
+            if depth(&node) + self.open.len() > MAX_LEVELS {
+                return Err(too_deep(node.place));
             }
             count(&mut self.nodes, node.size(), &node.place, self.log)?;
             self.anchors.insert(anchor, node.clone());
@@ -241,15 +245,19 @@ impl Reader<'_> {
     }
 }
 
+fn too_deep(place: Place) -> Stop {
+    Stop::Fault(YamlFault::TooDeep { max: MAX_LEVELS }, place)
+}
+
 fn count(nodes: &mut usize, size: Size, place: &Place, log: &Log) -> Result<(), Stop> {
     *nodes += size.nodes;
-    if *nodes > MOST_VALUES {
+    if *nodes > MAX_VALUES {
         return Err(Stop::Exceeds(Bound::Values, place.clone()));
     }
     if log.takes(place, size.bytes) {
         Ok(())
     } else {
-        Err(Stop::Told)
+        Err(Stop::Logged)
     }
 }
 

@@ -1,7 +1,7 @@
-//! Small packages that would come to much when they are read: each ends with the bound that it
-//! exceeds, before it has taken much memory or time.
+//! Reads small packages that would take much memory or time. Reading ends at the bound that the
+//! package exceeds.
 //!
-//! Memory is this process's highest resident set, so the tests take turns.
+//! The measured memory is the peak resident set of the process, so the tests run one at a time.
 
 use millibox_package::{Bound, read, read_unfinished};
 use std::fmt::Write as _;
@@ -12,10 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Memory that reading may take. A package of 64 MiB of plain text takes about as much.
-const MOST_MEMORY_MIB: u64 = 512;
-/// Far above what the slowest of them takes (2 s), and far below what they took without bounds.
-const MOST_TIME: Duration = Duration::from_secs(40);
+/// The maximum memory of reading. A package with 64 MiB of plain text takes about as much.
+const MAX_MEMORY_MIB: u64 = 512;
+/// The maximum time of reading. The slowest package takes 2 s, and would take far longer without
+/// bounds.
+const MAX_TIME: Duration = Duration::from_secs(40);
 
 struct Bomb(TempDir);
 
@@ -52,7 +53,7 @@ impl Bomb {
         self
     }
 
-    /// Reading the package as its setter does must fail, and soon, for this bound.
+    /// Asserts that `read_unfinished` soon fails at this bound.
     fn exceeds(&self, bound: Bound) {
         exceeds(&self.path(), bound);
     }
@@ -61,15 +62,15 @@ impl Bomb {
 fn exceeds(path: &Path, bound: Bound) {
     let (found, memory, time) = measured(path, true);
     assert!(found.contains(&bound), "{bound:?} is not among {found:?}");
-    assert!(memory < MOST_MEMORY_MIB, "{memory} MiB");
-    assert!(time < MOST_TIME, "{time:?}");
+    assert!(memory < MAX_MEMORY_MIB, "{memory} MiB");
+    assert!(time < MAX_TIME, "{time:?}");
 }
 
-/// Bounds that reading exceeds, MiB that it takes, and its time.
+/// The exceeded bounds, the memory in MiB, and the time of reading.
 fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // proc(5): 5 makes the highest resident set the present one.
+    // Writing 5 resets the peak resident set (proc_pid_clear_refs(5)).
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = resident_mib();
     let start = Instant::now();
@@ -86,12 +87,12 @@ fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
     );
     let bounds = match &found {
         Ok(_) => Vec::new(),
-        Err(faults) => faults.iter().filter_map(|fault| fault.bound).collect(),
+        Err(faults) => faults.iter().filter_map(|fault| fault.bound()).collect(),
     };
     (bounds, memory, time)
 }
 
-/// The highest so far.
+/// The peak resident set of the process.
 fn resident_mib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -136,7 +137,7 @@ fn yaml_many_keys_take_linear_time() {
     (0..49_000).for_each(|key| writeln!(text, "some_key_{key}: 1").unwrap());
     let (bounds, memory, time) = measured(&Bomb::icpc(&text).path(), false);
     assert!(
-        bounds.is_empty() && memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        bounds.is_empty() && memory < MAX_MEMORY_MIB && time < MAX_TIME,
         "{bounds:?} {memory} {time:?}"
     );
 }
@@ -146,7 +147,7 @@ fn yaml_long_key_is_not_compared() {
     let text = format!("name: x\n\"{}\": 1\n", "k".repeat(8 << 20));
     let (bounds, memory, time) = measured(&Bomb::icpc(&text).path(), false);
     assert!(
-        bounds.is_empty() && memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        bounds.is_empty() && memory < MAX_MEMORY_MIB && time < MAX_TIME,
         "{bounds:?} {memory} {time:?}"
     );
 }
@@ -161,7 +162,7 @@ fn yaml_flags_of_many_words_are_refused() {
 }
 
 #[test]
-fn flags_handed_down_to_many_tests_are_counted() {
+fn flags_inherited_by_many_tests_are_counted() {
     let bomb = Bomb::icpc("name: x\nvalidation: custom\n");
     bomb.file("output_validators/v.py", "");
     bomb.file(
@@ -176,7 +177,7 @@ fn flags_handed_down_to_many_tests_are_counted() {
 }
 
 #[test]
-fn constants_that_stand_often_are_counted() {
+fn constants_used_often_are_counted() {
     let header = "problem_format_version: 2025-09\nname: x\nuuid: 1\ntype: scoring\n";
     let bomb = Bomb::icpc(&format!(
         "{header}constants:\n  n: {}\n",
@@ -200,7 +201,7 @@ fn constants_without_ends_take_linear_time() {
     );
     let (_, memory, time) = measured(&bomb.path(), false);
     assert!(
-        memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        memory < MAX_MEMORY_MIB && time < MAX_TIME,
         "{memory} {time:?}"
     );
 }
@@ -214,7 +215,7 @@ fn sim_ranges_are_counted_together() {
 }
 
 #[test]
-fn sim_same_range_again_and_again_is_counted() {
+fn sim_repeated_range_is_counted() {
     Bomb::sim(&format!("gen: [\n{}]\n", "1-9999 sh:g\n".repeat(300))).exceeds(Bound::TestsOfFile);
 }
 
@@ -253,7 +254,7 @@ fn sim_many_groups_take_linear_time() {
     );
     let (_, memory, time) = measured(&bomb.path(), false);
     assert!(
-        memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        memory < MAX_MEMORY_MIB && time < MAX_TIME,
         "{memory} {time:?}"
     );
 }
@@ -275,7 +276,7 @@ fn generators_of_many_files_are_counted_for_each_test() {
 }
 
 #[test]
-fn generators_that_are_not_there_take_linear_time() {
+fn missing_generators_take_linear_time() {
     let bomb = Bomb::icpc("name: x\n");
     (0..5_000).for_each(|file| {
         bomb.file(&format!("generators/some_generator_{file}.py"), "");
@@ -289,7 +290,7 @@ fn generators_that_are_not_there_take_linear_time() {
     );
     let (_, memory, time) = measured(&bomb.path(), true);
     assert!(
-        memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        memory < MAX_MEMORY_MIB && time < MAX_TIME,
         "{memory} {time:?}"
     );
 }
@@ -314,7 +315,7 @@ fn submissions_yaml_of_a_long_pattern_is_refused() {
     bomb.exceeds(Bound::Patterns);
 }
 
-/// Directories of which each has two links to the next one: 2^30 paths.
+/// Adds directories that each have two links to the next one: 2^30 paths for 30 levels.
 fn web(bomb: &Bomb, name: &str, levels: usize) {
     for level in 0..levels {
         bomb.file(&format!("data/secret/w/{level}/{name}"), "");
@@ -328,14 +329,14 @@ fn web(bomb: &Bomb, name: &str, levels: usize) {
 }
 
 #[test]
-fn links_that_make_long_paths_are_counted() {
+fn links_with_long_paths_are_counted() {
     let bomb = Bomb::icpc("name: x\n");
     web(&bomb, &"n".repeat(240), 30);
     bomb.exceeds(Bound::Paths);
 }
 
 #[test]
-fn links_that_lead_nowhere_are_counted() {
+fn dangling_links_are_counted() {
     let bomb = Bomb::icpc("name: x\n");
     web(&bomb, "n", 14);
     fs::create_dir_all(bomb.path().join("data/secret/w/14")).unwrap();

@@ -1,4 +1,4 @@
-//! The packages in `examples/` are read without a fault, and are what their README says.
+//! Reads the packages in `examples/`, which have no faults and match their README.
 
 use millibox_package::model::{Checker, Convention, Expected, Format, Kind, Objective, Scoring};
 use millibox_package::{Problem, read};
@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const ALL: [&str; 4] = ["causeway", "heaps", "leak", "stalls"];
-/// Bytes that an example may have.
-const LARGEST: u64 = 300 << 10;
+/// The maximum size of an example.
+const MAX_EXAMPLE_BYTES: u64 = 300 << 10;
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -16,7 +16,7 @@ fn directory(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Errors and warnings end the test.
+/// Reads an example. Panics if it has faults.
 fn example(name: &str) -> Problem {
     let problem = read(&directory(name)).unwrap_or_else(|faults| panic!("{faults}"));
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
@@ -48,7 +48,7 @@ fn expected<'a>(problem: &'a Problem, verdicts: &[Expected]) -> Vec<&'a str> {
 }
 
 #[test]
-fn all_are_read_and_small() {
+fn examples_are_read_and_are_small() {
     let there: BTreeSet<String> = fs::read_dir(directory(""))
         .unwrap()
         .map(|entry| entry.unwrap())
@@ -62,7 +62,7 @@ fn all_are_read_and_small() {
             .iter()
             .map(|path| path.metadata().unwrap().len())
             .sum();
-        assert!(size < LARGEST, "{name} has {size} bytes");
+        assert!(size < MAX_EXAMPLE_BYTES, "{name} has {size} bytes");
         for test in problem.tests() {
             assert!(test.input.is_file(), "{name}: {}", test.input.display());
             let answer = test.answer.as_ref().unwrap();
@@ -72,7 +72,7 @@ fn all_are_read_and_small() {
 }
 
 #[test]
-fn each_is_of_its_kind() {
+fn examples_have_their_formats_and_kinds() {
     let problem = example("causeway");
     assert_eq!(
         (problem.format, problem.kind, problem.scoring),
@@ -145,12 +145,12 @@ fn each_is_of_its_kind() {
         ]
     );
     assert_eq!(problem.test("sta3a").unwrap().memory, Some(32 << 20));
-    // The three that somebody wrote, and those that a generator makes again.
+    // Three tests are written by hand, and generators make the others.
     assert_eq!(problem.tests().count(), 3 + problem.generators.len());
 }
 
 #[test]
-fn every_source_is_a_submission_that_something_is_expected_of() {
+fn sources_of_examples_have_expected_verdicts() {
     for name in ["causeway", "heaps", "leak"] {
         let problem = example(name);
         let submissions = directory(name).join("submissions");
@@ -194,7 +194,7 @@ fn every_source_is_a_submission_that_something_is_expected_of() {
         ["memory_limit/eats_memory.c"]
     );
     assert!(!expected(&example("causeway"), &[Expected::OutputLimit]).is_empty());
-    // Its directory says nothing, its source does.
+    // The directory states no verdict, but the tag in the source does.
     assert_eq!(
         expected(
             &example("leak"),
@@ -207,7 +207,7 @@ fn every_source_is_a_submission_that_something_is_expected_of() {
         "accepted/sums.cpp"
     );
 
-    // Sim's format can expect nothing but of the model solution: directories are for people.
+    // Sim's format states a verdict for the model solution only. Its directories are for people.
     let problem = example("stalls");
     assert_eq!(problem.model_solution().unwrap().name, "prog/stalls.cpp");
     let points: BTreeSet<&str> = problem.submissions[1..]
@@ -227,7 +227,7 @@ fn every_source_is_a_submission_that_something_is_expected_of() {
 }
 
 #[test]
-fn every_language_is_accepted_somewhere() {
+fn examples_have_accepted_submissions_in_all_languages() {
     let mut found = BTreeSet::new();
     for name in ALL {
         for submission in &example(name).submissions {
@@ -242,9 +242,9 @@ fn every_language_is_accepted_somewhere() {
     }
 }
 
-/// What it tries, and what must happen.
+/// The comment states what the submission does and which verdict it gets.
 #[test]
-fn every_submission_says_what_it_is() {
+fn submissions_of_examples_begin_with_a_comment() {
     for name in ALL {
         for submission in &example(name).submissions {
             let text = |path: &PathBuf| fs::read_to_string(path).unwrap();

@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn program_from_any_bytes_is_rejected_or_runs(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn arbitrary_program_is_rejected_or_runs(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         if let Ok(program) = Program::from_bytes(&bytes) {
             run(&program, &Data::default());
         }

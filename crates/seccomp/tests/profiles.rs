@@ -1,10 +1,10 @@
-//! What the policies that come with the crate answer.
+//! The built-in policies return the expected actions.
 
 use millibox_seccomp::{
     Action, Arch, Data, Program, compile, constant_action, profile, profile_names, run,
 };
 
-/// What the sandbox itself calls between attaching the filter and executing the program.
+/// The calls of the sandbox between attaching the filter and executing the program.
 const SANDBOX_CALLS: &[&str] = &[
     "recvmsg",
     "sendmsg",
@@ -39,7 +39,7 @@ fn compiled(name: &str, arch: Arch) -> Program {
     compile(&profile(name).expect("a profile"), arch).expect("short enough")
 }
 
-/// The answer of profile `name` to a call, which must be the same on every architecture.
+/// The action of profile `name` for a call, which must be the same on every architecture.
 fn answer(name: &str, call: &str, args: &[u64]) -> u32 {
     let mut answers = Vec::new();
     for arch in Arch::ALL {
@@ -66,7 +66,7 @@ fn action(text: &str) -> u32 {
 }
 
 #[test]
-fn mincore_of_a_gigabyte_is_refused() {
+fn mincore_of_1_gib_is_refused() {
     for name in profile_names() {
         for (length, expected) in [
             (1 << 20, "allow"),
@@ -106,7 +106,7 @@ fn mremap_of_16_gigabytes_is_refused() {
 #[test]
 fn madvise_with_guard_or_unknown_advice_is_refused() {
     for name in profile_names() {
-        // MADV_DONTNEED_LOCKED; MADV_COLLAPSE, HWPOISON, GUARD_INSTALL, GUARD_REMOVE, one of a
+        // MADV_DONTNEED_LOCKED; MADV_COLLAPSE, HWPOISON, GUARD_INSTALL, GUARD_REMOVE, and one of a
         // later kernel.
         for (advice, expected) in [
             (24, "allow"),
@@ -166,7 +166,7 @@ fn semop_with_more_than_five_operations_is_refused() {
 fn prctl_with_unknown_options_is_refused() {
     for name in profile_names() {
         // PR_SET_NAME, PR_TIMER_CREATE_RESTORE_IDS, PR_GET_AUXV, PR_SET_PTRACER; PR_FUTEX_HASH,
-        // those of later kernels.
+        // and options of later kernels.
         for (option, expected) in [
             (15, "allow"),
             (77, "allow"),
@@ -246,7 +246,7 @@ fn signals_of_descriptors_are_refused() {
 }
 
 #[test]
-fn ioctl_asks_terminals_but_does_not_change_them() {
+fn ioctl_queries_but_cannot_change_terminals() {
     // TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2; SIOCATMARK.
     let allowed = [
         0x5401,
@@ -285,7 +285,7 @@ fn ioctl_asks_terminals_but_does_not_change_them() {
             "{request:#x}"
         );
     }
-    // TCSETS2, TCSETSW2, TCSETSF2; TIOCSPTLCK, TIOCSIG; with a size that the kernel would not know.
+    // TCSETS2, TCSETSW2, TCSETSF2; TIOCSPTLCK, TIOCSIG; the last with a size unknown to the kernel.
     for request in [
         0x402c_542b,
         0x402c_542c,
@@ -303,7 +303,7 @@ fn ioctl_asks_terminals_but_does_not_change_them() {
 }
 
 #[test]
-fn limits_on_cores_stay_and_are_told_to_be_set() {
+fn core_limit_stays_and_call_reports_success() {
     for name in profile_names() {
         for (call, args, expected) in [
             ("setrlimit", &[4, 0x1000][..], "errno:0"),
@@ -311,7 +311,7 @@ fn limits_on_cores_stay_and_are_told_to_be_set() {
             ("setrlimit", &[7, 0x1000], "allow"),
             ("prlimit64", &[0, 4, 0x1000, 0], "errno:0"),
             ("prlimit64", &[7, 4, 1 << 32, 0x2000], "errno:0"),
-            // Asking.
+            // These only query.
             ("prlimit64", &[0, 4, 0, 0x2000], "allow"),
             ("prlimit64", &[0, 7, 0x1000, 0], "allow"),
             (
@@ -330,7 +330,7 @@ fn limits_on_cores_stay_and_are_told_to_be_set() {
 }
 
 #[test]
-fn every_profile_compiles_under_its_own_name() {
+fn every_profile_compiles_and_has_its_name() {
     assert_eq!(profile_names().collect::<Vec<_>>(), ["default", "strict"]);
     for name in profile_names() {
         let policy = profile(name).expect("a profile");
@@ -350,7 +350,7 @@ fn every_profile_compiles_under_its_own_name() {
 }
 
 #[test]
-fn the_sandbox_can_do_its_work() {
+fn calls_of_sandbox_are_allowed() {
     for name in profile_names() {
         for arch in Arch::ALL {
             let program = compiled(name, arch);
@@ -461,7 +461,7 @@ fn only_calls_with_conditions_read_arguments() {
 }
 
 #[test]
-fn with_a_loopback_there_are_three_families_more() {
+fn loopback_adds_three_socket_families() {
     for (name, inside) in [("default", "allow"), ("strict", "errno:EPERM")] {
         for arch in Arch::ALL {
             let policy = millibox_seccomp::profile_with_loopback(name).expect("a profile");
@@ -472,7 +472,7 @@ fn with_a_loopback_there_are_three_families_more() {
             );
             for (call, nr) in arch.syscalls() {
                 for family in [0, 1, 2, 3, 10, 16, 17, 40, 2 | 1 << 32, u64::MAX] {
-                    // Of the type, TCP; UDP, which streams do not have, ICMP, SCTP, MPTCP.
+                    // The type's default, TCP; UDP, which is not for streams, ICMP, SCTP, MPTCP.
                     for protocol in [0, 6, 17, 6 | 1 << 32, 1, 132, 262] {
                         let args = [family, 1, protocol, 0, 0, 0];
                         let data = Data {
@@ -503,14 +503,14 @@ fn with_a_loopback_there_are_three_families_more() {
 }
 
 #[test]
-fn with_a_loopback_there_are_streams_and_datagrams() {
+fn loopback_allows_only_streams_and_datagrams() {
     for arch in Arch::ALL {
         let policy = millibox_seccomp::profile_with_loopback("default").expect("a profile");
         let program = compile(&policy, arch).expect("short enough");
         let nr = arch.number("socket").expect("socket");
         for family in [2, 10] {
             for of_type in 0..16 {
-                // SOCK_NONBLOCK and SOCK_CLOEXEC; an upper half.
+                // SOCK_NONBLOCK and SOCK_CLOEXEC; a set upper half.
                 for flags in [0, 0x8_0800, 1 << 32] {
                     for protocol in [0, 1, 6, 17, 33, 132, 136, 262] {
                         let expected = match (of_type, protocol) {
@@ -549,7 +549,7 @@ fn with_a_loopback_there_are_streams_and_datagrams() {
 }
 
 #[test]
-fn with_a_loopback_interfaces_can_be_read() {
+fn loopback_allows_reading_interfaces() {
     for arch in Arch::ALL {
         let policy = millibox_seccomp::profile_with_loopback("default").expect("a profile");
         let program = compile(&policy, arch).expect("short enough");
@@ -592,7 +592,7 @@ fn with_a_loopback_interfaces_can_be_read() {
 }
 
 #[test]
-fn numbers_nobody_named() {
+fn unnamed_numbers_get_default_action() {
     for name in profile_names() {
         for arch in Arch::ALL {
             let program = compiled(name, arch);
@@ -625,7 +625,7 @@ fn numbers_nobody_named() {
 }
 
 #[test]
-fn default_answers() {
+fn default_profile_returns_expected_actions() {
     let answers = |call: &str, args: &[u64], expected: &str| {
         assert_eq!(
             answer("default", call, args),
@@ -640,7 +640,7 @@ fn default_answers() {
     for bit in [17, 25, 26, 27, 28, 29, 30] {
         answers("clone", &[1 << bit | 17], "errno:EPERM");
     }
-    // CLONE_FILES, alone, with CLONE_VM, with all that makes a thread.
+    // CLONE_FILES, alone, with CLONE_VM, with all flags of a thread.
     for (flags, expected) in [
         (0x411, "errno:EINVAL"),
         (0x511, "errno:EINVAL"),
@@ -706,7 +706,7 @@ fn default_answers() {
             0x8912,
             0x8946,
         ],
-        // TUNSETIFF; of pidfds, namespaces, epoll.
+        // TUNSETIFF; requests of pidfds, namespaces and epoll.
         &[
             0x4004_54ca,
             0xc040_ff0b,
@@ -879,7 +879,7 @@ fn default_answers() {
 }
 
 #[test]
-fn strict_answers() {
+fn strict_profile_returns_expected_actions() {
     let answers = |call: &str, args: &[u64], expected: &str| {
         assert_eq!(
             answer("strict", call, args),

@@ -3,7 +3,7 @@
 use super::SetterError;
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use millibox_package::model::Format;
-use millibox_package::{DEEPEST, LEFT_BEHIND, Problem};
+use millibox_package::{MAX_DEPTH, PYTHON_CACHE, Problem};
 use rustix::fs::{Access, AtFlags, CWD};
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
@@ -306,8 +306,8 @@ struct Files {
 
 impl Files {
     fn add(&mut self, path: &Path, name: &str, depth: usize) -> Result<(), SetterError> {
-        if depth > DEEPEST {
-            return Err(file(FileAction::Pack, path, FileFault::TooDeep(DEEPEST)));
+        if depth > MAX_DEPTH {
+            return Err(file(FileAction::Pack, path, FileFault::TooDeep(MAX_DEPTH)));
         }
         // Pack the link's target, because not every reader supports links.
         let leads_to = real(path)?;
@@ -337,7 +337,7 @@ fn is_rubbish(name: &str, directory: &str) -> bool {
         .any(|end| name.ends_with(end));
     left || name.starts_with('.')
         || name.ends_with('~')
-        || name == LEFT_BEHIND
+        || name == PYTHON_CACHE
         || (directory == "utils" && name == "cache")
 }
 

@@ -1,4 +1,4 @@
-//! Removes what `generate` made.
+//! Removes the files that `generate` made.
 
 use super::error::{FileAction, FileFault, file};
 use super::record::{Record, RecordedFile, of_file, regular};

@@ -9,6 +9,7 @@ use millibox_judge::tool::ToolFailure;
 use millibox_languages::compile::CompileError;
 use millibox_languages::suite::ChoiceError;
 use millibox_package::Faults;
+use millibox_package::edit::EditError;
 use rustix::io::Errno;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -133,7 +134,7 @@ pub enum ProgramFault {
         /// The reason.
         fault: MakeFault,
     },
-    /// An answer is due, and its test has no input.
+    /// An answer must be made, but its test has no input.
     #[error("test {test}: there is no input {input}")]
     NoInput {
         /// The test.
@@ -141,10 +142,10 @@ pub enum ProgramFault {
         /// The input's path below the package.
         input: String,
     },
-    /// An answer is due, and its test has files of its own.
+    /// An answer must be made, but its test has files of its own.
     #[error("test {0}: answers of tests with files of their own cannot be made")]
     TestWithFiles(String),
-    /// Answers are due, and there is no model solution.
+    /// Answers must be made, but the package has no model solution.
     #[error("there is no model solution to make answers; add a submission that must be accepted")]
     NoModelSolution,
     /// No submission can be measured, because none must be accepted.
@@ -160,7 +161,8 @@ pub enum ProgramFault {
     #[error("{0}")]
     Package(PackageError),
     /// A submission that must be accepted is not.
-    #[error("{submission} must be accepted but is not{}: {verdict}{}", OnTest(.test), Reason(.reason))]
+    #[error("{submission} must be accepted but is not{}: \
+     {verdict}{}", OnTest(.test), Reason(.reason))]
     NotAccepted {
         /// The submission.
         submission: String,
@@ -440,7 +442,7 @@ pub enum FileFault {
     /// A name in the directory is not UTF-8.
     #[error("the name {0:?} is not UTF-8; rename the file")]
     NameNotUtf8(OsString),
-    /// The archive is shorter than what was written to it.
+    /// The archive is shorter than the written bytes.
     #[error("part of the archive was not written")]
     Incomplete,
     /// The file is too long.
@@ -458,9 +460,9 @@ pub enum FileFault {
     /// The file vanished after it had been made.
     #[error("it has vanished")]
     Vanished,
-    /// The file's text cannot be edited. The text says why.
-    #[error("{0}")]
-    Edit(String),
+    /// The file's text cannot be edited.
+    #[error(transparent)]
+    Edit(EditError),
 }
 
 impl From<Errno> for FileFault {

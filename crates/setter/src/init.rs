@@ -60,7 +60,7 @@ pub fn init(
     let base = place
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    // The names of `..` and `/` say nothing, so use the name of the real directory.
+    // `..` and `/` have no useful name, so use the name of the real directory.
     let real = if there {
         place.canonicalize().ok()
     } else {
@@ -163,9 +163,11 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         file("Simfile", fill(template!("Simfile"), &values));
         let seed = u32::from_le_bytes(random()?);
         let tests = either(
-            "    1a-c gen.cpp 10 100\n    2a-c gen.cpp 1000 1000000000\n    3a gen.cpp 1000 +1000000000\n    3b-d \
+            "    1a-c gen.cpp 10 100\n    2a-c gen.cpp 1000 1000000000\n    3a gen.cpp 1000 \
+             +1000000000\n    3b-d \
              gen.cpp 100000 1000000000",
-            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d \
+            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp \
+             1000000000\n    2d \
              gen.cpp 1000000000 last",
         );
         file(
@@ -216,9 +218,11 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         file("statement/problem.en.md", statement.to_owned());
     }
     let tests = either(
-        "      1-small: gen 10 100 {seed}\n      2-zeros: gen 10 0 {seed}\n      3-greatest: gen 100000 +1000000000 \
+        "      1-small: gen 10 100 {seed}\n      2-zeros: gen 10 0 {seed}\n      3-greatest: gen \
+         100000 +1000000000 \
          {seed}\n      4-random: gen 100000 1000000000 {seed}",
-        "      1-one: gen 1 {seed}\n      2-small: gen 20 {seed}\n      3-random: gen 1000000000 {seed}\n      4-last: \
+        "      1-one: gen 1 {seed}\n      2-small: gen 20 {seed}\n      3-random: gen 1000000000 \
+         {seed}\n      4-last: \
          gen 1000000000 last",
     );
     let values = [("tests", tests.to_owned())];
@@ -228,10 +232,12 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
     );
     file("generators/gen.cpp", generator.to_owned());
     let input_code = either(
-        "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i = 1; i <= n; i++) \
+        "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i \
+         = 1; i <= n; i++) \
          {\n        number(-1000000000, 1000000000);\n        \
          character(i < n ? ' ' : '\\n');\n    }\n",
-        "    const long long n = number(1, 1000000000);\n    character(' ');\n    number(1, n);\n    \
+        "    const long long n = number(1, 1000000000);\n    character(' ');\n    number(1, n);\
+         \n    \
          character('\\n');\n",
     );
     file(

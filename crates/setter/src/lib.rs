@@ -1,7 +1,7 @@
 //! Tools for problem setters: begin a package, make its tests, validate it, find its limits, pack
 //! it and clean it.
 //!
-//! docs/guide/problem.md describes the tools for setters.
+//! docs/guide/problem.md is the guide to these tools.
 //!
 //! | module | content |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | `limits` | time limits from the model solution's times |
 //! | `findings` | conclusions about a package from judging its own submissions |
 //! | `archive` | the package as a `.zip`, with the same bytes for the same files |
-//! | `clean` | removal of what `generate` made |
+//! | `clean` | removes the files that `generate` made |
 //! | `error` | the errors of all tools |
 //! | `selection` | the tests that a caller names |
 //! | `record` | the record of made files and their sources |

@@ -13,8 +13,9 @@ use millibox_judge::time_limit::{
 use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
+use millibox_package::Problem;
+use millibox_package::edit::{self, EditError};
 use millibox_package::model::{Format, Submission};
-use millibox_package::{Problem, edit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -228,19 +229,20 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
 fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, SetterError> {
     let record = Record::open(&problem.directory)?;
     let mut changes: Vec<(PathBuf, String, String)> = Vec::new();
-    let mut change =
-        |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, SetterError> {
-            let path = problem.directory.join(name);
-            let old = match std::fs::read_to_string(&path) {
-                Ok(old) => old,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-                Err(error) => return Err(file(FileAction::Read, &path, error)),
-            };
-            let new =
-                edit(&old).map_err(|why| file(FileAction::Change, &path, FileFault::Edit(why)))?;
-            changes.push((path, old, new));
-            Ok(true)
+    let mut change = |name: &str,
+                      edit: &dyn Fn(&str) -> Result<String, EditError>|
+     -> Result<bool, SetterError> {
+        let path = problem.directory.join(name);
+        let old = match std::fs::read_to_string(&path) {
+            Ok(old) => old,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(file(FileAction::Read, &path, error)),
         };
+        let new =
+            edit(&old).map_err(|error| file(FileAction::Change, &path, FileFault::Edit(error)))?;
+        changes.push((path, old, new));
+        Ok(true)
+    };
     match report.limit {
         None => {
             let limits: Vec<(String, Duration)> = report

@@ -4,13 +4,14 @@ use super::error::{
     BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault,
     ProgramFault, Remedy, RequestError, SetterError, SkippedSubmission, file,
 };
+use super::validate::ValidationFault;
 use millibox_golden::assert_messages;
 use millibox_judge::failure::JudgeFailure;
-use millibox_judge::judge::PackageError;
+use millibox_judge::judge::{PackageError, PackageFault, PackageProblem};
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::CompileError;
+use millibox_languages::compile::{CompileError, Refusal, Unavailable};
 use millibox_languages::suite::Suites;
-use millibox_package::{Fault, Severity};
+use millibox_package::edit::EditError;
 use rustix::io::Errno;
 use std::path::Path;
 use zip::result::ZipError;
@@ -29,35 +30,22 @@ fn messages_of_the_setter_match_the_golden_file() {
         fault,
     };
     let rejected = |messages: &str| BuildFault::Rejected {
-        error: CompileError::Refused("the compiler rejects the source".to_owned()),
+        error: Refusal::Exited(1).into(),
         messages: messages.to_owned(),
     };
     let language = Suites::builtin()
         .for_sources(&["gen.xyz".into()], None)
         .map(|_| ())
         .unwrap_err();
-    let failure = ToolFailure {
-        reason: "exited with 3".to_owned(),
-        stderr: "no luck".to_owned(),
-    };
+    let failure = ToolFailure::new("exited with 3".to_owned(), "no luck".to_owned());
     let not_accepted = |test: Option<&str>, reason: &str| ProgramFault::NotAccepted {
         submission: "accepted/a.py".to_owned(),
         test: test.map(str::to_owned),
         verdict: "time limit",
         reason: reason.to_owned(),
     };
-    let fault = Fault {
-        path: "p/check.sh".into(),
-        line: None,
-        column: None,
-        severity: Severity::Error,
-        message: "it cannot be compiled".to_owned(),
-        bound: None,
-    };
-    let package_error = PackageError {
-        faults: vec![fault],
-        messages: Vec::new(),
-    };
+    let fault = PackageFault::new(Path::new("p/check.sh"), PackageProblem::NoInteractor);
+    let package_error = PackageError::from(fault);
     let at = |action: FileAction, fault: FileFault| file(action, Path::new("p/a"), fault);
     let io = |action: FileAction| file(action, Path::new("p/a"), Errno::ACCESS);
     let measuring = |test: Option<&str>| MachineError::Measuring {
@@ -176,7 +164,9 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "MachineError::Compiler",
                 &MachineError::Compiler {
                     program: "gen.cpp".into(),
-                    error: CompileError::Unavailable("g++ is not installed".to_owned()),
+                    error: CompileError::Unavailable(Unavailable::ByCaller(
+                        "g++ is not installed".to_owned(),
+                    )),
                 },
             ),
             (
@@ -279,10 +269,108 @@ fn messages_of_the_setter_match_the_golden_file() {
             ),
             (
                 "FileFault::Edit",
-                &at(
-                    FileAction::Change,
-                    FileFault::Edit("line 3 has no value".to_owned()),
-                ),
+                &at(FileAction::Change, FileFault::Edit(EditError::NotMap)),
+            ),
+            (
+                "ValidationFault::MissingFile",
+                &ValidationFault::MissingFile {
+                    kind: FileKind::Input,
+                    test: "TEST".to_owned(),
+                    generated: true,
+                },
+            ),
+            (
+                "ValidationFault::SameInput",
+                &ValidationFault::SameInput {
+                    test: "TEST".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::Build",
+                &ValidationFault::Build(rejected("a.cpp:1: x\nb")),
+            ),
+            (
+                "ValidationFault::Program",
+                &ValidationFault::Program(ProgramFault::NoModelSolution),
+            ),
+            (
+                "ValidationFault::NoInputValidator",
+                &ValidationFault::NoInputValidator,
+            ),
+            (
+                "ValidationFault::InputRejected",
+                &ValidationFault::InputRejected {
+                    program: "PROGRAM".to_owned(),
+                    failed: true,
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::CheckerFailsOnAnswer",
+                &ValidationFault::CheckerFailsOnAnswer {
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::AnswerRejected",
+                &ValidationFault::AnswerRejected {
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::OutputUnchecked",
+                &ValidationFault::OutputUnchecked,
+            ),
+            (
+                "ValidationFault::InvalidInputAccepted",
+                &ValidationFault::InvalidInputAccepted,
+            ),
+            (
+                "ValidationFault::ValidatorCrashes",
+                &ValidationFault::ValidatorCrashes {
+                    program: "PROGRAM".to_owned(),
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::IncompleteProbe",
+                &ValidationFault::IncompleteProbe { extension: ".out" },
+            ),
+            (
+                "ValidationFault::CheckerFailsOnOutput",
+                &ValidationFault::CheckerFailsOnOutput {
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::ValidOutputRejected",
+                &ValidationFault::ValidOutputRejected {
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::InvalidOutputAccepted",
+                &ValidationFault::InvalidOutputAccepted,
+            ),
+            (
+                "ValidationFault::ByteOrderMark",
+                &ValidationFault::ByteOrderMark,
+            ),
+            (
+                "ValidationFault::CarriageReturn",
+                &ValidationFault::CarriageReturn,
+            ),
+            ("ValidationFault::ZeroByte", &ValidationFault::ZeroByte),
+            ("ValidationFault::NotUtf8", &ValidationFault::NotUtf8),
+            ("ValidationFault::Empty", &ValidationFault::Empty),
+            ("ValidationFault::NoLineFeed", &ValidationFault::NoLineFeed),
+            (
+                "ValidationFault::InputRejected, rejects",
+                &ValidationFault::InputRejected {
+                    program: "PROGRAM".to_owned(),
+                    failed: false,
+                    reason: "a\nb".to_owned(),
+                },
             ),
         ],
     );

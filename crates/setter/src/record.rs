@@ -1,8 +1,8 @@
 //! The record of made files and their sources: `.millibox/made.json` in the package.
 //!
-//! The record tells which files need not be made again, and which may be replaced or removed: those
-//! whose content is still as it was made. Without a record, everything is made anew, but no other
-//! file is replaced and none is removed.
+//! A file is current if its sources are those of the record. A file may be replaced or removed if
+//! its content is that of the record. Without a record, all files are made again, but no other file
+//! is replaced, and none is removed.
 
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use super::{RequestError, SetterError};
@@ -250,7 +250,7 @@ impl Digest {
     }
 }
 
-/// Digest of a file's content. `None`: there is no such file.
+/// Digest of a file's content. `None`: the file does not exist.
 pub(super) fn content(path: &Path) -> Result<Option<String>, SetterError> {
     let failed = |error: std::io::Error| file(FileAction::Read, path, error);
     match File::open(path) {

@@ -19,8 +19,8 @@ pub(super) struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a replacement and creates `directory` for its files. Removes what an earlier process
-    /// left there when it was killed.
+    /// Begins a replacement and creates `directory` for its files. Removes the files of an
+    /// earlier process that was killed.
     pub fn begin(directory: PathBuf) -> Result<Replacement, SetterError> {
         match fs::remove_dir_all(&directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

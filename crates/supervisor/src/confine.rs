@@ -1,41 +1,41 @@
-//! What supervisor, spawner, keeper and pid1 give up when they are set up.
+//! The rights that supervisor, spawner, keeper and pid1 give up during their set-up.
 //!
 //! | process | capabilities | seccomp program | landlock |
 //! | --- | --- | --- | --- |
 //! | supervisor | none | `policies/supervisor.toml` | reads /proc |
 //! | spawner | those of its runners | none: its children inherit it | none: it forbids mounts |
 //! | keeper | KILL, DAC_OVERRIDE, if it is root | `policies/keeper.toml` | cgroups |
-//! | pid1 of its own memory | none | `policies/pid1.toml` | |
+//! | pid1 with its own memory | none | `policies/pid1.toml` | |
 //!
-//! A program's answer to what it does not let pass is the end of the process: whoever has taken it
-//! over shall not look for another way, and whoever has a bug shall hear of it.
+//! A seccomp program kills the process at any call that it does not allow. An attacker in
+//! control of the process cannot try another way, and a bug becomes visible.
 
 use crate::messages::errno_text;
 use crate::sys::{Errno, calls, landlock};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The programs, see build.rs.
+/// The seccomp programs; see build.rs.
 static SUPERVISOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor.bpf"));
 static KEEPER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/keeper.bpf"));
-/// For pid1, which attaches it once its target is there.
+/// The program of pid1, which pid1 attaches after it has cloned its target.
 pub static PID1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pid1.bpf"));
 
-/// Capabilities that the spawner and runners keep, in the supervisor's own user namespace:
-/// SYS_ADMIN (setns, unshare, mounts), SYS_CHROOT (setns to a mount namespace),
-/// NET_ADMIN (loopback).
-const RUNNERS: u64 = 1 << 21 | 1 << 18 | 1 << 12;
+/// Capabilities that the spawner and runners keep in the supervisor's own user namespace:
+/// SYS_ADMIN (setns, unshare, mounts), SYS_CHROOT (setns to a mount namespace) and NET_ADMIN
+/// (loopback).
+const RUNNER_CAPABILITIES: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 
 /// Capabilities of a keeper that is root. KILL: the kernel sends the supervisor the signal of its
 /// parent's death in the keeper's name, and the supervisor is another user (`reparent_leader()` in
-/// kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs to somebody.
-const KEEPER_HAS: u64 = 1 << 5 | 1 << 1;
+/// kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs to another user.
+const KEEPER_CAPABILITIES: u64 = 1 << 5 | 1 << 1;
 
 fn failed(what: &'static str) -> impl Fn(Errno) -> String {
     move |errno| format!("cannot {what}: {}", errno_text(errno))
 }
 
-/// Drops all capabilities from the bounding set but those in `keep`.
+/// Drops all capabilities except for `keep` from the bounding set.
 pub fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
     for capability in 0..64 {
         if keep & 1 << capability != 0 {
@@ -55,35 +55,38 @@ fn keep_capabilities(keep: u64) -> Result<(), String> {
     calls::set_capabilities(keep).map_err(failed("drop capabilities"))
 }
 
-/// The spawner: what runners and mounters need, and their children must not be denied, stays.
+/// Confines the spawner. It keeps the rights that runners and mounters need, and that their
+/// children must not lose.
 pub fn spawner() -> Result<(), String> {
-    keep_capabilities(RUNNERS)
+    keep_capabilities(RUNNER_CAPABILITIES)
 }
 
-/// The supervisor, once the spawner is there: all but the seccomp program. The version of landlock
-/// that holds it; 0: none.
+/// Confines the supervisor after the spawner has started, except for the seccomp program. Returns
+/// the version of landlock that confines it; 0 if the kernel has none.
 pub fn supervisor() -> Result<u32, String> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;
     let landlock =
         landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
-            .map_err(failed("restrict ourselves by landlock"))?;
+            .map_err(failed("restrict file access by landlock"))?;
     drop(procfs);
     Ok(landlock)
 }
 
-/// The rest, once its threads are there.
+/// Attaches the supervisor's seccomp program after its threads have started.
 pub fn supervisor_calls() -> Result<(), String> {
-    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(ATTACH))
+    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(ATTACH_ACTION))
 }
 
-/// The keeper, once the supervisor is started: files below these directories are all that it needs.
+/// Confines the keeper after the supervisor has started. Afterwards it uses only files below these
+/// directories.
 pub fn keeper(cgroups: &[String]) -> Result<(), String> {
     calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
     if rustix::process::geteuid().is_root() {
-        // Without SETPCAP (in a container, say) the set stays; no_new_privs makes it meaningless.
-        let _ = drop_bounding_set(KEEPER_HAS);
-        calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?)
+        // Without SETPCAP, for example in a container, the set stays. no_new_privs makes it
+        // ineffective.
+        let _ = drop_bounding_set(KEEPER_CAPABILITIES);
+        calls::set_capabilities(KEEPER_CAPABILITIES & permitted_capabilities()?)
             .map_err(failed("drop capabilities"))?;
     }
     let directories: Vec<OwnedFd> = cgroups
@@ -100,10 +103,10 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
         .iter()
         .map(|directory| (directory.as_fd(), rights))
         .collect();
-    landlock::restrict(&allowed).map_err(failed("restrict ourselves by landlock"))?;
+    landlock::restrict(&allowed).map_err(failed("restrict file access by landlock"))?;
     drop(allowed);
     drop(directories);
-    calls::attach_seccomp(KEEPER).map_err(failed(ATTACH))
+    calls::attach_seccomp(KEEPER).map_err(failed(ATTACH_ACTION))
 }
 
 fn permitted_capabilities() -> Result<u64, String> {
@@ -121,10 +124,10 @@ fn directory(path: &str) -> Result<OwnedFd, String> {
     .map_err(|errno| format!("cannot open {path}: {errno}"))
 }
 
-const ATTACH: &str =
-    "attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
+const ATTACH_ACTION: &str =
+    "attach the seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
 
-/// How a process of ours was ended by a signal, in words.
+/// Describes how one of millibox's processes was killed by a signal.
 pub fn killed_by(signal: i32) -> String {
     match signal {
         libc::SIGSYS => format!(

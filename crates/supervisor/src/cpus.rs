@@ -1,53 +1,55 @@
-//! The CPUs of the machine, and the CPU of each runner, where its zygote, its pid1 and the target
-//! before its program run as well.
+//! The CPUs of the machine, and the CPU of each runner. The zygote, the pid1 and the target of a
+//! runner run there as well, the target until its exec.
 //!
-//! These processes wake each other a dozen times for a run. On one CPU a wake-up costs a switch,
-//! across CPUs an interrupt, which is expensive in a virtual machine. The programs of a pinned slot
-//! stay on its CPU as well. Other programs may use all CPUs: their target leaves the runner's CPU
-//! just before the exec. At the exec the kernel looks for a CPU that has less to do (`sched_exec()`
-//! in kernel/sched/core.c), and a program that is moved waits for a kernel thread and for an idle
-//! CPU to wake up. So a run should find its runner's CPU free, which it is not while the previous
-//! run is removed there and another one prepared. [`Cpus::of_runner`] spreads runners over the CPUs
-//! as far as possible, and of the ready runners the supervisor takes the one on whose CPU nothing
-//! was launched for the longest time (`supervisor/dispatch.rs`).
+//! These processes wake each other a dozen times in a run. On one CPU a wake-up costs a switch.
+//! Across CPUs it costs an interrupt, which is expensive in a virtual machine.
 //!
-//! While the run of a lone slot is in progress, another CPU is idle. So the runners of such a slot
-//! are on all CPUs except for one, where the supervisor is ([`Cpus::of_runs`]). The supervisor
-//! makes target and pid1 wake up on its own CPU. They were prepared on their runner's CPU, and pid1
-//! returns there after its report, to be removed. From request to result no process is woken across
-//! CPUs then, and none finds another one on its CPU.
+//! The programs of a pinned slot stay on the CPU of the slot. Other programs may use all CPUs:
+//! their target gives up the runner's CPU just before the exec. At the exec the kernel looks for a
+//! CPU with less work (`sched_exec()` in kernel/sched/core.c). A program that moves waits for a
+//! kernel thread and for an idle CPU to wake up. So a run should find its runner's CPU free. That
+//! CPU is busy while the previous run is removed there and another one is prepared.
+//! [`Cpus::of_runner`] therefore spreads runners over the CPUs as far as possible. Among ready
+//! runners the supervisor chooses the one on whose CPU nothing was launched for the longest time
+//! (`supervisor/dispatch.rs`).
+//!
+//! While the run of a lone slot is in progress, another CPU is idle. So the runners of a lone slot
+//! use all CPUs except for the one of the supervisor ([`Cpus::of_runs`]). The supervisor makes
+//! target and pid1 wake up on its own CPU. They were prepared on their runner's CPU, and pid1
+//! returns there after its report, to be removed. So no process is woken across CPUs between
+//! request and result, and none finds its CPU busy.
 
 use crate::messages::errno_text;
 use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
 
-/// The most CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
-const MOST_CPUS: usize = 8192;
-/// The CPUs that a [`crate::launch::Launch`] can name.
-const NAMEABLE: usize = millibox_wire::MOST_CPUS;
+/// The most CPUs for which the kernel has affinity bits (`CONFIG_NR_CPUS` is at most 8192).
+const MAX_MASK_CPUS: usize = 8192;
+/// The number of CPUs that a [`crate::launch::Launch`] can name.
+const MAX_NAMED_CPUS: usize = millibox_wire::MAX_CPUS;
 
 /// The CPUs that the supervisor may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus {
-    /// Their numbers, ascending. Empty if they are not known or have numbers that cannot be named;
-    /// then no process is kept on a CPU.
+    /// Their numbers, ascending. Empty if they are unknown, or if some cannot be named. Then no
+    /// process is kept on a CPU.
     allowed: Vec<usize>,
     /// The index of the first runner's CPU in `allowed`.
     first: usize,
-    /// All CPUs that a process of the sandbox could use.
+    /// The number of CPUs that the processes of the sandbox could use.
     machine: usize,
     slots: usize,
     runners_per_slot: usize,
     pin: bool,
     mask: Vec<u64>,
-    /// Where the runs of a lone slot begin, as an affinity mask; empty if they begin at their
-    /// runners.
+    /// The affinity mask with which the runs of a lone slot begin; empty if they begin on their
+    /// runners' CPUs.
     of_runs: Vec<u64>,
 }
 
 impl Cpus {
-    /// Chooses the CPUs of the supervisor and of all runs: the requested ones, or all except for
-    /// those that the host has isolated (`isolcpus=`: the scheduler places no process there).
+    /// Chooses the CPUs of the supervisor and of all runs: the requested ones, or all CPUs that the
+    /// host has not isolated (`isolcpus=`: the scheduler places no process on those).
     ///
     /// The affinity of the caller does not apply to runs.
     ///
@@ -59,7 +61,7 @@ impl Cpus {
         runners_per_slot: usize,
         pin: bool,
     ) -> Result<Cpus, String> {
-        let _ = calls::set_affinity(&[u64::MAX; MOST_CPUS / 64]);
+        let _ = calls::set_affinity(&[u64::MAX; MAX_MASK_CPUS / 64]);
         let machine = affinity();
         let mut allowed = machine.clone();
         if asked.is_empty() {
@@ -76,8 +78,7 @@ impl Cpus {
                 .find(|cpu| !machine.is_empty() && !machine.contains(cpu))
             {
                 return Err(format!(
-                    "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of \
-                     those"
+                    "--cpus: CPU {cpu} cannot be used here; choose from {machine:?}"
                 ));
             }
             allowed = asked.to_vec();
@@ -106,8 +107,8 @@ impl Cpus {
         ))
     }
 
-    /// Unless slots are pinned, runners begin with the present CPU, which the scheduler has just
-    /// chosen: otherwise many supervisors with one slot each would all use the first CPU.
+    /// Unless slots are pinned, the first runner uses the current CPU, which the scheduler has just
+    /// chosen. Otherwise many supervisors with one slot each would all use the first CPU.
     fn of(
         mut allowed: Vec<usize>,
         here: Option<usize>,
@@ -116,7 +117,7 @@ impl Cpus {
         runners_per_slot: usize,
         pin: bool,
     ) -> Cpus {
-        if allowed.last().is_some_and(|&cpu| cpu >= NAMEABLE) {
+        if allowed.last().is_some_and(|&cpu| cpu >= MAX_NAMED_CPUS) {
             allowed.clear();
         }
         let first = allowed
@@ -143,23 +144,23 @@ impl Cpus {
         }
     }
 
-    /// For a supervisor that cannot identify targets: the runs of a lone slot begin at their
-    /// runners.
+    /// Makes the runs of a lone slot begin on their runners' CPUs. A supervisor that cannot
+    /// identify targets calls this.
     pub fn begin_at_runners(&mut self) {
         self.of_runs.clear();
     }
 
-    /// Where the runs of a lone slot begin, and its supervisor is, as an affinity mask. `None` if
-    /// they begin at their runners.
+    /// The affinity mask of a lone slot's supervisor, with which its runs begin. `None` if they
+    /// begin on their runners' CPUs.
     pub fn of_runs(&self) -> Option<&[u64]> {
         (!self.of_runs.is_empty()).then_some(&self.of_runs)
     }
 
-    /// The CPUs of a runner; `None` for all.
+    /// The CPU of a runner; `None` if it may use all.
     ///
-    /// A pinned slot has one CPU. So do slots if there is at least one for each CPU, as all CPUs
-    /// are busy then. The runners of fewer slots are spread over all CPUs, those of a lone slot
-    /// over all except for that of its runs.
+    /// A pinned slot has one CPU. So have other slots if there is at least one slot for each CPU,
+    /// because all CPUs are busy then. The runners of fewer slots are spread over all CPUs. Those
+    /// of a lone slot use all CPUs except for that of its runs.
     pub fn of_runner(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
         let slot = index / self.runners_per_slot;
@@ -173,26 +174,26 @@ impl Cpus {
             .copied()
     }
 
-    /// Greater than all their numbers.
+    /// The largest number of these CPUs, plus one.
     pub fn end(&self) -> usize {
         self.allowed.last().map_or(0, |cpu| cpu + 1)
     }
 
-    /// The CPUs of a program whose request names none, as an affinity mask; `None` if it stays on
+    /// The affinity mask of a program whose request names no CPUs; `None` if the program stays on
     /// its runner's CPU.
     pub fn of_programs(&self) -> Option<&[u64]> {
         (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
 
-    /// Whether a runner must not serve runs if it cannot be kept on its CPU.
+    /// Whether a runner that cannot be kept on its CPU must not serve runs.
     pub fn pinned(&self) -> bool {
         self.pin
     }
 
-    /// The number of CPUs that a run can use at one time: those that its request names, or the
-    /// supervisor's, unless its program may choose others.
-    pub fn at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
-        let at_once = match named {
+    /// The number of CPUs that a run can use at one time. It is the number of CPUs that its request
+    /// names, or of the supervisor's, unless the program may choose others.
+    pub fn usable_at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
+        let usable_at_once = match named {
             _ if may_choose => self.machine,
             Some(mask) => mask
                 .iter()
@@ -203,7 +204,7 @@ impl Cpus {
             None if self.pin => 1,
             None => self.allowed.len(),
         };
-        at_once.max(1) as u64
+        usable_at_once.max(1) as u64
     }
 }
 
@@ -212,18 +213,19 @@ pub fn may_choose(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_sched_setaffinity as u32, [241, 241])
 }
 
-/// Whether a program may create namespaces: by unshare(2), or by clone3(2), whose arguments no
-/// seccomp program sees. (A program that checks the flags of clone(2) for this refuses those two.)
+/// Whether a program may create namespaces by unshare(2) or clone3(2). A seccomp program cannot see
+/// the arguments of clone3(2), so one that checks the flags of clone(2) refuses both of these
+/// calls.
 pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_unshare as u32, [310, 337])
         || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
 }
 
-/// Whether a program may make a call, which has these numbers for i386 and 32-bit Arm.
+/// Whether a program may make a call that has these numbers on i386 and 32-bit Arm.
 fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bool {
     let Some(program) = seccomp else { return true };
     let native = Arch::native().audit_value();
-    // The same call by x32, i386 and 32-bit Arm (arch/x86/entry/syscalls,
+    // The numbers of the same call on x32, i386 and 32-bit Arm (arch/x86/entry/syscalls,
     // arch/arm64/tools/syscall_32.tbl).
     let ways = [
         (native, number),
@@ -232,8 +234,9 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
         (0x4000_0028, arm),
     ];
     let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
-    // For the caller itself, and for another process. A program that looks at arguments may allow
-    // others than these.
+    // Two samples: for the caller itself, and for another process. A program that checks arguments
+    // may allow other ones.
+
     let calls = [
         [0; 6],
         [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX],
@@ -255,7 +258,7 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
 
 /// The affinity of this process as numbers; empty if the kernel does not report it.
 fn affinity() -> Vec<usize> {
-    let mut mask = [0u64; MOST_CPUS / 64];
+    let mut mask = [0u64; MAX_MASK_CPUS / 64];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
     let is_set = |&cpu: &usize| {
         mask.get(cpu / 64)
@@ -274,11 +277,11 @@ fn numbers_of(list: &str) -> Vec<usize> {
         text.trim()
             .parse::<usize>()
             .ok()
-            .filter(|&cpu| cpu < MOST_CPUS)
+            .filter(|&cpu| cpu < MAX_MASK_CPUS)
     };
-    let range = |part: &str| match part.split_once('-') {
+    let range = |end_partner: &str| match end_partner.split_once('-') {
         Some((first, last)) => Some(number(first)?..=number(last)?),
-        None => number(part).map(|one| one..=one),
+        None => number(end_partner).map(|one| one..=one),
     };
     list.split(',').filter_map(range).flatten().collect()
 }
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_slots_runs_begin_where_we_are_and_its_runners_are_elsewhere() {
+    fn runs_of_lone_slot_begin_on_supervisor_cpu() {
         assert_eq!(runners(&[0, 1, 2, 3], 2, 1, 4, false), [3, 0, 1, 3]);
         assert_eq!(runners(&[0, 1], 1, 1, 3, false), [0, 0, 0]);
         assert_eq!(runners(&[5], 5, 1, 3, false), [5, 5, 5]);
@@ -334,45 +337,45 @@ mod tests {
     }
 
     #[test]
-    fn with_a_slot_for_each_cpu_a_slot_has_one() {
+    fn slot_for_each_cpu_has_one_cpu() {
         assert_eq!(runners(&[0, 1], 0, 2, 2, false), [0, 0, 1, 1]);
         assert_eq!(runners(&[3, 7], 7, 4, 1, false), [7, 3, 7, 3]);
         assert_eq!(runners(&[0, 1, 2, 3], 3, 2, 2, false), [3, 0, 1, 2]);
     }
 
     #[test]
-    fn pinned_slots_are_counted_from_the_first_cpu() {
+    fn pinned_slots_start_at_first_cpu() {
         assert_eq!(runners(&[1, 3], 3, 2, 2, true), [1, 1, 3, 3]);
         assert_eq!(runners(&[1, 3, 5], 5, 1, 3, true), [1, 1, 1]);
     }
 
     #[test]
-    fn where_cpus_are_not_known_nobody_is_held() {
+    fn unknown_cpus_leave_runners_unpinned() {
         for allowed in [vec![], vec![0, 1024]] {
             let cpus = Cpus::of(allowed, Some(0), 2000, 2, 2, true);
             assert_eq!(
                 (cpus.of_runner(0), cpus.of_programs(), cpus.end()),
                 (None, None, 0)
             );
-            assert_eq!(cpus.at_once(None, false), 2000);
+            assert_eq!(cpus.usable_at_once(None, false), 2000);
         }
     }
 
     #[test]
-    fn a_run_computes_on_what_it_asked_for_or_may_choose() {
+    fn at_once_counts_named_or_selectable_cpus() {
         let one = Cpus::of(vec![2], Some(2), 8, 1, 3, true);
-        assert_eq!(one.at_once(None, false), 1);
-        assert_eq!(one.at_once(Some(&[0b1110]), false), 3);
-        assert_eq!(one.at_once(Some(&[u64::MAX]), false), 8);
-        assert_eq!(one.at_once(None, true), 8);
+        assert_eq!(one.usable_at_once(None, false), 1);
+        assert_eq!(one.usable_at_once(Some(&[0b1110]), false), 3);
+        assert_eq!(one.usable_at_once(Some(&[u64::MAX]), false), 8);
+        assert_eq!(one.usable_at_once(None, true), 8);
         assert_eq!(
-            Cpus::of(vec![2, 3], Some(2), 8, 1, 3, false).at_once(None, false),
+            Cpus::of(vec![2, 3], Some(2), 8, 1, 3, false).usable_at_once(None, false),
             2
         );
     }
 
     #[test]
-    fn the_profiles_let_nobody_choose() {
+    fn profiles_forbid_choosing_cpus() {
         for name in ["default", "strict"] {
             let program =
                 compile(&profile(name).expect("a profile"), Arch::native()).expect("a program");
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_masks() {
+    fn cpu_list_and_mask_are_parsed() {
         assert_eq!(numbers_of("\n"), [0; 0]);
         assert_eq!(numbers_of("1,3-5\n"), [1, 3, 4, 5]);
         assert_eq!(mask_of(&[0, 65]), [1, 2]);

@@ -1,10 +1,10 @@
 //! The devices of a world: null, zero, full, random, urandom, and links to the run's own
 //! descriptors.
 //!
-//! Every mount of a template costs each run a few microseconds, as it is copied and taken apart
-//! again. Root may make device nodes, so started by root all of a world's devices are one
-//! mount: a small read-only tmpfs, made before privileges are dropped. Everybody else binds the
-//! host's nodes one by one.
+//! Each mount of a template costs each run a few microseconds, because the kernel copies and
+//! removes it. Root may create device nodes. So if root starts the supervisor, all devices of a
+//! world are one mount: a small read-only tmpfs, created before privileges are dropped. Otherwise
+//! the nodes of the host are bound one by one.
 
 use crate::sys::calls;
 use millibox_wire::{Located, Mount, Source};
@@ -15,7 +15,7 @@ use rustix::mount::{
 };
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Name, minor number (their major number is 1: "memory devices", null(4), full(4), random(4)).
+/// Names and minor numbers. The major number is 1, "memory devices" (null(4), full(4), random(4)).
 const NODES: [(&str, u32); 5] = [
     ("null", 3),
     ("zero", 5),
@@ -23,7 +23,7 @@ const NODES: [(&str, u32); 5] = [
     ("random", 8),
     ("urandom", 9),
 ];
-/// Name, what the link says. They work if there is a procfs at /proc.
+/// Names and targets of links. They work if a procfs is mounted at /proc.
 const LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -31,20 +31,20 @@ const LINKS: [(&str, &str); 4] = [
     ("stderr", "/proc/self/fd/2"),
 ];
 
-/// Where the tmpfs may hang in the supervisor's mount namespace: directories that are there on
-/// most machines and that nobody would show to a program.
-const PLACES: [&str; 4] = [
+/// Candidate mount points for the tmpfs in the supervisor's mount namespace: directories that exist
+/// on most machines and that are not shown to programs.
+const MOUNT_POINTS: [&str; 4] = [
     "/sys/kernel/debug",
     "/sys/kernel/tracing",
     "/sys/kernel/security",
     "/sys/fs/bpf",
 ];
 
-/// Makes the tmpfs, in a mount namespace that we make for it and stay in. Its place, or `None`
-/// if it cannot be made here.
+/// Creates the tmpfs in a new mount namespace, in which this process stays. Returns its mount
+/// point, or `None` if it cannot be created here.
 pub fn make() -> Option<String> {
     calls::unshare(libc::CLONE_NEWNS).ok()?;
-    // What is mounted here stays here; what the host mounts later still comes.
+    // Mounts made here do not propagate to the host. Later mounts of the host still arrive here.
     mount_change(
         "/",
         MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
@@ -66,9 +66,9 @@ pub fn make() -> Option<String> {
             rustix::fs::makedev(1, minor),
         )
         .ok()?;
-        // Whatever the umask is.
+        // The umask does not apply here.
         rustix::fs::chmodat(&tmpfs, name, mode, rustix::fs::AtFlags::empty()).ok()?;
-        // A container may forbid the device although it let us make the node.
+        // A container may allow mknod(2) but not the use of the device.
         rustix::fs::openat(
             &tmpfs,
             name,
@@ -97,17 +97,18 @@ pub fn make() -> Option<String> {
         )
         .is_ok()
     };
-    PLACES.into_iter().find(attach).map(str::to_owned)
+    MOUNT_POINTS.into_iter().find(attach).map(str::to_owned)
 }
 
-/// Puts binds and links in place of every [`Mount::Devices`]; `made` is what [`make`] answered.
+/// Replaces each [`Mount::Devices`] by binds and links, or by a bind of the mount that [`make`] has
+/// returned as `made`.
 pub fn expand(located: Located, made: Option<&str>) -> Located {
     let Located { mut world, sources } = located;
     let mounts = std::mem::take(&mut world.mounts);
     let mut sources = sources.into_iter();
     let normal = |path: &[u8]| millibox_wire::path::normal(path).unwrap_or_else(|_| path.to_vec());
     let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| normal(mount.path())).collect();
-    // What comes after a new root is found by another path.
+    // After a new root, later mounts have other paths.
     let moves = mounts
         .iter()
         .any(|mount| matches!(mount, Mount::NewRoot { .. }));
@@ -121,7 +122,8 @@ pub fn expand(located: Located, made: Option<&str>) -> Located {
         };
         let at = normal(&at);
         let inside = |name: &str| [at.as_slice(), b"/", name.as_bytes()].concat();
-        // What else the world wants there could not be made in a tmpfs that is read-only.
+        // Other mounts of the world below this path need mount points, which a read-only tmpfs
+        // cannot provide.
         let others = paths
             .iter()
             .enumerate()

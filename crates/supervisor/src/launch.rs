@@ -1,12 +1,11 @@
 //! The memory that supervisor and runner share: the numbers of a run and of its end.
 //!
 //! Each runner has one [`Shared`]. The supervisor writes [`Launch`] and the strings, and then sends
-//! the descriptors; the target reads the memory when that message has arrived. Target and pid1 (or
-//! the runner, if pid1 was killed) write [`Start`], [`Failure`] and [`End`], and then send a
-//! message. So each part has one writer at a time, ordered by messages.
+//! the descriptors. The target reads the memory after that message has arrived. Target and pid1
+//! write [`Start`], [`Failure`] and [`End`], and then send a message. If pid1 was killed, the
+//! runner writes them. So each part has one writer at a time, and messages order the accesses.
 //!
-//! The supervisor does not trust what it reads here: these are numbers of a result, and nothing
-//! more.
+//! The supervisor does not trust this memory. It uses the content only as numbers of a result.
 
 use crate::sys::Errno;
 use crate::sys::memory::{self, Area, Copied};
@@ -17,17 +16,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// Bytes for strings: the kernel accepts at most a quarter of the stack limit, and never more than
-/// 6 MiB; with the default stack of 8 MiB that is 2 MiB (execve(2)).
+/// The bytes for strings. The kernel accepts at most a quarter of the stack limit and never more
+/// than 6 MiB. With the default stack of 8 MiB that is 2 MiB (execve(2)).
 pub const STRINGS: usize = 3 << 20;
-/// The most arguments, variables and paths together.
+/// The most arguments, variables and paths of a run together.
 pub const MAX_STRINGS: usize = 128 * 1024;
-/// Words in a CPU mask.
-pub const CPU_WORDS: usize = millibox_wire::MOST_CPUS / u64::BITS as usize;
-/// "No limit" in [`Launch`].
+/// The number of words in a CPU mask.
+pub const CPU_WORDS: usize = millibox_wire::MAX_CPUS / u64::BITS as usize;
+/// The value of [`Launch`] for "no limit".
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// A runner's [`Shared`], and the file that passes it to the runner's process.
+/// The [`Shared`] of a runner, and the file with which the runner's process maps it.
 #[derive(Clone)]
 pub struct Memory {
     pub shared: &'static Shared,
@@ -39,7 +38,7 @@ impl Memory {
     pub fn new() -> std::io::Result<Memory> {
         let file = memory::shared_file::<Shared>()?;
         let shared: &'static Shared = memory::map_shared(file.as_fd())?;
-        shared.standing.clear();
+        shared.applied_limits.clear();
         Ok(Memory {
             shared,
             file: Rc::new(file),
@@ -51,7 +50,7 @@ impl Memory {
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Shared {
-    /// Supervisor to runner: after this pid1, wait for a new world instead of preparing again.
+    /// Supervisor to runner: whether to wait for a new world after the present pid1.
     pub stay_idle: AtomicU32,
     /// Target to supervisor: everything is prepared except for the launch.
     pub prepared: AtomicU32,
@@ -69,7 +68,7 @@ pub struct Shared {
     /// unknown.
     pub target: AtomicI32,
     /// Target to runner: the limits in the runner's cgroups.
-    pub standing: Standing,
+    pub applied_limits: AppliedLimits,
     /// Supervisor to target.
     pub launch: Copied<Launch>,
     /// Target to pid1, runner and supervisor.
@@ -80,30 +79,30 @@ pub struct Shared {
     pub strings: Area<STRINGS>,
 }
 
-/// Limits that were written to cgroup files and stay until they are overwritten, so that equal ones
-/// need not be written again. [`UNLIMITED`] means no limit.
+/// The limits in the runner's cgroup files. They stay in force between runs, so equal limits need
+/// not be written again. [`UNLIMITED`] means no limit.
 #[derive(FromZeros)]
 #[repr(C)]
-pub struct Standing {
+pub struct AppliedLimits {
     pub memory: AtomicU64,
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
     /// The least memory that the runner's cgroup contained before a run, in bytes.
     pub least_memory: AtomicU64,
-    /// The memory beyond that before the present run.
+    /// The additional memory in the cgroup before the present run.
     pub left_memory: AtomicU64,
-    /// The OOM kills until the end of the previous run.
+    /// The number of OOM kills until the end of the previous run.
     pub oom_kills_before: AtomicU64,
-    /// The OOM kills until the end of the present run.
+    /// The number of OOM kills until the end of the present run.
     pub oom_kills: AtomicU64,
-    /// The most tasks of the runner's pids cgroup so far, until the end of the present run;
+    /// The most tasks that the runner's pids cgroup had until the end of the present run;
     /// `UNLIMITED` if unknown.
-    pub most_tasks: AtomicU64,
+    pub peak_tasks: AtomicU64,
 }
 
-impl Standing {
-    /// No limits are set.
+impl AppliedLimits {
+    /// Records that no limits are in force.
     pub fn clear(&self) {
         for limit in [
             &self.memory,
@@ -116,8 +115,8 @@ impl Standing {
         }
     }
 
-    /// After the move to another memory cgroup: it has no limits, and its counters are unknown.
-    pub fn forget_memory(&self) {
+    /// Records a move to a new memory cgroup, which has no limits and unknown counters.
+    pub fn mark_memory_unknown(&self) {
         for unknown in [
             &self.memory,
             &self.swap,
@@ -129,8 +128,8 @@ impl Standing {
         }
     }
 
-    /// Nothing is known: a run never requests 0.
-    pub fn forget(&self) {
+    /// Records that all limits are unknown. No run requests the value 0.
+    pub fn mark_unknown(&self) {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
         }
@@ -138,7 +137,7 @@ impl Standing {
             &self.least_memory,
             &self.oom_kills_before,
             &self.oom_kills,
-            &self.most_tasks,
+            &self.peak_tasks,
         ] {
             unknown.store(UNLIMITED, Relaxed);
         }
@@ -161,33 +160,33 @@ pub struct Launch {
     /// Bit n: resource limit n is set.
     pub rlimit_mask: u32,
     pub rlimits: [u64; 16],
-    /// 0: the affinity stays.
+    /// The number of words in the CPU mask; 0 leaves the affinity unchanged.
     pub cpu_words: u32,
-    /// 0: the request named no CPUs.
+    /// 1 if the request names CPUs.
     pub cpus_named: u32,
     pub cpus: [u64; CPU_WORDS],
     pub memory: u64,
-    /// Swap on top of memory; `UNLIMITED` if not limited.
+    /// The swap limit on top of the memory limit; `UNLIMITED` for none.
     pub swap: u64,
     pub processes: u64,
-    /// Limit on open files for a run that names none.
+    /// The limit on open files if the request names none.
     pub nofile: u32,
-    /// 0: the request names no process limit, so `processes` is the default.
+    /// 1 if the request names a process limit; otherwise `processes` is the default.
     pub processes_named: u32,
-    /// CPU bandwidth in µs; `UNLIMITED` for none.
+    /// The CPU time in each period, in µs; `UNLIMITED` for no bandwidth limit.
     pub quota: u64,
     pub period: u64,
-    /// For the rlimit backend, which can only ask for whole seconds.
+    /// The CPU-time limit, for the rlimit backend, which supports only whole seconds.
     pub cpu_time_ns: u64,
 }
 
-/// What the target noted just before the exec.
+/// The counters that the target reads just before the exec.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Start {
     /// The number of its launch.
     pub number: u64,
-    /// `CLOCK_MONOTONIC_RAW`; 0 if it was not reached.
+    /// The time on `CLOCK_MONOTONIC_RAW`; 0 if the target did not reach the exec.
     pub exec_ns: u64,
     /// The CPU time of the cgroup until then.
     pub cpu_ns: u64,
@@ -238,7 +237,7 @@ pub struct End {
     pub end_ns: u64,
     /// The CPU time of the process tree since [`Start`].
     pub cpu_ns: u64,
-    /// How it divides, from the rusage of waited-for children.
+    /// The user part of the CPU time, from the rusage of reaped children.
     pub user_us: u64,
     pub system_us: u64,
     pub peak_memory: u64,
@@ -246,12 +245,12 @@ pub struct End {
     pub peak_processes: u64,
     /// OOM kills since the previous run, because of any limit.
     pub oom_kills: u64,
-    /// How often the run's own limit was reached; `UNLIMITED` if unknown.
+    /// The number of times that the run reached its own limit; `UNLIMITED` if unknown.
     pub own_limit_reached: u64,
 }
 
-/// The report of a run's end. It travels as the body of a message, because the runner may already
-/// be preparing the next run when the supervisor reads it.
+/// The report of a run's end. It is the body of a message and not in shared memory, because the
+/// runner may already prepare the next run when the supervisor reads the report.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Report {
@@ -264,19 +263,19 @@ pub struct Report {
 pub mod message {
     /// Runner: it waits for a world.
     pub const IDLE: u8 = b'I';
-    /// Runner: pid1 runs; the files that `Backend::watched` names are attached. Not sent without
-    /// such files: the supervisor launches without waiting for a message.
+    /// Runner: pid1 runs. The files of `Backend::watched` are attached. Without such files the
+    /// message is not sent: the supervisor launches without waiting for it.
     pub const READY: u8 = b'R';
-    /// Runner: it has a loopback interface. A byte says whether buffers are small; the files that
-    /// count sockets are attached. See [`crate::sockets`].
+    /// Runner: the run has a loopback interface. One byte states whether buffers are small, and the
+    /// files that count sockets are attached. See [`crate::sockets`].
     pub const SOCKETS: u8 = b'C';
-    /// Runner: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes,
-    /// memory.oom_control and eventfd are attached. See [`crate::backend::hybrid`].
+    /// Runner: it has moved to a new memory cgroup. The files memory.max_usage_in_bytes and
+    /// memory.oom_control and an eventfd are attached. See [`crate::backend::hybrid`].
     pub const MEMORY: u8 = b'M';
-    /// Target: a run's CPU bandwidth is limited by the attached file (cpu.max, version 1:
-    /// cpu.cfs_quota_us). Ending the run lifts that limit; see [`crate::backend`].
+    /// Target: the attached file limits the run's CPU bandwidth (cpu.max, or cpu.cfs_quota_us for
+    /// version 1). The supervisor lifts the limit when it ends the run; see [`crate::backend`].
     pub const BANDWIDTH: u8 = b'B';
-    /// Runner: it could not prepare; a [`super::Report`] with the failure follows.
+    /// Runner: the preparation failed. A [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';
     /// pid1: the run is over; a [`super::Report`] follows.
     pub const DONE: u8 = b'D';

@@ -1,32 +1,33 @@
-//! File locks: the kernel charges no cgroup for them, and nothing limits them.
+//! Counts file locks, which the kernel charges to no cgroup and does not limit.
 //!
-//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes that no cgroup is charged
-//! for (`filelock_cache` in fs/locks.c is not accounted; RLIMIT_LOCKS has had no effect since Linux
-//! 2.4.25), and one file may have any number of them. A run that locks every second byte of a file
-//! takes some 70 MB a second beyond every limit.
+//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes some 200 bytes of kernel memory, which no cgroup is
+//! charged for: `filelock_cache` in fs/locks.c is not accounted, and RLIMIT_LOCKS has had no effect
+//! since Linux 2.4.25. One file may have any number of locks. A run that locks every second byte of
+//! a file takes some 70 MB a second beyond every limit.
 //!
-//! /proc/locks lists them with the process that made each. Every user can read it, and it shows all
-//! processes that the reader's /proc shows; /proc/PID/fdinfo would hide locks of programs that may
-//! be executed but not read. But reading it waits for RCU, some 10 ms, because processes that lock
-//! are kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a thread of the supervisor
-//! reads it, for runs that have been in progress for a while, and again at intervals. A run with
-//! more than [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
+//! /proc/locks lists all locks with the process that made each. Every user can read it, and it
+//! shows all processes that the reader's /proc shows. (/proc/PID/fdinfo would hide the locks of
+//! programs that may be executed but not read.) Reading it waits for RCU, some 10 ms, because
+//! processes that lock must be kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a
+//! thread of the supervisor reads it, for runs that have been in progress for a while, and again at
+//! intervals. A run with more than [`MAX_LOCKS_PER_RUN`] ends by its memory limit. Short runs have
+//! no cost.
 //!
-//! Locks that are not in that list under the number of a living process are refused by the profiles
-//! or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Those of processes
-//! that share a descriptor table without being threads (`CLONE_FILES`) outlive the process that
-//! made them. Leases are refused. A lock of flock(2) may outlive its process, too, but it belongs
-//! to an open file, for which the run is charged more than the lock takes. It makes the list
-//! longer.
+//! Locks that the list does not show under the number of a living process are refused by the
+//! profiles or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Locks of
+//! processes that share a descriptor table without being threads (`CLONE_FILES`) outlive their
+//! process. Leases are refused. A lock of flock(2) may outlive its process, too, but it belongs to
+//! an open file, for which the run is charged more than the lock takes. Such a lock still makes the
+//! list longer.
 //!
 //! A lock that outlives its process is listed under a number that the kernel may give to a process
 //! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
-//! each look remembers how many locks of flock(2) a number had, and the start time of its process.
-//! Locks that existed before that process was first seen do not count as its own ([`History`]).
-//! A look without runs precedes a launch if the last one is older than [`LONGEST_PAUSE_NS`], so
-//! that the memory is recent when a process starts. In a PID namespace other than the first one the
-//! list hides the locks of dead processes. So locks that a process has when it is first seen do not
-//! count either, if it has started since the last look.
+//! each scan remembers how many locks of flock(2) a number had, and the start time of its process.
+//! Locks that existed before the process was first seen do not count as its own ([`History`]). A
+//! launch requests a scan without runs if the last scan is older than [`MAX_SCAN_AGE_NS`], so that
+//! the history is recent when a process starts. In a PID namespace other than the first one the
+//! list hides the locks of dead processes. So the locks that a process has when it is first seen do
+//! not count either, if the process has started since the last scan.
 
 use crate::messages::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -40,20 +41,22 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-/// The most locks of a run. Databases have a few for each file. More would make the list longer.
-const MOST_LOCKS: usize = 1024;
-/// The time after which a run is looked at, and between two looks.
-pub const PERIOD_NS: u64 = 100_000_000;
-/// The thread rests this many times as long as a look took.
-const LOOKS_APART: u32 = 10;
-/// The most bytes of the list that are read: some 80,000 locks. For each page of it the kernel
-/// walks through all locks before it.
-const MOST_READ: usize = 4 << 20;
+/// The most locks of a run. Databases have a few for each file. More locks would make the list
+/// longer.
+const MAX_LOCKS_PER_RUN: usize = 1024;
+/// The age at which a run is first checked, and the time between two scans.
+pub const SCAN_INTERVAL_NS: u64 = 100_000_000;
+/// The thread pauses this many times as long as a scan took.
+const SCAN_PAUSE_FACTOR: u32 = 10;
+/// The most bytes of the list that are read: some 80,000 locks. For each page of the list the
+/// kernel walks through all locks before it.
+const MAX_LIST_BYTES: usize = 4 << 20;
 
-/// A launch this long after the last look requests one, to know which locks exist already.
-pub const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
-/// Fewer locks of flock(2) under one number are not remembered, because they decide nothing.
-const FEW: usize = MOST_LOCKS / 16;
+/// A launch requests a scan if the last one is older than this, to record the existing locks.
+pub const MAX_SCAN_AGE_NS: u64 = 1_000_000_000;
+/// Up to this number of locks of flock(2) under one process number are not remembered, because they
+/// cannot make a run exceed its bound.
+const MAX_IGNORED_LOCKS: usize = MAX_LOCKS_PER_RUN / 16;
 
 /// A run in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +65,20 @@ pub struct Run {
     pub pid1: i32,
 }
 
-/// The thread, as the supervisor sees it.
+/// The scanning thread, as the supervisor sees it.
 pub struct Locks {
     ask: Sender<Vec<Run>>,
     answers: Receiver<Vec<Run>>,
     /// Counts answers.
     pub answered: Arc<OwnedFd>,
-    /// The thread looks or rests.
+    /// Whether the thread scans or pauses.
     busy: Arc<AtomicBool>,
 }
 
 impl Locks {
-    /// Starts the thread, before the supervisor gives up creating any. `None` if /proc does not
-    /// list locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or
-    /// belongs to another PID namespace.
+    /// Starts the thread. The supervisor cannot create threads later. `None` if /proc does not list
+    /// locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or belongs
+    /// to another PID namespace.
     pub fn start(another: i32) -> Result<Option<Locks>, String> {
         let failed = |errno: rustix::io::Errno| {
             format!(
@@ -85,7 +88,7 @@ impl Locks {
         };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
-            Ok(list) if tree::proc_is_ours() && tree::stat(another).is_some() => list,
+            Ok(list) if tree::proc_shows_own_namespace() && tree::stat(another).is_some() => list,
             _ => return Ok(None),
         };
         let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
@@ -96,25 +99,25 @@ impl Locks {
         let rested = Arc::clone(&busy);
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
-        let look_on = move || {
-            // libc has set the thread up with calls that the supervisor's seccomp program will
-            // refuse.
-            let mut goes_on = answer.send(Vec::new());
+        let scan_loop = move || {
+            // At the first answer libc has set up the thread. The supervisor's seccomp program will
+            // refuse the calls that this takes.
+            let mut result = answer.send(Vec::new());
             let mut history = History::default();
-            while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
+            while let (Ok(()), Ok(runs)) = (result, asked.recv()) {
                 let before = calls::thread_cpu_ns();
-                goes_on = answer.send(have_too_many(&list, &runs, &mut history));
+                result = answer.send(runs_over_limit(&list, &runs, &mut history));
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
-                std::thread::sleep(took * LOOKS_APART);
-                // Only now, or the next request would be old when it is handled.
+                std::thread::sleep(took * SCAN_PAUSE_FACTOR);
+                // Not before the pause: the next request would be outdated when it is handled.
                 rested.store(false, Release);
             }
         };
         std::thread::Builder::new()
             .name("millibox-locks".to_owned())
             .stack_size(256 << 10)
-            .spawn(look_on)
+            .spawn(scan_loop)
             .map_err(|error| format!("cannot start a thread: {error}{MORE_PROCESSES}"))?;
         answers
             .recv()
@@ -127,18 +130,18 @@ impl Locks {
         }))
     }
 
-    /// Whether another look can be requested.
+    /// Whether another scan can be requested.
     pub fn is_free(&self) -> bool {
         !self.busy.load(Acquire)
     }
 
-    /// Requests a look at these runs. [`Locks::answer`] returns those with too many locks.
+    /// Requests a scan for these runs. [`Locks::answer`] returns the runs with too many locks.
     pub fn ask(&self, runs: Vec<Run>) {
         self.busy.store(true, Release);
         let _ = self.ask.send(runs);
     }
 
-    /// The runs with too many locks, once `answered` has counted an answer.
+    /// Returns the runs with too many locks, after `answered` has counted an answer.
     pub fn answer(&self) -> Result<Vec<Run>, String> {
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.answered, &mut count);
@@ -146,18 +149,18 @@ impl Locks {
             Ok(runs) => Ok(runs),
             Err(TryRecvError::Empty) => Ok(Vec::new()),
             Err(TryRecvError::Disconnected) => {
-                Err("the thread that looks at file locks has ended".to_owned())
+                Err("the thread that counts file locks has ended".to_owned())
             }
         }
     }
 }
 
-/// What stood in the list at the last look: locks of flock(2) under each number.
+/// The locks of flock(2) under each process number at the last scan.
 #[derive(Default)]
 struct History {
     entries: HashMap<i32, Entry>,
-    /// When the last look was, in clock ticks since the boot; 0 before the first look.
-    looked_at_ticks: u64,
+    /// The time of the last scan, in clock ticks since the boot; 0 before the first scan.
+    scanned_at_ticks: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,15 +168,15 @@ struct Entry {
     /// The start time of the process with the number; `None` if it had ended.
     started: Option<u64>,
     locks: usize,
-    /// How many of them existed before that process.
+    /// The number of these locks that existed before the process.
     inherited: usize,
 }
 
 impl History {
-    /// Finds out, for each number, how many of its locks the process that has the number now did
-    /// not make. `now_ticks` is the time of this look, and `started` the start of a process, both
-    /// in clock ticks since the boot.
-    fn look(
+    /// Determines, for each process number, how many of its locks its present process did not make.
+    /// `now_ticks` is the time of this scan, and `started` the start time of a process, both in
+    /// clock ticks since the boot.
+    fn update(
         &mut self,
         flocks: &HashMap<i32, usize>,
         now_ticks: u64,
@@ -185,12 +188,12 @@ impl History {
                 Some(before) if before.started == started => before.inherited,
                 // An earlier process with this number made them.
                 Some(before) => before.locks,
-                // The process existed at the last look, and had few locks.
-                None if started.is_some_and(|started| started < self.looked_at_ticks) => 0,
-                // A new process may have the number of one whose locks outlived it. In a PID
-                // namespace other than the first one, the list hides such locks until then. What
-                // the new process makes from now on counts; the open files of the others are
-                // charged to its run.
+                // The process existed at the last scan and had few locks.
+                None if started.is_some_and(|started| started < self.scanned_at_ticks) => 0,
+                // A new process may have the number of an ended process whose locks outlived it. In
+                // a PID namespace other than the first one, the list hides such locks until then.
+                // Later locks of the new process count. The open files of the other locks are
+                // charged to their run.
                 None => locks,
             };
             (
@@ -202,9 +205,11 @@ impl History {
                 },
             )
         };
-        let many = flocks.iter().filter(|&(_, &locks)| locks > FEW);
+        let many = flocks
+            .iter()
+            .filter(|&(_, &locks)| locks > MAX_IGNORED_LOCKS);
         self.entries = many.map(entry).collect();
-        self.looked_at_ticks = now_ticks;
+        self.scanned_at_ticks = now_ticks;
     }
 
     fn inherited(&self, pid: i32) -> usize {
@@ -213,19 +218,22 @@ impl History {
 }
 
 /// The runs with more locks than allowed.
-fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
-    // For example because memory is short. The next look may succeed.
+fn runs_over_limit(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
+    // Reading can fail, for example because memory is short. The next scan may succeed.
     let Ok(text) = read(list) else {
         return Vec::new();
     };
-    let Makers { mut makers, flocks } = makers(&text);
-    history.look(&flocks, tree::boot_ticks(), |pid| {
+    let LockCounts {
+        mut by_process,
+        flocks,
+    } = count_locks(&text);
+    history.update(&flocks, tree::boot_ticks(), |pid| {
         Some(tree::stat(pid)?.started)
     });
-    for (pid, locks) in &mut makers {
+    for (pid, locks) in &mut by_process {
         *locks -= history.inherited(*pid);
     }
-    if makers.values().sum::<usize>() <= MOST_LOCKS {
+    if by_process.values().sum::<usize>() <= MAX_LOCKS_PER_RUN {
         return Vec::new();
     }
     let mut counts = vec![0; runs.len()];
@@ -234,8 +242,8 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
         .enumerate()
         .map(|(index, run)| (run.pid1, Some(index)))
         .collect();
-    for (pid, locks) in makers {
-        if let Some(index) = whose(pid, &mut known, |pid| Some(tree::stat(pid)?.parent))
+    for (pid, locks) in by_process {
+        if let Some(index) = find_ancestor(pid, &mut known, |pid| Some(tree::stat(pid)?.parent))
             && let Some(count) = counts.get_mut(index)
         {
             *count += locks;
@@ -243,7 +251,7 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
     }
     runs.iter()
         .zip(counts)
-        .filter(|&(_, count)| count > MOST_LOCKS)
+        .filter(|&(_, count)| count > MAX_LOCKS_PER_RUN)
         .map(|(run, _)| *run)
         .collect()
 }
@@ -251,7 +259,7 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
 fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    while text.len() < MOST_READ {
+    while text.len() < MAX_LIST_BYTES {
         match rustix::io::pread(list, &mut buffer, text.len() as u64) {
             Ok(0) => break,
             Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
@@ -264,16 +272,16 @@ fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
 
 /// The number of locks of each process.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Makers {
-    makers: HashMap<i32, usize>,
+struct LockCounts {
+    by_process: HashMap<i32, usize>,
     /// The locks of flock(2) among them.
     flocks: HashMap<i32, usize>,
 }
 
 /// Parses the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; a waiting lock
 /// has `->` before its kind.
-fn makers(text: &[u8]) -> Makers {
-    let mut found = Makers::default();
+fn count_locks(text: &[u8]) -> LockCounts {
+    let mut found = LockCounts::default();
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line
             .split(|&byte| byte == b' ')
@@ -288,7 +296,7 @@ fn makers(text: &[u8]) -> Makers {
             .nth(2)
             .and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
         if let Some(pid) = pid.filter(|&pid: &i32| pid > 0) {
-            *found.makers.entry(pid).or_default() += 1;
+            *found.by_process.entry(pid).or_default() += 1;
             if is_flock {
                 *found.flocks.entry(pid).or_default() += 1;
             }
@@ -297,9 +305,9 @@ fn makers(text: &[u8]) -> Makers {
     found
 }
 
-/// Which of the known processes this one descends from. All processes of a PID namespace descend
-/// from its first process as long as that lives.
-fn whose(
+/// Finds the known process from which `pid` descends. All processes of a PID namespace descend from
+/// its first process as long as that lives.
+fn find_ancestor(
     pid: i32,
     known: &mut HashMap<i32, Option<usize>>,
     parent: impl Fn(i32) -> Option<i32>,
@@ -310,7 +318,7 @@ fn whose(
         if let Some(&found) = known.get(&at) {
             break found;
         }
-        // Until the answer is known, so that changing parents cannot make a circle.
+        // A preliminary answer, so that changing parents cannot form a cycle.
         known.insert(at, None);
         passed.push(at);
         match parent(at) {
@@ -327,7 +335,8 @@ fn whose(
 #[cfg(test)]
 mod tests {
     use super::{
-        Entry, FEW, History, Locks, MOST_LOCKS, Makers, Run, have_too_many, makers, whose,
+        Entry, History, LockCounts, Locks, MAX_IGNORED_LOCKS, MAX_LOCKS_PER_RUN, Run, count_locks,
+        find_ancestor, runs_over_limit,
     };
     use std::collections::HashMap;
 
@@ -340,22 +349,22 @@ mod tests {
                         6: POSIX  ADVISORY  WRI";
 
     #[test]
-    fn locks_count_for_the_process_that_made_them() {
-        let expected = Makers {
-            makers: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
+    fn locks_count_for_their_creator() {
+        let expected = LockCounts {
+            by_process: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
             flocks: HashMap::from([(4713, 1)]),
         };
-        assert_eq!(makers(LIST.as_bytes()), expected);
-        assert_eq!(makers(b""), Makers::default());
+        assert_eq!(count_locks(LIST.as_bytes()), expected);
+        assert_eq!(count_locks(b""), LockCounts::default());
     }
 
     #[test]
-    fn locks_are_those_of_the_run_that_their_maker_descends_from() {
-        // Two processes of the first run, one of no run, one in a circle, one that has ended.
+    fn locks_belong_to_ancestor_run_of_their_creator() {
+        // Two processes of the first run, one of no run, one in a cycle, one that has ended.
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
-        let mut find = |pid| whose(pid, &mut known, parent);
+        let mut find = |pid| find_ancestor(pid, &mut known, parent);
         assert_eq!(
             [30, 20, 10, 11].map(&mut find),
             [Some(0), Some(0), Some(0), Some(1)]
@@ -385,12 +394,12 @@ mod tests {
             pid1: parent as i32,
         };
         let other = Run { id: 8, pid1: 1 };
-        let too_many = |list, runs: &[Run]| have_too_many(&list, runs, &mut History::default());
-        assert_eq!(too_many(list(MOST_LOCKS, 1), &[other, run]), [run]);
-        assert_eq!(too_many(list(MOST_LOCKS, 0), &[run]), []);
+        let too_many = |list, runs: &[Run]| runs_over_limit(&list, runs, &mut History::default());
+        assert_eq!(too_many(list(MAX_LOCKS_PER_RUN, 1), &[other, run]), [run]);
+        assert_eq!(too_many(list(MAX_LOCKS_PER_RUN, 0), &[run]), []);
         assert_eq!(
             too_many(
-                list(MOST_LOCKS + 1, 0),
+                list(MAX_LOCKS_PER_RUN + 1, 0),
                 &[Run {
                     id: 9,
                     pid1: i32::MAX
@@ -401,60 +410,65 @@ mod tests {
     }
 
     #[test]
-    fn flocks_of_an_earlier_process_with_the_same_number_do_not_count() {
+    fn inherited_flocks_do_not_count() {
         let mut history = History::default();
         let mut now = 10;
         let mut look = |locks: usize, started: Option<u64>| {
             now += 2;
-            history.look(&HashMap::from([(30, locks)]), now, |_| started);
+            history.update(&HashMap::from([(30, locks)]), now, |_| started);
             locks - history.inherited(30)
         };
-        // A process with few locks at the first look.
-        look(FEW, Some(7));
-        // A living process makes them and ends. Another one gets its number and makes some itself.
+        // A process with few locks at the first scan.
+        look(MAX_IGNORED_LOCKS, Some(7));
+        // A living process makes locks and ends. Another process gets its number and makes locks
+        // itself.
         assert_eq!(look(1000, Some(7)), 1000);
         assert_eq!(look(2000, Some(7)), 2000);
         look(3000, None);
         assert_eq!(look(3000, Some(9)), 0);
         assert_eq!(look(3500, Some(9)), 500);
-        // Some of the old or of the new ones have gone. The process is not blamed for locks that
-        // may be either.
+        // Some old or new locks have disappeared. Locks that may be old do not count for the
+        // process.
         assert_eq!(look(3100, Some(9)), 100);
-        // The process has ended unseen, and a third one has its number.
+        // The process has ended between scans, and a third one has its number.
         assert_eq!(look(3100, Some(12)), 0);
-        assert_eq!(look(FEW, Some(12)), FEW, "few locks are not remembered");
-        // Its locks are seen for the first time, and the process has started since the last look.
+        assert_eq!(
+            look(MAX_IGNORED_LOCKS, Some(12)),
+            MAX_IGNORED_LOCKS,
+            "few locks are not remembered"
+        );
+        // Its locks are seen for the first time, and the process has started since the last scan.
         assert_eq!(look(5000, Some(31)), 0);
         assert_eq!(look(7000, Some(31)), 2000);
     }
 
-    /// As if an earlier process with this process's number had made the locks.
+    /// The history contains locks of an earlier process with this process's number.
     #[test]
-    fn run_with_inherited_flocks_has_not_too_many() {
+    fn run_with_inherited_flocks_stays_below_limit() {
         let ours = std::process::id() as i32;
         let line = format!("1: FLOCK  ADVISORY  READ  {ours} fe:00:12 0 EOF\n");
         let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        rustix::io::pwrite(&file, line.repeat(2 * MOST_LOCKS).as_bytes(), 0).unwrap();
+        rustix::io::pwrite(&file, line.repeat(2 * MAX_LOCKS_PER_RUN).as_bytes(), 0).unwrap();
         let run = Run { id: 7, pid1: ours };
         let before = Entry {
             started: None,
-            locks: 2 * MOST_LOCKS,
+            locks: 2 * MAX_LOCKS_PER_RUN,
             inherited: 0,
         };
-        let history = |entries, looked_at_ticks| History {
+        let history = |entries, scanned_at_ticks| History {
             entries,
-            looked_at_ticks,
+            scanned_at_ticks,
         };
         let mut inherits = history(HashMap::from([(ours, before)]), 1);
-        assert_eq!(have_too_many(&file, &[run], &mut inherits), []);
+        assert_eq!(runs_over_limit(&file, &[run], &mut inherits), []);
         let mut made_them = history(HashMap::new(), u64::MAX);
-        assert_eq!(have_too_many(&file, &[run], &mut made_them), [run]);
+        assert_eq!(runs_over_limit(&file, &[run], &mut made_them), [run]);
         let mut first_look = History::default();
-        assert_eq!(have_too_many(&file, &[run], &mut first_look), []);
+        assert_eq!(runs_over_limit(&file, &[run], &mut first_look), []);
     }
 
     #[test]
-    fn the_thread_answers() {
+    fn scan_thread_answers() {
         let locks = Locks::start(1).unwrap().expect("/proc/locks");
         for _ in 0..2 {
             assert!(locks.is_free());

@@ -11,7 +11,7 @@
 //! | `options` | the command line |
 //! | `keeper` | creates and removes cgroups; outlives the client and the supervisor |
 //! | `start` | drops privileges, sets the supervisor up |
-//! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `setbacks`, `limits` (clocks), `results` |
+//! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `deaths`, `setbacks`, `limits` (clocks), `results` |
 //! | `spawner` | the process that forks runners and mounters |
 //! | `confine` | what each process gives up during its set-up |
 //! | `slot` | the runners of a slot, as the supervisor sees them |
@@ -50,7 +50,7 @@ mod sockets;
 mod spawner;
 mod start;
 mod supervisor;
-#[allow(unsafe_code, reason = "the one room for it")]
+#[allow(unsafe_code, reason = "all unsafe code is here")]
 mod sys;
 mod target;
 mod template;
@@ -96,16 +96,16 @@ fn start(options: &Options) -> Result<i32, String> {
     // A client may ignore SIGCHLD. Then the kernel would keep no ended children to wait for
     // (wait(2), NOTES).
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
-    // Close what the client left open: a keeper that held the end of a pipe would block its reader
-    // as long as it lives.
-    slot::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
+    // Close the client's other descriptors. A keeper that held the end of a pipe would block the
+    // pipe's reader as long as it lives.
+    sys::calls::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
         format!(
             "cannot close what the client left open: {}",
             messages::errno_text(errno)
         )
     })?;
     let socket = client_socket(options.socket)?;
-    start::may_be(options)?;
+    start::check_user(options)?;
     // The socket belongs to the client that created it, even if one of its children keeps the other
     // end open.
     let peer = sockopt::socket_peercred(&socket)
@@ -115,12 +115,12 @@ fn start(options: &Options) -> Result<i32, String> {
     keeper::main(options, socket, client)
 }
 
-/// Checks that a descriptor is what the client announced.
+/// Checks that the descriptor is a socket of the announced kind.
 fn client_socket(fd: i32) -> Result<OwnedFd, String> {
     let socket =
         sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
     match sockopt::socket_domain(&socket) {
-        Err(_) => return Err(format!("--socket={fd}: the descriptor is no socket")),
+        Err(_) => return Err(format!("--socket={fd}: the descriptor is not a socket")),
         Ok(AddressFamily::UNIX) => {}
         Ok(family) => {
             return Err(format!(

@@ -1,10 +1,10 @@
-//! The command line. The client library writes it, so it is plain and strict: every
-//! option is `--name=value`, and what is not understood is refused.
+//! The command line. The client library writes it, so it is strict: every option is `--name=value`,
+//! and unknown ones are rejected.
 
-use millibox_wire::{MOST_RUNNERS, MOST_SLOTS};
+use millibox_wire::{MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use std::ffi::OsString;
 
-/// Which backend to take.
+/// The requested backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendChoice {
     Auto,
@@ -13,43 +13,43 @@ pub enum BackendChoice {
     Rlimit,
 }
 
-/// What to do.
+/// The options of the keeper and the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// `--socket=FD`: where the client is. Standard input will do.
+    /// `--socket=FD`: the socket to the client. Standard input is possible.
     pub socket: i32,
     /// `--slots=N`
     pub slots: usize,
-    /// `--runners=N`: per slot.
+    /// `--runners=N`: the number for each slot.
     pub runners_per_slot: usize,
     /// `--backend=auto|cgroup2|hybrid|rlimit`
     pub backend: BackendChoice,
-    /// `--cgroup-parent=PATH`: from the top of each hierarchy as it is mounted here.
+    /// `--cgroup-parent=PATH`: relative to the top of each hierarchy as it is mounted here.
     pub cgroup_parent: Option<String>,
-    /// `--user=UID:GID`: whom to become when started by root.
+    /// `--user=UID:GID`: the user and group of the supervisor if root starts it.
     pub user: Option<(u32, u32)>,
     /// `--pid1=shared|separate`: whether pid1 shares its runner's memory.
     pub share_memory: bool,
-    /// `--pin`: slot n is held on the nth CPU.
+    /// `--pin`: slot n stays on the nth CPU.
     pub pin: bool,
-    /// `--cpus=N,N...`: where we and all runs are held; none: everywhere.
+    /// `--cpus=N,N...`: the CPUs of the supervisor and of all runs; empty for all.
     pub cpus: Vec<usize>,
-    /// `--scoped`: we are in a scope that systemd made for us.
+    /// `--scoped`: the keeper is in a scope that systemd has created for it.
     pub scoped: bool,
 }
 
-/// What was asked for.
+/// The requested task.
 pub enum Task {
-    /// Start as keeper.
+    /// Start as the keeper.
     Start(Options),
-    /// Be the supervisor; the descriptor says how.
+    /// Run as the supervisor. The descriptor holds its inheritance.
     Supervise(i32),
-    /// Remove cgroups that a dead keeper left.
+    /// Remove the cgroups of a dead keeper.
     Sweep(Vec<String>),
     Version,
 }
 
-/// Understands the command line.
+/// Parses the command line.
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let mut options = Options {
         socket: -1,
@@ -81,8 +81,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         };
         match name {
             "--socket" => options.socket = number(0, 1 << 20)? as i32,
-            "--slots" => options.slots = number(1, MOST_SLOTS)?,
-            "--runners" => options.runners_per_slot = number(1, MOST_RUNNERS)?,
+            "--slots" => options.slots = number(1, MAX_SLOTS)?,
+            "--runners" => options.runners_per_slot = number(1, MAX_RUNNERS_PER_SLOT)?,
             "--backend" => {
                 options.backend = match value {
                     "auto" => BackendChoice::Auto,
@@ -97,7 +97,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 };
             }
             "--cgroup-parent" => {
-                if !value.starts_with('/') || value.split('/').any(|part| part == "..") {
+                if !value.starts_with('/')
+                    || value.split('/').any(|end_partner| end_partner == "..")
+                {
                     return Err(format!(
                         "--cgroup-parent={value}: must be an absolute path without .."
                     ));
@@ -105,7 +107,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 options.cgroup_parent = Some(value.to_owned());
             }
             "--user" => {
-                // All ones means "as it is" to setresuid(2).
+                // setresuid(2) takes the value with all bits set as "no change".
                 let id = |text: &str| text.parse().ok().filter(|id| *id != u32::MAX);
                 let ids = value
                     .split_once(':')
@@ -122,7 +124,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 };
             }
             "--cpus" => {
-                let most = millibox_wire::MOST_CPUS;
+                let most = millibox_wire::MAX_CPUS;
                 let cpus = value
                     .split(',')
                     .map(|text| text.parse().ok().filter(|&cpu| cpu < most));
@@ -159,12 +161,12 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         );
     }
     if options.slots == 0 && !options.cpus.is_empty() {
-        options.slots = options.cpus.len().min(MOST_SLOTS);
+        options.slots = options.cpus.len().min(MAX_SLOTS);
     }
     if options.slots == 0 {
         options.slots = std::thread::available_parallelism()
             .map_or(1, |n| n.get())
-            .min(MOST_SLOTS);
+            .min(MAX_SLOTS);
     }
     Ok(Task::Start(options))
 }
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bad_argument_is_named() {
+    fn invalid_argument_is_named_in_error() {
         for (text, named) in [
             ("", "--socket=FD"),
             ("--socket=x", "--socket=x"),
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_command_line() {
+    fn valid_command_line_is_parsed() {
         let Ok(Task::Start(options)) =
             parse_text("--socket=5 --slots=3 --user=7:8 --pin --pid1=separate")
         else {

@@ -1,22 +1,22 @@
 //! pid1: the init process of one run's PID namespace.
 //!
-//! Process 1 of a PID namespace holds it together: it reaps orphans, no signal from inside can kill
-//! it, and when it ends the kernel kills all processes of the namespace. So a run is over, with its
-//! whole process tree, when pid1 is gone.
+//! Process 1 holds a PID namespace together. It reaps orphans, and no signal from inside can kill
+//! it. When it ends, the kernel kills all processes of the namespace. So a run with its whole
+//! process tree is over when pid1 has ended.
 //!
-//! pid1 creates the part of the world that belongs to one run (ids, fresh tmpfs and procfs), gives
-//! up all capabilities, clones the target, waits for it, kills what the target left behind, reads
-//! the figures and reports.
+//! pid1 creates the part of the world that belongs to one run: ids, a new tmpfs and procfs. It
+//! drops all capabilities, clones the target and waits for it. Then it kills the remaining
+//! processes, reads the figures and reports.
 //!
 //! pid1 may use its own namespaces, the shared memory, the cgroup files of its runner and one end
-//! of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`) on a stack of its
-//! own: no allocation, no locks, no libc; see [`crate::sys`] for the rules and
-//! docs/security/shared-memory.md for the reasoning. The target cannot reach pid1: it is not
-//! dumpable (from before the exec on), the target keeps none of its descriptors, and pid1 reads
-//! nothing from the target except its wait status.
+//! of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`) on its own stack,
+//! so it must not allocate, lock or call libc; see [`crate::sys`] for the rules and
+//! docs/security/shared-memory.md for the reasoning. The target cannot reach pid1. The target is
+//! not dumpable from before the exec on and keeps none of pid1's descriptors, and pid1 reads only
+//! the target's wait status.
 
 use crate::launch::{End, Failure, Report, message};
-use crate::runner::{RunMount, tell};
+use crate::runner::{RunMount, send_report};
 use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
 use crate::target;
@@ -33,7 +33,7 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
     }
-    process::spawn_and_go_on(
+    process::spawn_for_good(
         &prepared.runner.target_stack,
         target::main,
         prepared,
@@ -44,14 +44,14 @@ pub fn main(prepared: &Prepared) -> ! {
     )
 }
 
-/// Leaves a failure for the runner, which reads it after waiting for pid1.
+/// Stores a failure, which the runner reads after waiting for pid1, and exits.
 fn give_up(prepared: &Prepared, failure: Failure) -> ! {
     prepared.runner.shared.failure.set(failure);
     calls::exit(1)
 }
 
-/// Gives up what is no longer needed, waits for the first process, kills what it left behind, reads
-/// the figures and reports.
+/// Drops unneeded rights, waits for the first process, kills the remaining ones, reads the figures
+/// and reports.
 fn watch(prepared: &Prepared, target: i32) -> ! {
     let runner = prepared.runner;
     let shared = runner.shared;
@@ -71,7 +71,7 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
                 break;
             }
             Ok(_) => {}
-            // Cannot happen: the target is a child of pid1.
+            // Unreachable: the target is a child of pid1.
             Err(_) => calls::exit(1),
         }
     }
@@ -104,19 +104,19 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
         failure: shared.failure.get(),
         end,
     };
-    if tell(runner.socket, message::DONE, &report) {
+    if send_report(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
-        if !runner.held_on.is_empty() {
+        if !runner.cpu_mask.is_empty() {
             // The supervisor is on this CPU and need not wait until the namespaces are removed. It
             // has usually moved pid1 already, if it was scheduled first.
-            let _ = calls::set_affinity(&runner.held_on);
+            let _ = calls::set_affinity(&runner.cpu_mask);
         }
     }
     calls::exit(0)
 }
 
-/// pid1 still needs the socket to the supervisor, the files that it reads figures from, and the
-/// calls for that. The target has a descriptor table and a seccomp program of its own.
+/// Drops everything except for the socket to the supervisor, the files with figures, and the calls
+/// that use them. The target has its own descriptor table and its own seccomp program.
 fn confine(prepared: &Prepared) -> Result<()> {
     let runner = prepared.runner;
     runner.backend.close_limits();
@@ -206,16 +206,16 @@ fn limit_namespaces(procfs: i32) {
         let mut text = [0; 24];
         // Never raise a limit.
         if calls::read_at_start(file, &mut text)
-            .is_ok_and(|text| leading_number(text) > MOST_NAMESPACES)
+            .is_ok_and(|text| leading_number(text) > MAX_NAMESPACES)
         {
-            let _ = calls::write(file, Decimal::new(MOST_NAMESPACES).as_bytes());
+            let _ = calls::write(file, Decimal::new(MAX_NAMESPACES).as_bytes());
         }
         let _ = calls::close(file);
     }
 }
 
 /// Namespaces of each kind for a run that may create them: enough for sandboxes of its own.
-const MOST_NAMESPACES: u64 = 32;
+const MAX_NAMESPACES: u64 = 32;
 
 /// The template's staging directory.
 struct Stage {
@@ -233,7 +233,8 @@ impl Stage {
     }
 }
 
-/// Mounts on this directory, even if a run that may write above it has moved it.
+/// Mounts on the directory of this descriptor, even if a run with write access above it has moved
+/// it.
 fn mount_on(
     directory: i32,
     kind: &core::ffi::CStr,
@@ -246,8 +247,9 @@ fn mount_on(
     calls::chdir(c"/").map_err(while_mounting)
 }
 
-/// Opens a directory and checks that it is the one that the template has there. `ESTALE` if a run
-/// that may write above it has moved or removed it: the template's directory may then be anywhere.
+/// Opens a directory and checks that it is the template's. A run with write access above it may
+/// have moved or removed it, and the template's directory may then be at any path. The error is
+/// `ESTALE` in that case.
 fn open_templates(
     path: &core::ffi::CStr,
     is_it: impl Fn((u64, u64)) -> bool,

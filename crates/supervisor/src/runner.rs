@@ -1,16 +1,16 @@
 //! A runner: the process that serves runs one after the other, and its place in a slot.
 //!
-//! A slot has several runners and alternates between them: while a run is served by one, another is
-//! cleaned and its next pid1 prepared. The runner is a process because on version 1 cgroups a run
-//! is born in its parent's cgroup, because cloning for several slots then happens in parallel, and
-//! because pid1 may share its memory, which must not be the supervisor's.
+//! A slot has several runners and alternates between them: while one serves a run, another is
+//! cleaned and its next pid1 prepared. The runner is a process for three reasons. On version 1
+//! cgroups a run starts in the cgroup of its parent. Cloning for several slots happens in parallel.
+//! pid1 may share its parent's memory, which must not be the supervisor's.
 //!
-//! A runner waits for a world, enters the world's template, starts a [`crate::zygote`], which
-//! clones one run after the other there, and waits for its end.
+//! A runner waits for a world, enters the world's template and starts a [`crate::zygote`]. The
+//! zygote clones one run after the other there. The runner waits for the end of the zygote.
 //!
-//! It may use its own cgroups, the mount namespaces (templates) that it receives, and its network
-//! namespace. It has the capabilities for that in the supervisor's user namespace, where they apply
-//! to nothing outside.
+//! A runner may use its own cgroups, the mount namespaces (templates) that it receives, and its
+//! network namespace. It has the capabilities for that in the supervisor's user namespace, where
+//! they have no effect outside.
 
 use crate::backend::Backend;
 use crate::cpus::mask_of;
@@ -27,11 +27,11 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use zerocopy::IntoBytes;
 
-/// Bytes of the stack of zygote, pid1 and target before its exec. Each uses a few hundred bytes, an
-/// unoptimised build a few thousand.
-const STACK: usize = 64 * 1024;
+/// The size of the stacks of zygote, pid1 and target before its exec. Each uses a few hundred
+/// bytes, or a few thousand in an unoptimised build.
+const STACK_BYTES: usize = 64 * 1024;
 
-const INFINITY: u64 = libc::RLIM_INFINITY;
+const UNLIMITED: u64 = libc::RLIM_INFINITY;
 
 /// Resource limits of a run that names none: resource, soft, hard. They are those of a login on a
 /// common distribution, except that core dumps are disabled. (The value for that is 1: with 0 the
@@ -40,17 +40,17 @@ const INFINITY: u64 = libc::RLIM_INFINITY;
 /// its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory and
 /// stays. The target sets those of [`TARGET_RLIMITS`].
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
-    (libc::RLIMIT_CPU, INFINITY, INFINITY),
-    (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
-    (libc::RLIMIT_DATA, INFINITY, INFINITY),
-    (libc::RLIMIT_STACK, 8 << 20, INFINITY),
+    (libc::RLIMIT_CPU, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_FSIZE, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_DATA, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_STACK, 8 << 20, UNLIMITED),
     (libc::RLIMIT_CORE, 1, 1),
-    (libc::RLIMIT_RSS, INFINITY, INFINITY),
-    (libc::RLIMIT_AS, INFINITY, INFINITY),
-    (libc::RLIMIT_LOCKS, INFINITY, INFINITY),
+    (libc::RLIMIT_RSS, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_AS, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_LOCKS, UNLIMITED, UNLIMITED),
     (libc::RLIMIT_NICE, 0, 0),
     (libc::RLIMIT_RTPRIO, 0, 0),
-    (libc::RLIMIT_RTTIME, INFINITY, INFINITY),
+    (libc::RLIMIT_RTTIME, UNLIMITED, UNLIMITED),
 ];
 
 /// Limits that apply to the run and must not apply to its runner.
@@ -91,7 +91,7 @@ const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
 const MIN_NOFILE: u32 = 64;
 const MAX_NOFILE: u32 = 1024;
 
-/// What a runner prepares.
+/// The order to prepare a world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     pub uid: u32,
@@ -100,7 +100,7 @@ pub struct Order {
     /// Mounts that each run creates for itself, with their index among the world's mounts.
     pub mounts: Vec<(u32, RunMount)>,
     pub seccomp: Option<Vec<u8>>,
-    /// Runs may create namespaces, so their number is limited.
+    /// Whether runs may create namespaces, whose number is then limited.
     pub makes_namespaces: bool,
 }
 
@@ -122,7 +122,7 @@ pub enum RunMount {
         path: CString,
         device: u64,
     },
-    /// Mounts what the template holds under `name` in the staging directory.
+    /// Mounts the file or directory `name` of the staging directory.
     FromStage {
         name: CString,
         path: CString,
@@ -161,12 +161,12 @@ pub struct Runner {
     pub sockstat: i32,
     /// Becomes readable when this process dies.
     pub own_pidfd: i32,
-    /// The ids outside.
+    /// The user id outside the run's user namespace.
     pub uid: u32,
     pub gid: u32,
     /// The affinity mask of this process, if its runs begin on another CPU and pid1 returns at
     /// their end.
-    pub held_on: Vec<u64>,
+    pub cpu_mask: Vec<u64>,
     /// The nice value of runs: 0, or a greater one that cannot be lowered.
     pub runs_nice: i32,
     /// [`TARGET_RLIMITS`], as far as the hard limits allow.
@@ -183,7 +183,7 @@ pub struct Runner {
 }
 
 /// What the supervisor passes to a new runner.
-pub struct Birth {
+pub struct RunnerSetup {
     pub shared: &'static Shared,
     pub backend: Backend,
     pub socket: i32,
@@ -192,13 +192,13 @@ pub struct Birth {
     pub uid: u32,
     pub gid: u32,
     pub share_memory: bool,
-    /// It replaces a runner that died.
+    /// Whether it replaces a runner that died.
     pub again: bool,
-    /// Its CPUs; `None` for all.
+    /// Its CPU; `None` for all.
     pub cpu: Option<usize>,
-    /// Its runs begin on another CPU; see [`crate::cpus`].
+    /// Whether its runs begin on another CPU; see [`crate::cpus`].
     pub runs_elsewhere: bool,
-    /// It must have these CPUs.
+    /// Whether it must not run on other CPUs.
     pub pinned: bool,
     /// The number of runs that all runners can serve at one time.
     pub runs_at_once: u64,
@@ -213,11 +213,11 @@ const OOM_SCORE_ADJ: &[u8] = b"1000";
 pub const ZYGOTE_LOST: i32 = 2;
 
 /// The main function of a runner, in the forked child. The caller has closed other descriptors.
-pub fn main(mut birth: Birth) -> ! {
+pub fn main(mut setup: RunnerSetup) -> ! {
     // pid1 and target inherit the value. The supervisor is not dumpable, so the file belongs to
     // root.
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-    let scored = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
+    let scored = calls::write_file(setup.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
     let _ = calls::prctl(
         libc::PR_SET_NAME,
         c"millibox-runner".as_ptr() as usize,
@@ -225,15 +225,15 @@ pub fn main(mut birth: Birth) -> ! {
         0,
         0,
     );
-    let settled = scored
+    let set_up = scored
         .map_err(|errno| Failure::new(Step::Runner, errno))
-        .and_then(|_| settle(&mut birth));
-    let failure = match settled {
-        Ok(runner) => runner.live(),
+        .and_then(|_| set_up(&mut setup));
+    let failure = match set_up {
+        Ok(runner) => runner.serve(),
         Err(failure) => failure,
     };
-    tell(
-        birth.socket,
+    send_report(
+        setup.socket,
         message::UNPREPARED,
         &Report {
             failure,
@@ -243,9 +243,9 @@ pub fn main(mut birth: Birth) -> ! {
     calls::exit(1)
 }
 
-/// Enters the runner's cgroup. It touches memory first, because memory taken inside counts for
-/// runs.
-fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
+/// Prepares the process and enters the runner's cgroup. Memory is touched before, because memory
+/// that is allocated inside the cgroup counts for runs.
+fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Runner, error.into());
     let failed = |errno| Failure::new(Step::Runner, errno);
     for (resource, soft, hard) in DEFAULT_RLIMITS {
@@ -263,42 +263,42 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
         // than they may have open. So the limit is halved.
         let most = match *resource {
             libc::RLIMIT_NOFILE => most / 2,
-            libc::RLIMIT_SIGPENDING => most / birth.runs_at_once.max(1),
+            libc::RLIMIT_SIGPENDING => most / setup.runs_at_once.max(1),
             _ => most,
         };
         (*soft, *hard) = ((*soft).min(most), (*hard).min(most));
     }
-    let target_stack = Stack::new(STACK).map_err(memory)?;
-    let pid1_stack = Stack::new(STACK).map_err(memory)?;
-    let zygote_stack = Stack::new(STACK).map_err(memory)?;
+    let target_stack = Stack::new(STACK_BYTES).map_err(memory)?;
+    let pid1_stack = Stack::new(STACK_BYTES).map_err(memory)?;
+    let zygote_stack = Stack::new(STACK_BYTES).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
     // If these CPUs are not allowed any more (cpuset(7)), or the choice is forbidden, any CPU will
     // do, unless the caller named them.
-    if let Some(cpu) = birth.cpu
+    if let Some(cpu) = setup.cpu
         && let Err(errno) = calls::set_affinity(&mask_of(&[cpu]))
-        && birth.pinned
+        && setup.pinned
     {
         return Err(Failure::new(Step::Affinity, errno));
     }
-    let _ = calls::set_slice(calls::nice(), crate::target::RUNNERS_SLICE_NS);
+    let _ = calls::set_slice(calls::nice(), crate::target::RUNNER_SLICE_NS);
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
-    crate::sockets::limit_options(birth.procfs);
-    crate::sockets::limit_backlogs(birth.procfs);
-    let network = calls::openat(birth.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
+    crate::sockets::limit_options(setup.procfs);
+    crate::sockets::limit_backlogs(setup.procfs);
+    let network = calls::openat(setup.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
     let sockstat =
-        calls::openat(birth.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
+        calls::openat(setup.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;
-    birth.backend.join(birth.again, birth.socket)?;
-    birth.backend.settle()?;
-    if !birth.backend.needs_cgroup_namespace() {
+    setup.backend.join(setup.again, setup.socket)?;
+    setup.backend.set_up()?;
+    if !setup.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP)
             .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
     }
-    birth.socket = calls::move_down(birth.socket).map_err(failed)?;
-    birth.launches = calls::move_down(birth.launches).map_err(failed)?;
+    setup.socket = calls::move_down(setup.socket).map_err(failed)?;
+    setup.launches = calls::move_down(setup.launches).map_err(failed)?;
     // A pid1 with its own memory is the stricter variant, which relies on no secret.
-    let pass = if birth.share_memory {
-        Some(secret().map_err(failed)?)
+    let pass = if setup.share_memory {
+        Some(random_secret().map_err(failed)?)
     } else {
         None
     };
@@ -306,27 +306,27 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
         sys::set_pass(pass);
     }
     Ok(Runner {
-        shared: birth.shared,
-        backend: std::mem::replace(&mut birth.backend, Backend::Rlimit),
-        socket: birth.socket,
-        launches: birth.launches,
-        procfs: birth.procfs,
+        shared: setup.shared,
+        backend: std::mem::replace(&mut setup.backend, Backend::Rlimit),
+        socket: setup.socket,
+        launches: setup.launches,
+        procfs: setup.procfs,
         network,
         sockstat,
         own_pidfd,
-        held_on: birth
+        cpu_mask: setup
             .cpu
-            .filter(|_| birth.runs_elsewhere)
+            .filter(|_| setup.runs_elsewhere)
             .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
-        uid: birth.uid,
-        gid: birth.gid,
+        uid: setup.uid,
+        gid: setup.gid,
         runs_nice: calls::nice().max(0),
         target_rlimits,
         target_stack,
         pointers,
         pid1_stack,
         zygote_stack,
-        share_memory: birth.share_memory,
+        share_memory: setup.share_memory,
         pass,
     })
 }
@@ -339,15 +339,15 @@ pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
     }
 }
 
-/// A random secret of 64 bits (getrandom(2)), never 0.
-fn secret() -> Result<u64, Errno> {
+/// A secret of 64 bits (getrandom(2)), never 0.
+fn random_secret() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from_ne_bytes(bytes) | 1)
 }
 
 /// Sends a report to the supervisor without allocating. Returns whether it was sent.
-pub fn tell(socket: i32, tag: u8, report: &Report) -> bool {
+pub fn send_report(socket: i32, tag: u8, report: &Report) -> bool {
     let mut bytes = [tag; 1 + size_of::<Report>()];
     if let Some(body) = bytes.get_mut(1..) {
         body.copy_from_slice(report.as_bytes());
@@ -357,7 +357,7 @@ pub fn tell(socket: i32, tag: u8, report: &Report) -> bool {
 
 impl Runner {
     /// Serves worlds until the supervisor ends.
-    fn live(&self) -> Failure {
+    fn serve(&self) -> Failure {
         loop {
             // Without this message the supervisor would never use the runner again.
             while calls::send(self.socket, &[message::IDLE]).is_err_and(Errno::passes) {
@@ -378,7 +378,7 @@ impl Runner {
             let _ = calls::close(template);
             if let Err(errno) = entered {
                 let failure = Failure::new(Step::Template, errno);
-                tell(
+                send_report(
                     self.socket,
                     message::UNPREPARED,
                     &Report {
@@ -389,14 +389,15 @@ impl Runner {
                 continue;
             }
             self.shared.stay_idle.store(0, Relaxed);
-            if let Err(failure) = self.live_in(&order) {
+            if let Err(failure) = self.serve_world(&order) {
                 return failure;
             }
         }
     }
 
-    /// Serves runs in one world, until the supervisor wants another or none can be prepared.
-    fn live_in(&self, order: &Order) -> Result<(), Failure> {
+    /// Serves runs in one world, until the supervisor orders another world or no pid1 can be
+    /// prepared.
+    fn serve_world(&self, order: &Order) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let shared_program = self
             .pass
@@ -404,7 +405,8 @@ impl Runner {
             .and_then(|(pass, program)| {
                 let program = Program::from_bytes(program).ok()?;
                 // The program is too long for the addition, so each target attaches it itself.
-                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
+                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::SANDBOX_CALLS, pass)
+                    .ok()
             });
         let shared_program = shared_program.map(|program| program.as_bytes());
         let zygote = Zygote {
@@ -427,7 +429,8 @@ impl Runner {
         );
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
-            // The place is in an unknown state, so the supervisor starts a new runner.
+            // The state of the cgroup and the namespaces is unknown, so the supervisor starts a new
+            // runner.
             _ => calls::exit(ZYGOTE_LOST),
         }
     }

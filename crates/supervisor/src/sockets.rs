@@ -1,85 +1,91 @@
-//! What sockets hold that no cgroup is charged for: connections that nobody has accepted, answers
-//! of netlink that nobody has read, datagrams that are never sent, what waits in queues of errors.
+//! Memory that sockets hold and that no cgroup is charged for.
 //!
-//! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in
-//! net/ipv4/af_inet.c, Linux 6.13). Until then it is made when a packet arrives, in nobody's name,
-//! and what is sent to it counts for nobody either. With a backlog of 4096 (`net.core.somaxconn`)
-//! one listening socket so holds some hundred MiB beyond every limit. A netlink socket keeps
-//! answers for as much as its buffer is large, some MiB, and a UDP socket the beginning of a
-//! datagram, up to 64 KiB, for neither of which anybody is charged. The default profile allows
-//! these where there is a loopback interface, and nowhere else.
+//! Such memory belongs to connections that are not accepted, answers of netlink that are not read,
+//! datagrams that are never sent, and messages in error queues.
 //!
-//! A protocol's number of sockets is that of those that can be found by an address. One that was
-//! reset before it was accepted, or that has let go of its address (connect(2) to AF_UNSPEC), holds
-//! what it held and is not in it; but it is in the number of all sockets of the namespace.
+//! The kernel charges a TCP connection to the cgroup of the process that accepts it
+//! (`__inet_accept()` in net/ipv4/af_inet.c, Linux 6.13). Until then neither the connection, which
+//! the kernel creates when a packet arrives, nor the data sent to it is charged. With a backlog of
+//! 4096 (`net.core.somaxconn`) one listening socket can hold some hundred MiB beyond every limit.
+//! A netlink socket keeps as many answers as its buffer can hold, some MiB. A UDP socket keeps the
+//! beginning of a datagram, up to 64 KiB. Neither is charged. The default profile allows these
+//! sockets only with a loopback interface.
 //!
-//! So the zygote makes the buffers of connections small, which those that are accepted and read
-//! outgrow as always, and hands the supervisor files that count a run's sockets and what those of
-//! netlink hold. If that is, or could be, more than the run's memory limit, it ends by it.
+//! The number of sockets of a protocol counts only sockets that have an address. It does not count
+//! a connection that was reset before it was accepted, or a socket that has given up its address
+//! (connect(2) to AF_UNSPEC). Such a socket still holds its memory, and it still counts among all
+//! sockets of the namespace.
+//!
+//! So the zygote makes the buffers of connections small. Connections that are accepted and read
+//! outgrow this size as usual. The zygote also sends the supervisor files that count the run's
+//! sockets and the memory of its netlink sockets. If the memory exceeds, or could exceed, the run's
+//! memory limit, the run ends by that limit.
 
 use crate::sys::ascii::keyed_number;
 use crate::sys::{Result, calls};
 use crate::{launch, runner};
 use std::os::fd::OwnedFd;
 
-/// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it
-/// grows to when it is read.
-const SMALL_BUFFERS: &[u8] = b"4096 16384 131072";
-/// `net.core.optmem_max`: what options of a socket, and control messages of a sender, may take; of
-/// each namespace since Linux 6.8. As it was before.
-const OPTIONS: &[u8] = b"20480";
-/// `net.ipv4.tcp_max_tw_buckets`: remains of closed connections, 256 bytes each, which nobody is
-/// charged for either.
-const REMAINS: &[u8] = b"4096";
+/// `net.ipv4.tcp_rmem` (tcp(7)): the minimum and the initial size of a receive buffer, and the
+/// maximum to which it grows when it is read.
+const TCP_RECEIVE_BUFFER_SIZES: &[u8] = b"4096 16384 131072";
+/// `net.core.optmem_max`: the bound on the options of a socket and on the control messages of a
+/// sender. Each namespace has its own since Linux 6.8; this is the default of earlier versions.
+const MAX_OPTION_BYTES: &[u8] = b"20480";
+/// `net.ipv4.tcp_max_tw_buckets`: the number of closed connections that the kernel remembers. Each
+/// takes 256 bytes, which are not charged either.
+const MAX_TIME_WAIT_SOCKETS: &[u8] = b"4096";
 
-/// What the buffers of a connection may hold that nobody reads: that of a small one and a packet.
-const SMALL: u64 = 24 << 10;
-/// The same where the buffers could not be made smaller than the kernel's own 128 KiB.
-const LARGE: u64 = 160 << 10;
+/// The unread data of a connection with a small buffer: the buffer and one packet.
+const SMALL_CONNECTION_BYTES: u64 = 24 << 10;
+/// The same if the kernel's initial size of 128 KiB could not be reduced.
+const LARGE_CONNECTION_BYTES: u64 = 160 << 10;
 
-/// How long after one look the next follows.
-const PERIOD_NS: u64 = 10_000_000;
-/// How many times as long as a look takes we do something else before the next one.
-const LOOKS_APART: u64 = 20;
+/// The time between two scans.
+const SCAN_INTERVAL_NS: u64 = 10_000_000;
+/// The supervisor pauses this many times as long as a scan took.
+const SCAN_PAUSE_FACTOR: u64 = 20;
 
-/// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a
-/// walk through all before it.
-const MOST_LISTED: u64 = 128;
-/// What one of those may hold: its receive buffer (`net.core.rmem_default`) and an answer more.
-const ANSWERS: u64 = (208 + 48) << 10;
-/// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that
-/// the list of a few is read, which would take the better part of a minute. A line of
-/// /proc/net/netlink has some 100 bytes.
-const MOST_READ: usize = 2 * MOST_LISTED as usize * 100;
+/// Netlink sockets are not read one by one if there are more than this. For each page of the list
+/// the kernel walks through all entries before it.
+const MAX_LISTED_SOCKETS: u64 = 128;
+/// The most that a netlink socket holds: its receive buffer (`net.core.rmem_default`) and one
+/// answer.
+const NETLINK_SOCKET_BYTES: u64 = (208 + 48) << 10;
+/// The bound on the bytes read from each file. A hundred thousand sockets may appear while a short
+/// list is read, and reading all of them would take most of a minute. A line of /proc/net/netlink
+/// has some 100 bytes.
+const MAX_LIST_BYTES: usize = 2 * MAX_LISTED_SOCKETS as usize * 100;
 
-/// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64
-/// KiB; in its queue of errors as much as its receive buffer is at first (`net.core.rmem_default`);
-/// and groups that it has joined, 56 bytes each of its options and some 280 of the interface's
-/// (`struct ifmcaddr6`).
-const DATAGRAMS: u64 = (64 + 208 + 104) << 10;
+/// The most that a UDP socket holds: 64 KiB of a datagram that was begun and not sent (`MSG_MORE`,
+/// send(2)); the initial size of its receive buffer in its error queue (`net.core.rmem_default`);
+/// and the groups that it has joined, 56 bytes each of its options and some 280 bytes each of the
+/// interface (`struct ifmcaddr6`).
+const UDP_SOCKET_BYTES: u64 = (64 + 208 + 104) << 10;
 
-/// In a fresh network namespace: a sender that waits holds as much in control messages (cmsg(3)),
-/// which nobody is charged for; Linux 6.8 made it 128 KiB, and so for each namespace.
+/// Limits the control messages (cmsg(3)) that a waiting sender holds in a fresh network namespace.
+/// They are not charged. Linux 6.8 raised the default of each namespace to 128 KiB.
 pub fn limit_options(procfs: i32) {
-    let _ = calls::write_file(procfs, c"sys/net/core/optmem_max", OPTIONS);
+    let _ = calls::write_file(procfs, c"sys/net/core/optmem_max", MAX_OPTION_BYTES);
 }
 
-/// Connections over Unix sockets that nobody has accepted: each keeps some 900 bytes that nobody is
-/// charged for, and one listening socket may have 4,096 of them (`net.core.somaxconn`; 128 before
-/// Linux 5.4).
+/// Limits the connections over Unix sockets that wait to be accepted. Each keeps some 900 bytes
+/// that are not charged, and one listening socket may have 4,096 of them (`net.core.somaxconn`; 128
+/// before Linux 5.4).
 pub fn limit_backlogs(procfs: i32) {
     let _ = calls::write_file(procfs, c"sys/net/core/somaxconn", b"128");
 }
 
-/// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
-pub fn hand_over(runner: &runner::Runner) -> Result<()> {
+/// Makes buffers small and sends the supervisor the files that count sockets. The zygote calls this
+/// in a fresh network namespace.
+pub fn send_files(runner: &runner::Runner) -> Result<()> {
     let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
-    // In a container /proc/sys may be read-only: then each connection is taken for a large one.
-    let small = set(c"sys/net/ipv4/tcp_rmem", SMALL_BUFFERS);
-    let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", REMAINS);
+    // In a container /proc/sys may be read-only. Then each connection counts as a large one.
+    let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES);
+    let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", MAX_TIME_WAIT_SOCKETS);
     limit_options(runner.procfs);
     let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
-    let mut files = [-1; FILES];
+    let mut files = [-1; FILE_COUNT];
     let opened = [
         c"self/net/protocols",
         c"self/net/netlink",
@@ -103,32 +109,32 @@ pub fn hand_over(runner: &runner::Runner) -> Result<()> {
     answer
 }
 
-/// How often the zygote looks whether the sockets of a run are gone: for 60 ms.
-const MOST_LOOKS: u32 = 100;
-/// Time between two looks at first; later more.
-const PAUSE_NS: u32 = 200_000;
-/// After so many looks the time between them is longer by [`PAUSE_NS`].
-const LOOKS_ALIKE: u32 = 20;
+/// How often the zygote checks whether a run has left sockets: for 60 ms in all.
+const MAX_EMPTY_CHECKS: u32 = 100;
+/// The initial pause between two checks.
+const EMPTY_CHECK_PAUSE_NS: u32 = 200_000;
+/// After this many checks the pause grows by [`EMPTY_CHECK_PAUSE_NS`].
+const CHECKS_PER_PAUSE_STEP: u32 = 20;
 
-/// Zygote, when a run is over: nothing that it left in sockets can be reached by the next one, or
-/// the answer is an error.
+/// Makes sure that the next run cannot reach anything that this run left in sockets. The zygote
+/// calls this after a run.
 ///
-/// Sockets that are on their way through each other outlive who made them, with all else that is on
-/// its way there: memory, and names that the next run in the namespace could call. The kernel looks
-/// for such when a socket of this family is closed (`unix_gc()` in net/unix/garbage.c), and a work
-/// queue lets go of them, a moment later; of gigabytes, half a second.
+/// Sockets in transit through each other outlive the process that made them, with everything else
+/// in transit there: memory, and names that the next run in the namespace could address. The kernel
+/// looks for such sockets when a Unix socket is closed (`unix_gc()` in net/unix/garbage.c). A work
+/// queue releases them a moment later, or half a second later for gigabytes.
 ///
-/// A socket that lies in a socket of the caller's, such as the run's standard input, stays until
-/// the caller receives or closes it. So the runner does not wait for long: it takes a fresh network
-/// namespace, where the names of the old one do not exist.
+/// A socket in transit in a socket of the caller, such as the run's standard input, stays until the
+/// caller receives or closes it. So the zygote does not wait for long. It creates a fresh network
+/// namespace, in which the old names do not exist.
 pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
     if loopback {
-        // Nobody else will have this namespace; its connections take their time to end.
-        return collect();
+        // No later run uses this namespace, and its connections take time to end.
+        return trigger_collection();
     }
     let mut buffer = [0; 64];
-    for look in 0..MOST_LOOKS {
-        // A file that says nothing says no number.
+    for look in 0..MAX_EMPTY_CHECKS {
+        // A file without the number does not report zero.
         if keyed_number(
             calls::read_at_start(runner.sockstat, &mut buffer)?,
             b"sockets: used",
@@ -136,18 +142,18 @@ pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
         {
             return Ok(());
         }
-        let _ = collect();
-        calls::sleep_ns(PAUSE_NS * (1 + look / LOOKS_ALIKE));
+        let _ = trigger_collection();
+        calls::sleep_ns(EMPTY_CHECK_PAUSE_NS * (1 + look / CHECKS_PER_PAUSE_STEP));
     }
-    renew(runner)
+    renew_namespace(runner)
 }
 
-/// Zygote: a fresh network namespace in place of the one that runs without network have had so far.
-fn renew(runner: &runner::Runner) -> Result<()> {
+/// Replaces the network namespace of runs without network by a fresh one. The zygote calls this.
+fn renew_namespace(runner: &runner::Runner) -> Result<()> {
     calls::unshare(libc::CLONE_NEWNET)?;
     limit_options(runner.procfs);
     limit_backlogs(runner.procfs);
-    // The table of descriptors is the runner's, too, and its numbers stay.
+    // The descriptor table also belongs to the runner, and the numbers stay valid.
     for (path, place) in [
         (c"self/ns/net", runner.network),
         (c"self/net/sockstat", runner.sockstat),
@@ -160,21 +166,21 @@ fn renew(runner: &runner::Runner) -> Result<()> {
     Ok(())
 }
 
-/// Zygote, at its start: in the namespace that runs without network have, which may not be the
-/// runner's own any more.
-pub fn enter(runner: &runner::Runner) -> Result<()> {
+/// Enters the namespace of runs without network, which a zygote may have renewed. The zygote calls
+/// this at its start.
+pub fn enter_namespace(runner: &runner::Runner) -> Result<()> {
     calls::setns(runner.network, libc::CLONE_NEWNET).map(drop)
 }
 
-/// Closes a socket.
-fn collect() -> Result<()> {
+/// Makes the kernel look for sockets in transit, by closing a Unix socket.
+fn trigger_collection() -> Result<()> {
     calls::socket(libc::AF_UNIX, libc::SOCK_DGRAM).and_then(|fd| calls::close(fd).map(drop))
 }
 
-/// How many files are handed over: /proc/net/protocols, netlink, sockstat.
-pub const FILES: usize = 3;
+/// The number of files that the zygote sends: /proc/net/protocols, netlink and sockstat.
+pub const FILE_COUNT: usize = 3;
 
-/// A run's sockets, for the supervisor.
+/// The sockets of a run, as the supervisor sees them.
 pub struct Sockets {
     /// /proc/net/protocols
     protocols: OwnedFd,
@@ -182,53 +188,57 @@ pub struct Sockets {
     netlink: OwnedFd,
     /// /proc/net/sockstat
     sockstat: OwnedFd,
-    /// What one connection holds at most, besides itself.
+    /// The most bytes that one connection holds besides its socket.
     connection: u64,
-    /// When to look next (`CLOCK_MONOTONIC_RAW`).
-    pub look_at_ns: u64,
+    /// When to scan next (`CLOCK_MONOTONIC_RAW`).
+    pub scan_at_ns: u64,
 }
 
 impl Sockets {
-    /// Takes over what the zygote hands over.
-    pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILES], small: bool) -> Sockets {
+    /// Takes the files that the zygote has sent.
+    pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILE_COUNT], small: bool) -> Sockets {
         Sockets {
             protocols,
             netlink,
             sockstat,
-            connection: if small { SMALL } else { LARGE },
-            look_at_ns: 0,
+            connection: if small {
+                SMALL_CONNECTION_BYTES
+            } else {
+                LARGE_CONNECTION_BYTES
+            },
+            scan_at_ns: 0,
         }
     }
 
-    /// Bytes that they hold, or may hold, beyond what the run is charged for.
-    pub fn look(&mut self) -> u64 {
+    /// Returns the bytes that the sockets hold, or may hold, without being charged to the run.
+    pub fn scan(&mut self) -> u64 {
         let before = calls::thread_cpu_ns();
-        // A read that fails, for want of memory or because there is too much, is done again soon.
-        let all = || read(&self.sockstat).map_or(0, |sockstat| used(&sockstat));
+        // A read fails if memory is short or the list too long. The next scan repeats it soon.
+        let all = || read(&self.sockstat).map_or(0, |sockstat| count_used(&sockstat));
         let used = all();
         let protocols = read(&self.protocols).unwrap_or_default();
-        // Others come and go meanwhile, for longer if we are kept from our CPU: they are not lost.
+        // Sockets that open and close during the scan are not lost ones. There are more of them if
+        // the supervisor is kept from its CPU.
         let used = used.min(all());
-        let answers = match sockets(&protocols, "NETLINK") {
+        let answers = match count_sockets(&protocols, "NETLINK") {
             0 => 0,
-            few @ 1..=MOST_LISTED => {
-                read(&self.netlink).map_or(few * ANSWERS, |netlink| unread(&netlink))
-            }
-            many => many.saturating_mul(ANSWERS),
+            few @ 1..=MAX_LISTED_SOCKETS => read(&self.netlink)
+                .map_or(few * NETLINK_SOCKET_BYTES, |netlink| unread_bytes(&netlink)),
+            many => many.saturating_mul(NETLINK_SOCKET_BYTES),
         };
-        // Of our own time: a look that was interrupted by who computes would make the next one
-        // late, and the run holds more by then.
+        // This is the CPU time of the supervisor. If an interruption counted, the next scan would
+        // be late, and the run would hold more by then.
         let took = calls::thread_cpu_ns().saturating_sub(before);
-        self.look_at_ns = calls::monotonic_raw_ns()
-            .saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
-        held(&protocols, used, self.connection).saturating_add(answers)
+        self.scan_at_ns = calls::monotonic_raw_ns()
+            .saturating_add(SCAN_INTERVAL_NS.max(took.saturating_mul(SCAN_PAUSE_FACTOR)));
+        held_bytes(&protocols, used, self.connection).saturating_add(answers)
     }
 }
 
 fn read(file: &OwnedFd) -> rustix::io::Result<String> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    while text.len() <= MOST_READ {
+    while text.len() <= MAX_LIST_BYTES {
         match rustix::io::pread(file, &mut buffer, text.len() as u64) {
             Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
@@ -239,9 +249,9 @@ fn read(file: &OwnedFd) -> rustix::io::Result<String> {
     Err(rustix::io::Errno::FBIG)
 }
 
-/// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there
-/// is more in them.
-fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
+/// Parses /proc/net/protocols: the name of a protocol, the size of a socket and the number of
+/// sockets in this namespace. The other columns are ignored.
+fn parse_protocols(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
     protocols.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         Some((
@@ -252,41 +262,42 @@ fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
     })
 }
 
-fn sockets(protocols: &str, wanted: &str) -> u64 {
-    lines(protocols)
+fn count_sockets(protocols: &str, wanted: &str) -> u64 {
+    parse_protocols(protocols)
         .filter(|(name, ..)| *name == wanted)
         .map(|(.., sockets)| sockets)
         .sum()
 }
 
-/// All sockets of the namespace: the first line of /proc/net/sockstat.
-fn used(sockstat: &str) -> u64 {
+/// The number of all sockets of the namespace: the first line of /proc/net/sockstat.
+fn count_used(sockstat: &str) -> u64 {
     let number = |line: &str| line.strip_prefix("sockets: used ")?.trim().parse().ok();
     sockstat.lines().find_map(number).unwrap_or(0)
 }
 
-/// What sockets may hold, if there are `used` of them and each connection holds so much besides
-/// itself.
-fn held(protocols: &str, used: u64, connection: u64) -> u64 {
-    let found = lines(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
-    // Each may be of the kind that holds most.
+/// The bytes that `used` sockets may hold. Each connection holds `connection` bytes besides its
+/// socket.
+fn held_bytes(protocols: &str, used: u64, connection: u64) -> u64 {
+    let found =
+        parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
+    // Each of them may be of the kind that holds most.
     let lost = used
         .saturating_sub(found)
-        .saturating_mul(DATAGRAMS.max(connection));
-    lines(protocols).fold(lost, |sum, (name, size, sockets)| {
+        .saturating_mul(UDP_SOCKET_BYTES.max(connection));
+    parse_protocols(protocols).fold(lost, |sum, (name, size, sockets)| {
         let each = match name {
             "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => {
                 size.saturating_add(connection)
             }
-            "UDP" | "UDPv6" => DATAGRAMS,
+            "UDP" | "UDPv6" => UDP_SOCKET_BYTES,
             _ => 0,
         };
         sockets.saturating_mul(each).saturating_add(sum)
     })
 }
 
-/// The sum of what waits to be read from netlink sockets: the fifth column of /proc/net/netlink.
-fn unread(netlink: &str) -> u64 {
+/// The bytes that wait to be read from netlink sockets: the fifth column of /proc/net/netlink.
+fn unread_bytes(netlink: &str) -> u64 {
     let of_line = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
     netlink
         .lines()
@@ -296,46 +307,52 @@ fn unread(netlink: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_READ, held, read, sockets, unread, used};
+    use super::{MAX_LIST_BYTES, count_sockets, count_used, held_bytes, read, unread_bytes};
     use std::io::Write;
 
     #[test]
-    fn connections_of_every_protocol_count_with_their_buffers() {
+    fn held_bytes_include_buffers_of_every_protocol() {
         let text = "protocol  size sockets  memory press maxhdr  slab module     cl co\n\
                     UNIX      1152    100      -1   NI       0   yes  kernel      y  n\n\
                     TCPv6     2432      1     338   no     192   yes  kernel      y  y\n\
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
-        assert_eq!(held(text, 111, 1000), 3432 + 3 * 3304 + 7 * 376 * 1024);
-        assert_eq!(held("", 0, 1000), 0);
-        // Those without an address, whatever they are.
         assert_eq!(
-            held(text, 113, 1000),
-            held(text, 111, 1000) + 2 * 376 * 1024
+            held_bytes(text, 111, 1000),
+            3432 + 3 * 3304 + 7 * 376 * 1024
+        );
+        assert_eq!(held_bytes("", 0, 1000), 0);
+        // Sockets without an address, of any kind.
+        assert_eq!(
+            held_bytes(text, 113, 1000),
+            held_bytes(text, 111, 1000) + 2 * 376 * 1024
         );
         assert_eq!(
-            used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
+            count_used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
             113
         );
-        assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
+        assert_eq!(
+            (count_sockets(text, "UNIX"), count_sockets(text, "NETLINK")),
+            (100, 0)
+        );
     }
 
     #[test]
-    fn what_waits_in_netlink_sockets_is_added_up() {
-        let text = "sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n\
-                    00000000209581e9 0   0          00000000 0        0        0     2        0        4\n\
-                    00000000697b4311 0   4711       00000000 4608000  0        0     2        0        1594\n\
-                    000000002742b55c 0   4712       00000000 1000     7        0     2        0        1596\n";
-        assert_eq!(unread(text), 4_609_000);
+    fn unread_bytes_of_netlink_sockets_are_summed() {
+        let text = "sk               Eth Pid        Groups   Rmem Wmem Dump Locks Drops Inode\n\
+                    00000000209581e9 0 0          00000000 0 0 0 2 0 4\n\
+                    00000000697b4311 0   4711       00000000 4608000 0 0 2 0 1594\n\
+                    000000002742b55c 0   4712       00000000 1000 7 0 2 0 1596\n";
+        assert_eq!(unread_bytes(text), 4_609_000);
     }
 
     #[test]
-    fn a_list_that_has_become_long_is_not_read_to_its_end() {
+    fn read_of_too_long_list_returns_error() {
         let memory = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let mut list = std::fs::File::from(memory);
-        list.write_all(&vec![b'x'; MOST_READ]).unwrap();
+        list.write_all(&vec![b'x'; MAX_LIST_BYTES]).unwrap();
         let list = std::os::fd::OwnedFd::from(list);
-        assert_eq!(read(&list).unwrap().len(), MOST_READ);
+        assert_eq!(read(&list).unwrap().len(), MAX_LIST_BYTES);
         let mut list = std::fs::File::from(list);
         list.write_all(b"x").unwrap();
         assert_eq!(read(&list.into()), Err(rustix::io::Errno::FBIG));

@@ -1,27 +1,26 @@
-//! The spawner: the process that forks runners and mounters, so that the supervisor need not.
+//! The spawner: the process that forks runners and mounters for the supervisor.
 //!
-//! A process passes on to its children what it may do and what it has given up. The supervisor,
-//! which reads the messages of client and runners, gives up nearly everything ([`crate::confine`]),
-//! but runners and mounters create namespaces and mounts, and the programs that descend from
-//! runners may be allowed anything by their world. And a process that has read nothing can leak
-//! nothing: the children of the spawner begin without the memory of the requests that the
-//! supervisor has read.
+//! A child inherits the rights of its parent. The supervisor reads the messages of client and
+//! runners, so it gives up nearly all rights ([`crate::confine`]). But runners and mounters create
+//! namespaces and mounts, and a world may allow its programs anything. The children of the spawner
+//! also begin without the memory of the requests that the supervisor has read, so they cannot leak
+//! it.
 //!
 //! The supervisor forks the spawner before it confines itself. The spawner clones each child as a
-//! child of the supervisor (`CLONE_PARENT`): the supervisor is notified of their ends, and they die
+//! child of the supervisor (`CLONE_PARENT`). The supervisor is notified of their ends, and they die
 //! with it, as if it had forked them. So the spawner keeps no state. It reads one message, clones,
-//! and answers with a process id. It does not even parse the message; the child does.
+//! and answers with a process id. It does not parse the message; the child does.
 //!
-//! It may use all cgroup files of all runners, the host's /proc and the supervisor's namespaces. It
-//! dies with the supervisor, and the supervisor with it.
+//! The spawner may use all cgroup files of all runners, the host's /proc and the supervisor's
+//! namespaces. Spawner and supervisor die with each other.
 
 use crate::backend::{Backend, Handover};
 use crate::confine;
 use crate::devices;
 use crate::launch::{Failure, Report, Shared, message};
-use crate::runner::{self, Birth};
-use crate::slot::close_all_but;
+use crate::runner::{self, RunnerSetup};
 use crate::supervisor::Setup;
+use crate::sys::calls::close_all_but;
 use crate::sys::{self, Errno, Result, calls, memory, process};
 use crate::template;
 use crate::world;
@@ -33,12 +32,12 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Supervisor to spawner: fork a runner; a [`RunnerOrder`] follows, [`RunnerFiles`] are attached.
-const RUNNER: u8 = b'H';
+const RUNNER_REQUEST: u8 = b'H';
 /// Supervisor to spawner: fork a mounter; the bytes of a world follow, its socket is attached.
-const MOUNTER: u8 = b'B';
+const MOUNTER_REQUEST: u8 = b'B';
 
 /// The longest message: the bytes of a world.
-const LONGEST: usize = millibox_wire::frame::MAX_INLINE;
+const MAX_MESSAGE_BYTES: usize = millibox_wire::frame::MAX_INLINE;
 
 /// Identifies a runner.
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,14 +80,14 @@ impl Spawner {
         .map_err(|errno| failed(errno.into()))?;
         let supervisor = calls::getpid();
         let Some(process) = process::fork().map_err(failed)? else {
-            die_with(supervisor);
-            Crib {
+            set_parent_death_signal(supervisor);
+            SpawnerProcess {
                 setup,
                 socket: its,
                 procfs,
                 supervisor,
             }
-            .live();
+            .serve();
         };
         Ok(Spawner { socket, process })
     }
@@ -98,7 +97,7 @@ impl Spawner {
         &self.socket
     }
 
-    /// Asks for runner `index` and returns its process id. It is a child of the supervisor.
+    /// Starts runner `index` and returns its process id. The runner is a child of the supervisor.
     pub fn runner(
         &self,
         index: usize,
@@ -106,24 +105,25 @@ impl Spawner {
         files: &RunnerFiles,
         client: &OwnedFd,
     ) -> Result<i32> {
-        let mut bytes = vec![RUNNER];
+        let mut bytes = vec![RUNNER_REQUEST];
         bytes.extend_from_slice(&encode(&RunnerOrder { index, again }));
-        self.ask(
+        self.request(
             &bytes,
             &[files.socket, files.launches, files.memory].map(AsRawFd::as_raw_fd),
             client,
         )
     }
 
-    /// Asks for the mounter of a world and returns its process id. It is a child of the supervisor.
+    /// Starts the mounter of a world and returns its process id. The mounter is a child of the
+    /// supervisor.
     pub fn mounter(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
-        let bytes = [&[MOUNTER], world].concat();
-        self.ask(&bytes, &[socket.as_raw_fd()], client)
+        let bytes = [&[MOUNTER_REQUEST], world].concat();
+        self.request(&bytes, &[socket.as_raw_fd()], client)
     }
 
-    /// Waits for the answer, which takes the time of a fork, because the spawner does nothing else.
-    /// Stops waiting when the client ends.
-    fn ask(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
+    /// Sends a request and waits for the answer. This takes only the time of a fork, because the
+    /// spawner does nothing else. Fails if the client ends meanwhile.
+    fn request(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
         loop {
             let mut watched = [
@@ -162,8 +162,8 @@ impl Spawner {
         let _ = calls::kill(self.process, libc::SIGKILL);
     }
 
-    /// Why the supervisor must end, once the socket shows that the spawner is dead.
-    pub fn last_words(&self) -> String {
+    /// The reason why the supervisor must end after the socket has shown that the spawner is dead.
+    pub fn exit_reason(&self) -> String {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
         match process::decode_status(status) {
@@ -176,24 +176,25 @@ impl Spawner {
     }
 }
 
-/// Ends with the supervisor, which may have died before this call; it is in the same PID namespace.
-fn die_with(supervisor: i32) {
+/// Makes this process die with the supervisor, which may have died before this call. Both are in
+/// the same PID namespace.
+fn set_parent_death_signal(supervisor: i32) {
     let asked = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
     if asked.is_err() || std::os::unix::process::parent_id() as i32 != supervisor {
         calls::exit(1);
     }
 }
 
-/// The spawner's own side.
-struct Crib<'a> {
+/// The state of the spawner's process.
+struct SpawnerProcess<'a> {
     setup: &'a Setup,
     socket: OwnedFd,
     procfs: OwnedFd,
     supervisor: i32,
 }
 
-impl Crib<'_> {
-    fn live(&self) -> ! {
+impl SpawnerProcess<'_> {
+    fn serve(&self) -> ! {
         // The panic hook writes to the client, which the spawner must not do.
         drop(std::panic::take_hook());
         let mut keep = vec![0, 1, 2, self.socket.as_raw_fd(), self.procfs.as_raw_fd()];
@@ -206,7 +207,7 @@ impl Crib<'_> {
         }
         let _ = calls::prctl(
             libc::PR_SET_NAME,
-            c"millibox-nurse".as_ptr() as usize,
+            c"millibox-spawn".as_ptr() as usize,
             0,
             0,
             0,
@@ -214,7 +215,7 @@ impl Crib<'_> {
         if close_all_but(keep).is_err() || confine::spawner().is_err() {
             calls::exit(1);
         }
-        let mut buffer = vec![0; LONGEST];
+        let mut buffer = vec![0; MAX_MESSAGE_BYTES];
         loop {
             let received = match calls::receive(self.socket.as_raw_fd(), &mut buffer, 0) {
                 Ok(received) if received.length > 0 => received,
@@ -240,16 +241,18 @@ impl Crib<'_> {
 
     /// The main function of the requested child.
     fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
-        die_with(self.supervisor);
+        set_parent_death_signal(self.supervisor);
         match (message, descriptors) {
-            ([RUNNER, order @ ..], &[socket, launches, memory, ..])
+            ([RUNNER_REQUEST, order @ ..], &[socket, launches, memory, ..])
                 if socket.min(launches).min(memory) >= 0 =>
             {
                 if let Ok(order) = decode::<RunnerOrder>(order) {
                     self.runner(&order, socket, launches, memory);
                 }
             }
-            ([MOUNTER, world @ ..], &[socket, ..]) if socket >= 0 => self.mounter(world, socket),
+            ([MOUNTER_REQUEST, world @ ..], &[socket, ..]) if socket >= 0 => {
+                self.mounter(world, socket)
+            }
             _ => {}
         }
         calls::exit(1)
@@ -271,7 +274,7 @@ impl Crib<'_> {
             Ok(shared) => shared,
             Err(errno) => {
                 let failure = Failure::new(Step::Runner, errno);
-                runner::tell(
+                runner::send_report(
                     socket,
                     message::UNPREPARED,
                     &Report {
@@ -282,7 +285,7 @@ impl Crib<'_> {
                 return;
             }
         };
-        runner::main(Birth {
+        runner::main(RunnerSetup {
             shared,
             backend,
             socket,
@@ -317,9 +320,9 @@ impl Crib<'_> {
     }
 }
 
-/// Closes what the supervisor does not need once the spawner has it: descriptors with which runners
-/// limit their runs.
-pub fn close_what_runners_need(handover: &mut Handover) {
+/// Closes the descriptors with which runners limit their runs. The spawner has them, so the
+/// supervisor does not need them.
+pub fn close_runner_files(handover: &mut Handover) {
     match handover {
         Handover::Cgroup2 { base, .. } => {
             let _ = calls::close(std::mem::replace(base, -1));

@@ -1,4 +1,4 @@
-//! From the keeper to the supervisor: dropping privileges, and the set-up of the supervisor.
+//! The step from the keeper to the supervisor: it drops privileges and sets up the supervisor.
 
 use crate::backend::Handover;
 use crate::confine;
@@ -6,9 +6,9 @@ use crate::cpus::Cpus;
 use crate::locks::Locks;
 use crate::messages::errno_text;
 use crate::options::Options;
-use crate::slot::close_all_but;
 use crate::spawner::{self, Spawner};
 use crate::supervisor::{Setup, Supervisor};
+use crate::sys::calls::close_all_but;
 use crate::sys::{self, Errno, calls};
 use crate::tree;
 use rustix::fs::{MemfdFlags, Mode, OFlags};
@@ -22,7 +22,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// The default user and group of a supervisor that root started: a number that systemd's table of
 /// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other
 /// processes.
-const UNPRIVILEGED: (u32, u32) = (60_578, 60_578);
+const UNPRIVILEGED_IDS: (u32, u32) = (60_578, 60_578);
 
 /// What the keeper passes to the supervisor in a memfd. Descriptors are numbers.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,22 +44,20 @@ pub struct Inheritance {
 }
 
 /// The user and group to switch to; `None` if the process is unprivileged already.
-pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
+pub fn target_user(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
-        .then(|| options.user.unwrap_or(UNPRIVILEGED))
+        .then(|| options.user.unwrap_or(UNPRIVILEGED_IDS))
 }
 
 /// Checks that the process may switch to the requested user.
-pub fn may_be(options: &Options) -> Result<(), String> {
+pub fn check_user(options: &Options) -> Result<(), String> {
     let Some((uid, gid)) = options.user else {
         return Ok(());
     };
-    if drops_to(options).is_some() {
+    if target_user(options).is_some() {
         if uid == 0 || gid == 0 {
-            return Err(format!(
-                "--user={uid}:{gid}: must not be the superuser or its group"
-            ));
+            return Err(format!("--user={uid}:{gid}: must not be root or its group"));
         }
         return Ok(());
     }
@@ -71,27 +69,32 @@ pub fn may_be(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "--user={uid}:{gid}: only root can become another user, and we are {}:{}; leave it out",
+        "--user={uid}:{gid}: only root can switch to another user, and this process is {}:{}; \
+         omit the option",
         own.0, own.1
     ))
 }
 
-/// The open files of a supervisor that root started: all that the kernel allows by default
+/// The limit on open files of a supervisor that root started: the default maximum of the kernel
 /// (fs.nr_open, proc_sys_fs(5)).
-const WATCHERS_FILES: u64 = 1 << 20;
+const MAX_OPEN_FILES: u64 = 1 << 20;
 
-/// Raises limits that keeper and supervisor could reach, as far as allowed; runners set those of
-/// runs.
+/// Raises the limits that keeper and supervisor could reach, as far as allowed. Runners set the
+/// limits of runs.
 ///
 /// # Errors
+///
 /// A limit is too low.
 pub fn raise_limits(options: &Options) -> Result<(), String> {
     let raise = |resource: u32, most: u64| {
         let Ok((_, hard)) = calls::get_rlimit(resource) else {
             return most;
         };
-        // Root of a container may not.
-        if hard < most && drops_to(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
+        // Root of a container may be unable to raise it.
+        if hard < most
+            && target_user(options).is_some()
+            && calls::set_rlimit(resource, most).is_ok()
+        {
             return most;
         }
         let _ = calls::set_rlimit(resource, hard);
@@ -99,7 +102,7 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
     };
     // Each runner takes about twenty files, in itself and in the supervisor, which also has those
     // of waiting requests.
-    raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
+    raise(libc::RLIMIT_NOFILE, MAX_OPEN_FILES);
     // To the kernel shared memory is a file; beyond this limit it would send SIGXFSZ.
     let (most, needed) = (
         raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY),
@@ -114,7 +117,7 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Drops privileges for good and executes the supervisor. Only returns on failure.
+/// Drops privileges for good and executes the supervisor. Returns only if that fails.
 pub fn execute(options: &Options, inheritance: Inheritance) -> String {
     match try_execute(options, inheritance) {
         Ok(never) => match never {},
@@ -127,7 +130,7 @@ enum Never {}
 fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never, String> {
     let failed =
         |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
-    // By descriptor, because the unprivileged user may be unable to reach the path.
+    // Execute by descriptor, because the unprivileged user may be unable to reach the path.
     let program = rustix::fs::open(
         "/proc/self/exe",
         OFlags::PATH | OFlags::CLOEXEC,
@@ -136,14 +139,14 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     .map_err(failed("open /proc/self/exe"))?;
     let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty())
         .map_err(failed("make a memfd"))?;
-    if drops_to(options).is_some() {
+    if target_user(options).is_some() {
         inheritance.devices = crate::devices::make();
     }
     let body = millibox_wire::encode(&inheritance);
     rustix::io::pwrite(&memfd, &body, 0).map_err(failed("write a memfd"))?;
     for fd in [inheritance.socket, inheritance.client] {
         rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty())
-            .map_err(failed("pass a descriptor on"))?;
+            .map_err(failed("pass a descriptor"))?;
     }
     // The caller's scheduling does not apply to runs. Without privileges a raised nice value cannot
     // be lowered again.
@@ -159,15 +162,15 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
     let _ = calls::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0);
     let _ = calls::prctl(libc::PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
-    if let Some((uid, gid)) = drops_to(options) {
+    if let Some((uid, gid)) = target_user(options) {
         // The supervisor, which watches the clocks, and pid1, which kills the other processes, must
         // not wait for the programs that they have to end. Targets return to 0.
-        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::WATCHERS_NICE);
+        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::SUPERVISOR_NICE);
         // The limits of root's shell do not apply to runs; runners set those of runs.
         for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
-        // Nor to all runs together. Root of a container may not raise them.
+        // Nor to all runs together. Root of a container may be unable to raise them.
         for (resource, ..) in crate::runner::TARGET_RLIMITS {
             // For open files see `raise_limits`.
             if resource != libc::RLIMIT_NOFILE {
@@ -219,14 +222,14 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
             }
         })?;
     if sys::process::become_user(0, 0).is_ok() {
-        return Err("privileges could be taken back after dropping them".to_owned());
+        return Err("dropped privileges could be regained".to_owned());
     }
     Ok(())
 }
 
-/// The superuser owns the null device. So this detects root in a user namespace, too. It does not
-/// report other users.
-pub fn superuser() -> Result<bool, String> {
+/// Whether the process is root, also in a user namespace: root owns the null device. No other user
+/// is reported.
+pub fn is_superuser() -> Result<bool, String> {
     let stat = rustix::fs::stat("/dev/null")
         .map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
     let is_null = rustix::fs::FileType::from_raw_mode(stat.st_mode)
@@ -262,7 +265,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
         // Dropping privileges has cleared what the keeper's child had set (prctl(2)).
         calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(|errno| {
             format!(
-                "cannot be made to end with the keeper: {}",
+                "cannot request a signal for the keeper's death: {}",
                 errno_text(errno)
             )
         })?;
@@ -270,7 +273,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
             return Err("the keeper has died".to_owned());
         }
     }
-    if superuser()? {
+    if is_superuser()? {
         return Err(
             "refusing to run as the superuser: start the client as root and it will drop \
                     privileges, or be an ordinary user"
@@ -280,13 +283,9 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
 
     // Keep only the passed descriptors, and let no child inherit them.
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
-    keep.extend(handed_over(&inheritance.handover));
-    close_all_but(keep).map_err(|errno| {
-        format!(
-            "cannot close what was not handed over: {}",
-            errno_text(errno)
-        )
-    })?;
+    keep.extend(handover_descriptors(&inheritance.handover));
+    close_all_but(keep)
+        .map_err(|errno| format!("cannot close inherited descriptors: {}", errno_text(errno)))?;
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(|errno| {
         format!(
             "cannot make descriptors close-on-exec: {}",
@@ -296,21 +295,21 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
     let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
 
-    let mut last_words = null_standard_descriptors()?;
-    if let Ok(words) = last_words.try_clone() {
+    let mut exit_reason = null_standard_descriptors()?;
+    if let Ok(words) = exit_reason.try_clone() {
         std::panic::set_hook(Box::new(move |panic| {
-            let _ = writeln!(&words, "millibox: a fault in the supervisor: {panic}");
+            let _ = writeln!(&words, "millibox: bug in the supervisor: {panic}");
         }));
     }
     let outcome = set_up_and_serve(inheritance, socket, client);
     if let Err(why) = &outcome {
-        let _ = writeln!(last_words, "millibox: {why}");
+        let _ = writeln!(exit_reason, "millibox: {why}");
         std::process::exit(1);
     }
     outcome
 }
 
-fn handed_over(handover: &Handover) -> Vec<i32> {
+fn handover_descriptors(handover: &Handover) -> Vec<i32> {
     match handover {
         Handover::Cgroup2 { base, .. } => vec![*base],
         Handover::Hybrid { runners } => runners.iter().flat_map(|files| files.all()).collect(),
@@ -318,10 +317,11 @@ fn handed_over(handover: &Handover) -> Vec<i32> {
     }
 }
 
-/// Puts /dev/null at 0, 1 and 2. The former 2 is where the last message goes.
+/// Opens /dev/null as descriptors 0, 1 and 2. Returns the former standard error, for the last
+/// message.
 fn null_standard_descriptors() -> Result<std::fs::File, String> {
     let failed = |errno: rustix::io::Errno| format!("cannot open /dev/null: {errno}");
-    let last_words = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
+    let exit_reason = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
         .or_else(|_| rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
         .map_err(failed)?;
     for (standard, flags) in [
@@ -332,13 +332,13 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
         let null = rustix::fs::open("/dev/null", flags | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed)?;
         if null.as_raw_fd() == standard {
-            // It was closed. The new one must survive a fork; no exec follows.
+            // The descriptor was closed. The new one must survive a fork; no exec follows.
             std::mem::forget(null);
             continue;
         }
         calls::dup3(null.as_raw_fd(), standard, 0).map_err(errno_text)?;
     }
-    Ok(std::fs::File::from(last_words))
+    Ok(std::fs::File::from(exit_reason))
 }
 
 fn set_up_and_serve(
@@ -356,10 +356,10 @@ fn set_up_and_serve(
         0,
         0,
     )
-    .map_err(failed("set our name"))?;
+    .map_err(failed("set the process name"))?;
     // The caller's attributes do not apply to runs.
     let _ = calls::umask(0o022);
-    calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
+    calls::reset_signal_dispositions().map_err(failed("reset signal dispositions"))?;
     calls::unblock_signals();
     let mut cpus = Cpus::take(
         &inheritance.cpus,
@@ -367,17 +367,16 @@ fn set_up_and_serve(
         inheritance.runners_per_slot,
         inheritance.pin,
     )?;
-    // Nor do the keys of the caller's session (session-keyring(7)). If the kernel has no keyrings
-    // there is nothing to leave, and a container that forbids keyrings here forbids them to runs as
-    // well.
+    // Nor do the keys of the caller's session (session-keyring(7)). Without keyrings in the kernel
+    // nothing is to leave. A container that forbids keyrings here forbids them to runs as well.
     match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
         Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
             return Err(failed("leave the caller's session keyring")(errno));
         }
         Err(_) => {}
-        // All runs are in this new session. Take away all rights to its keyring, even that to grant
-        // rights: otherwise a run without a seccomp program could leave keys in it for the next
-        // one.
+        // All runs are in this new session. Remove all rights to its keyring, including the right
+        // to grant rights. Otherwise a run without a seccomp program could leave keys in it for the
+        // next run.
         Ok(_) => {
             calls::keyctl(
                 5,                /* KEYCTL_SETPERM */
@@ -408,7 +407,7 @@ fn set_up_and_serve(
         Mode::empty(),
     )
     .map_err(|errno| format!("cannot open /proc: {errno}"))?;
-    if !tree::proc_is_ours() {
+    if !tree::proc_shows_own_namespace() {
         cpus.begin_at_runners();
     }
     let backend = match inheritance.handover {
@@ -431,11 +430,11 @@ fn set_up_and_serve(
         landlock: 0,
         devices: inheritance.devices,
     };
-    // From here on no process of this user may trace the supervisor or the spawner. Runners decide
-    // for themselves.
+    // From here on no process of this user may trace the supervisor or the spawner. Runners set the
+    // attribute themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
     let spawner = Spawner::start(&setup, procfs)?;
-    spawner::close_what_runners_need(&mut setup.handover);
+    spawner::close_runner_files(&mut setup.handover);
     // Nothing has been read from the client, and no runner has been started.
     setup.landlock = confine::supervisor()?;
     let locks = Locks::start(spawner.pid())?;
@@ -452,9 +451,9 @@ fn set_up_and_serve(
 
 /// Creates and enters the supervisor's namespaces: user, mount, network, IPC, UTS, time.
 fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
-    const FORBIDDEN: &str =
-        "user namespaces seem to be forbidden here, `millibox doctor` says what to do";
-    // AppArmor on Ubuntu allows user namespaces, and then refuses what they are needed for.
+    const FORBIDDEN: &str = "user namespaces seem to be forbidden here; see `millibox doctor`";
+    // AppArmor on Ubuntu allows user namespaces but refuses the operations for which they are
+    // needed.
     let failed = |what: &'static str| {
         move |errno: Errno| match errno.0 {
             libc::EPERM | libc::EACCES => {
@@ -479,10 +478,10 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
     calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny")
         .map_err(failed("deny setgroups"))?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes()).map_err(
-        failed("map our user id (is it mapped outside? may the executable be read by all?)"),
+        failed("map the user id (is it mapped outside? is the executable readable for all?)"),
     )?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes())
-        .map_err(failed("map our group id"))?;
+        .map_err(failed("map the group id"))?;
 
     calls::clear_host_name().map_err(failed("clear host and domain name"))?;
     // The uptime inside begins with the supervisor. The offset may not make a clock negative

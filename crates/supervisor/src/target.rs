@@ -1,15 +1,16 @@
 //! The target: the process that becomes the program.
 //!
-//! pid1 clones it before its program is known. It does everything that depends only on the world,
-//! and then waits for the launch. So between a client's request and the exec are only one message,
-//! limits that differ from the last run's, standard streams, the working directory and the exec.
+//! pid1 clones the target before its program is known. The target does everything that depends only
+//! on the world, and then waits for the launch. Between a client's request and the exec only these
+//! steps remain: one message, limits that differ from the last run's, standard streams, the working
+//! directory and the exec.
 //!
-//! It is a process of its own because the program's parent must be in the PID namespace and must
-//! not be reachable by the program.
+//! The target is a separate process because the program's parent must be in the PID namespace and
+//! must not be reachable by the program.
 //!
-//! It may use its own descriptor table, its own attributes, the shared memory and the cgroup files
-//! of its runner. Until the exec it runs in its runner's memory (`CLONE_VM`): no allocation, no
-//! locks, no libc; see [`crate::sys`].
+//! The target may use its own descriptor table, its own attributes, the shared memory and the
+//! cgroup files of its runner. Until the exec it runs in its runner's memory (`CLONE_VM`), so it
+//! must not allocate, lock or call libc; see [`crate::sys`].
 
 use crate::backend::Backend;
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
@@ -20,19 +21,19 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use millibox_wire::Step;
 
-/// The exit status if the program was not executed. It is not evaluated: the failure is in the
-/// shared memory.
+/// The exit status if the program was not executed. No process evaluates it, because the failure is
+/// in the shared memory.
 const NOT_STARTED: i32 = 127;
 
 /// The nice value of supervisor, runners and pid1s if root started them.
-pub const WATCHERS_NICE: i32 = -10;
+pub const SUPERVISOR_NICE: i32 = -10;
 /// The time slice that the supervisor requests: the shortest possible one.
 pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
 /// The time slice of runners, zygotes and pid1s. It is longer than the supervisor's, so that the
 /// supervisor need not wait for a pid1 that has just reported the end of its run.
-pub const RUNNERS_SLICE_NS: u64 = 200_000;
+pub const RUNNER_SLICE_NS: u64 = 200_000;
 
-/// The main function of the target, until its program.
+/// The main function of the target until the exec.
 pub fn main(prepared: &Prepared) -> ! {
     let failure = match prepare_and_launch(prepared) {
         Ok(never) => match never {},
@@ -67,7 +68,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     // was dumpable (proc(5): otherwise the files belong to root). From here on no process inside
     // may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
-    if !runner.held_on.is_empty() {
+    if !runner.cpu_mask.is_empty() {
         shared.target.store(calls::pid_in(runner.procfs), Relaxed);
     }
     runner.backend.reset(shared)?;
@@ -83,7 +84,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     shared.prepared.store(0, Release);
     shared.launched.store(launch.number, SeqCst);
     if shared.revoked.load(SeqCst) == launch.number {
-        // The run was ended before it began; no reason is needed.
+        // The supervisor ended the run before it began, so no failure is stored.
         calls::exit(NOT_STARTED);
     }
 
@@ -97,7 +98,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             .get(..launch.cpu_words as usize)
             .unwrap_or(&launch.cpus);
         let set = calls::set_affinity(words);
-        // Without named CPUs the present affinity is right: it has all CPUs since the start.
+        // Without named CPUs the present affinity is correct: all CPUs since the start.
         if launch.cpus_named != 0 {
             set.map_err(at(Step::Affinity))?;
         }
@@ -126,7 +127,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
         }
     }
-    let mut start = stamp(runner, launch.number)?;
+    let mut start = read_counters(runner, launch.number)?;
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
@@ -135,7 +136,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         // execveat must be allowed. If another one fails, the run counts from before the
         // attachment, some microseconds more. If one ends the process, the run has ended. The
         // counters only grow, so a faked empty answer does not lower them.
-        if let Ok(later) = stamp(runner, launch.number)
+        if let Ok(later) = read_counters(runner, launch.number)
             && later.exec_ns >= start.exec_ns
             && later.cpu_ns >= start.cpu_ns
         {
@@ -150,8 +151,8 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     })
 }
 
-/// The state of the counters at the start of launch `number`.
-fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
+/// Reads the counters at the start of launch `number`.
+fn read_counters(runner: &Runner, number: u64) -> Result<Start, Failure> {
     let mut start = Start {
         number,
         ..Start::default()
@@ -170,9 +171,9 @@ fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
     Ok(start)
 }
 
-/// The next descriptor. The kernel drops descriptors for which the process has no room (unix(7),
-/// MSG_CTRUNC).
-fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
+/// Returns the next descriptor. The kernel drops descriptors for which the process has no room
+/// (unix(7), MSG_CTRUNC).
+fn next_descriptor(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
     received
         .next()
         .filter(|&fd| fd >= 0)
@@ -185,11 +186,11 @@ fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result
     let mut next = received.iter().copied();
     for standard in 0..3 {
         if launch.descriptors & 1 << standard != 0 {
-            calls::dup3(next_of(&mut next)?, standard, 0)?;
+            calls::dup3(next_descriptor(&mut next)?, standard, 0)?;
         }
     }
     if launch.descriptors & 1 << 3 != 0 {
-        next_of(&mut next)
+        next_descriptor(&mut next)
     } else {
         Ok(-1)
     }
@@ -280,7 +281,7 @@ fn execute(strings: &Strings, program: i32) -> (Errno, bool) {
         );
         return (errno, errno == Errno(libc::ENOENT));
     }
-    // As execvp(3): continue after "not found", and remember "permission denied".
+    // Like execvp(3): continue after "not found", and remember "permission denied".
     let mut best = (Errno(libc::ENOENT), false);
     for index in 0..strings.paths as usize {
         let path = calls::pointer_at(strings.first_path + index * size_of::<usize>());

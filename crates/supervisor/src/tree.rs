@@ -1,4 +1,4 @@
-//! The processes of a run that goes on, as /proc shows them (proc_pid_children(5)).
+//! The processes of a run in progress, as /proc shows them (proc_pid_children(5)).
 
 use crate::sys::calls;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -7,67 +7,69 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Whether /proc shows our own PID namespace: in one that kept an outer /proc, its numbers are
-/// other processes'.
-pub fn proc_is_ours() -> bool {
-    static OURS: OnceLock<bool> = OnceLock::new();
-    let looks_so = || {
+/// Whether /proc shows the PID namespace of this process. A namespace that kept an outer /proc sees
+/// the numbers of other processes there.
+pub fn proc_shows_own_namespace() -> bool {
+    static SHOWS_OWN: OnceLock<bool> = OnceLock::new();
+    let is_own = || {
         std::fs::read_link("/proc/self")
             .is_ok_and(|own| own.to_str() == Some(&calls::getpid().to_string()))
     };
-    *OURS.get_or_init(looks_so)
+    *SHOWS_OWN.get_or_init(is_own)
 }
 
-/// Whether we can look at the children of a process of ours that is not dumpable, as pid1 is:
-/// proc(5) hides them with `hidepid`, and has no such file without CONFIG_PROC_CHILDREN.
-pub fn shows(pid: i32) -> bool {
-    proc_is_ours() && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+/// Whether /proc lists the children of a process of this user that is not dumpable, as pid1 is.
+/// With `hidepid` proc(5) hides them, and without CONFIG_PROC_CHILDREN it has no such file.
+pub fn can_list_children(pid: i32) -> bool {
+    proc_shows_own_namespace()
+        && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
 }
 
-/// `root` and the processes below it, no more than `most`; those that come and go meanwhile may
-/// be missing, and so may be some where there are threads by the hundred: looking must not take
-/// a time that is up to the run.
-pub fn below(root: i32, most: usize) -> Vec<i32> {
+/// Returns `root` and its descendants, at most `max` processes.
+///
+/// Processes that start or end meanwhile may be missing. With hundreds of threads others may be
+/// missing, too: a run must not decide how long the search takes.
+pub fn descendants(root: i32, max: usize) -> Vec<i32> {
     let mut all = vec![root];
-    if !proc_is_ours() {
+    if !proc_shows_own_namespace() {
         return all;
     }
-    let mut looks = most.saturating_mul(4);
+    let mut remaining_reads = max.saturating_mul(4);
     let mut next = 0;
     while let Some(&pid) = all.get(next)
-        && all.len() < most
-        && looks > 0
+        && all.len() < max
+        && remaining_reads > 0
     {
         next += 1;
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))
             .into_iter()
             .flatten()
             .flatten();
-        for task in tasks.take(looks) {
-            looks -= 1;
+        for task in tasks.take(remaining_reads) {
+            remaining_reads -= 1;
             all.extend(children(
                 &task.path().join("children"),
-                most.saturating_sub(all.len()),
+                max.saturating_sub(all.len()),
             ));
         }
     }
-    all.truncate(most);
+    all.truncate(max);
     all
 }
 
-/// The first `most` in such a file. For each page of it the kernel goes through all that come
-/// before.
-fn children(path: &Path, most: usize) -> Vec<i32> {
+/// The first `max` numbers in a file of children. For each page of it the kernel walks through all
+/// entries before it.
+fn children(path: &Path, max: usize) -> Vec<i32> {
     let mut text = String::new();
-    // A number has at most 7 digits (`PID_MAX_LIMIT`), and a space.
-    let bytes = most.saturating_mul(8) as u64;
+    // A number has at most 7 digits (`PID_MAX_LIMIT`) and is followed by a space.
+    let bytes = max.saturating_mul(8) as u64;
     if std::fs::File::open(path)
         .and_then(|file| file.take(bytes).read_to_string(&mut text))
         .is_err()
     {
         return Vec::new();
     }
-    // The last one may be cut.
+    // The last number may be cut.
     let whole = if text.len() as u64 == bytes {
         text.rfind(' ').unwrap_or(0)
     } else {
@@ -80,70 +82,71 @@ fn children(path: &Path, most: usize) -> Vec<i32> {
         .collect()
 }
 
-/// What /proc tells of a process (proc_pid_stat(5)); times are in clock ticks.
+/// The fields of /proc/PID/stat that millibox uses (proc_pid_stat(5)). Times are in clock ticks.
 pub struct Stat {
-    /// Whose child it is now.
+    /// The process id of the present parent.
     pub parent: i32,
     pub user: u64,
     pub system: u64,
-    /// Of those that it has waited for.
-    pub childrens_user: u64,
-    pub childrens_system: u64,
-    /// When it was started, after the boot. Tells it from an earlier process with the same number.
+    /// The user CPU time of the children that the process has waited for.
+    pub children_user: u64,
+    pub children_system: u64,
+    /// The start time since the boot. It distinguishes the process from an earlier one with the
+    /// same number.
     pub started: u64,
 }
 
-/// `None`: it is gone.
+/// Reads the state of a process. `None` if it has ended.
 pub fn stat(pid: i32) -> Option<Stat> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // "4711 (name) S 4710 ...": the name may have anything in it.
+    // "4711 (name) S 4710 ...": the name may contain any characters.
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
     let text = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
-    // From field 3 on: ppid is 4, the times are 14 to 17.
+    // From field 3 on: ppid is field 4, and the times are fields 14 to 17.
     let mut fields = text.split_ascii_whitespace();
     let parent = fields.nth(1)?.parse().ok()?;
     let mut times = fields.skip(9).map(|ticks| ticks.parse().unwrap_or(0));
     let mut next = || times.next().unwrap_or(0);
-    let [user, system, childrens_user, childrens_system] = [next(), next(), next(), next()];
+    let [user, system, children_user, children_system] = [next(), next(), next(), next()];
     // Field 22.
     let started = times.nth(4)?;
     Some(Stat {
         parent,
         user,
         system,
-        childrens_user,
-        childrens_system,
+        children_user,
+        children_system,
         started,
     })
 }
 
-/// The time since the boot in clock ticks, as [`Stat::started`] counts it.
+/// The time since the boot in clock ticks, the unit of [`Stat::started`].
 pub fn boot_ticks() -> u64 {
     calls::clock_ns(libc::CLOCK_BOOTTIME) / (1_000_000_000 / TICKS_PER_SECOND)
 }
 
-/// `USER_HZ`, the same on every Linux machine we build for (sysconf(3), `_SC_CLK_TCK`).
+/// `USER_HZ`. It is the same on every supported machine (sysconf(3), `_SC_CLK_TCK`).
 pub const TICKS_PER_SECOND: u64 = 100;
 
-/// CPU time of a process, all its threads, by the last tick of each.
+/// The CPU time of all threads of a process, each up to its last tick.
 pub fn cpu_ns(pid: i32) -> u64 {
     // The clock of another process (clock_getcpuclockid(3)): ~pid << 3 | CPUCLOCK_SCHED.
     calls::clock_ns(!pid << 3 | 2)
 }
 
-/// What was seen of processes before they were ended: nobody waits for those that are killed with
-/// their pid1.
+/// The figures of processes before they were killed. No process waits for those that are killed
+/// with their pid1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Used {
-    /// User and system CPU time of all of them, `root` and those that were waited for too, in clock
+    /// User and system CPU time of all of them, `root` and reaped children included, in clock
     /// ticks.
     pub times: (u64, u64),
-    /// The largest resident set that one of them below `root` ever had, in bytes. 0: not looked at.
+    /// The largest resident set of any process below `root`, in bytes; 0 if it was not read.
     pub peak_memory: u64,
 }
 
-/// Largest resident set of a process since its exec, in bytes (`VmHWM`, proc_pid_status(5)); 0: it
-/// is over.
+/// The largest resident set of a process since its exec, in bytes (`VmHWM`, proc_pid_status(5)); 0
+/// if the process has ended.
 fn peak_memory(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status
@@ -156,37 +159,40 @@ fn peak_memory(pid: i32) -> u64 {
         .map_or(0, |kib: u64| kib.saturating_mul(1024))
 }
 
-/// Ends processes below `root`, `most` of them, not itself. For those that pid1, once it runs, will
-/// end anyway: so it does not matter whom this misses. `is_still`: `root` is still the process
-/// that is meant. `memory`: whether to look at what they have of it.
-pub fn kill_below(root: i32, most: usize, memory: bool, is_still: impl Fn() -> bool) -> Used {
+/// Kills at most `max` descendants of `root`, but not `root` itself.
+///
+/// When pid1 runs, the kernel kills all of its descendants, so it does not matter which ones this
+/// function misses. `is_same` reports whether `root` is still the intended process. `memory`
+/// selects whether to read the memory of the processes.
+pub fn kill_descendants(root: i32, max: usize, memory: bool, is_same: impl Fn() -> bool) -> Used {
     let mut used = Used::default();
-    if !proc_is_ours() {
+    if !proc_shows_own_namespace() {
         return used;
     }
-    let mut look = |pid: i32| {
+    let mut read_figures = |pid: i32| {
         let stat = stat(pid)?;
-        used.times.0 += stat.user + stat.childrens_user;
-        used.times.1 += stat.system + stat.childrens_system;
+        used.times.0 += stat.user + stat.children_user;
+        used.times.1 += stat.system + stat.children_system;
         if memory && pid != root {
             used.peak_memory = used.peak_memory.max(peak_memory(pid));
         }
         Some(stat.parent)
     };
-    let _ = look(root);
+    let _ = read_figures(root);
     let mut all = Vec::new();
-    for pid in below(root, most).into_iter().skip(1) {
+    for pid in descendants(root, max).into_iter().skip(1) {
         let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        // A process may have ended before its pidfd was opened, and its number may be another's.
-        // That one's parent is not one of those that we end, or it is one of them after all.
-        if let (Some(process), Some(parent)) = (process, look(pid)) {
+        // A process may have ended before its pidfd was opened, and its number may belong to
+        // another process. The parent of that process is not among those killed here, or the
+        // process is a descendant after all.
+        if let (Some(process), Some(parent)) = (process, read_figures(pid)) {
             all.push((pid, process, parent));
         }
     }
-    if is_still() {
+    if is_same() {
         let mut ended = HashSet::from([root]);
-        // Parents come before their children. One that can still be signalled has had its number
-        // all the time.
+        // Parents precede their children. A process that can still be signalled has kept its
+        // number.
         for (pid, process, parent) in &all {
             if ended.contains(parent) && pidfd_send_signal(process, Signal::KILL).is_ok() {
                 ended.insert(*pid);

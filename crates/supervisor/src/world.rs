@@ -1,6 +1,7 @@
 //! The worlds that the supervisor knows, and their templates.
 //!
-//! A bounded cache: it drops the least recently used worlds that no request and no runner uses.
+//! They form a bounded cache, which drops the least recently used worlds that no request and no
+//! runner uses.
 
 use crate::cpus;
 use crate::runner::Order;
@@ -17,8 +18,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The most templates that are kept, unless more are in use at one time.
-const MOST_WORLDS: usize = 64;
+/// The most worlds in the cache, unless more are in use at one time.
+const MAX_WORLDS: usize = 64;
 
 /// The number of a known world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,7 +41,7 @@ enum Template {
 struct Known {
     key: Box<[u8]>,
     world: World,
-    /// Its programs may choose their CPUs.
+    /// Whether its programs may choose their CPUs.
     may_choose_cpus: bool,
     makes_namespaces: bool,
     template: Template,
@@ -59,9 +60,8 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// Finds or adds the world that these bytes encode, a [`Located`].
-    ///
-    /// `devices` is the mount point of all devices as one mount, if there is one.
+    /// Finds or adds the world that these bytes encode, a [`Located`]. `devices` is the mount point
+    /// of all devices as one mount, if it exists.
     pub fn find_or_add(
         &mut self,
         bytes: &[u8],
@@ -120,9 +120,9 @@ impl Worlds {
         }
     }
 
-    /// Unregisters a request. A mounter that no request waits for any more is killed and returned,
-    /// so that the caller waits for it: it may hang on a file system. The next request starts
-    /// another one.
+    /// Unregisters a request. If no other request waits for the mounter of the world, the mounter
+    /// is killed, because it may hang on a file system. The caller must reap the returned process.
+    /// The next request starts another mounter.
     pub fn release(&mut self, id: WorldId) -> Option<i32> {
         let known = self.known.get_mut(&id.0)?;
         known.users -= 1;
@@ -218,7 +218,7 @@ impl Worlds {
 
     /// Reads the message of a mounter. The error is the outcome of the runs that wait for the
     /// world.
-    pub fn mounter_done(&mut self, id: WorldId) -> Result<(), Outcome> {
+    pub fn handle_mounter(&mut self, id: WorldId) -> Result<(), Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else {
             return Ok(());
         };
@@ -228,7 +228,7 @@ impl Worlds {
         let mut bytes = vec![0; 4096];
         let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
         if matches!(received, Err(Errno(libc::EAGAIN))) {
-            // The event belonged to an earlier mounter of this world, which was given up.
+            // The event belonged to an earlier mounter of this world, which was killed.
             return Ok(());
         }
         let Template::Building { mounter, plan, .. } =
@@ -322,7 +322,7 @@ impl Worlds {
     /// Drops the least recently used worlds beyond the bound. A runner that has prepared one of
     /// them keeps its namespace until it switches.
     pub fn trim(&mut self) {
-        while self.known.len() > MOST_WORLDS {
+        while self.known.len() > MAX_WORLDS {
             let oldest = self
                 .known
                 .iter()

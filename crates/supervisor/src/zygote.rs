@@ -1,21 +1,22 @@
 //! The zygote: the process that clones the runs of a runner in one world, one after the other.
 //!
-//! A seccomp program is inherited, and attaching one takes the kernel longer than most other work
-//! for a short run. Attached once to the zygote, all targets have it from birth. Zygote, pid1 and
-//! target must make some calls that the program may refuse to the program's process. They make them
-//! with a secret in an argument that the kernel ignores ([`millibox_seccomp::with_pass`]); see
-//! docs/security/shared-memory.md for the reasoning. When the runner gets another world, and
-//! perhaps another program, the zygote ends, and the next one begins without a program.
+//! A child inherits its parent's seccomp program, and attaching one takes the kernel longer than
+//! most other work for a short run. So the zygote attaches the world's program once, and all
+//! targets inherit it. Zygote, pid1 and target must make some calls that this program may refuse.
+//! They make them with a secret in an argument that the kernel ignores
+//! ([`millibox_seccomp::with_pass`]); see docs/security/shared-memory.md for the reasoning. If the
+//! runner receives another world, the zygote ends, and the next one begins without a program.
 //!
-//! The zygote attaches the program. Then it repeats: create a fresh place, clone pid1 there, wait
-//! for its end, clean up.
+//! The zygote attaches the program. Then it repeats these steps: create a clean environment, clone
+//! pid1 there, wait for its end, clean up.
 //!
-//! It may use what its runner may, because it shares the runner's memory and descriptors: no
-//! allocation, no locks, no libc, because the program may refuse their calls; see [`crate::sys`].
+//! The zygote has the rights of its runner, because it shares the runner's memory and descriptors.
+//! It must not allocate, lock or call libc, because the program may refuse the calls of libc; see
+//! [`crate::sys`].
 
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
-use crate::runner::{Order, RunMount, Runner, tell};
+use crate::runner::{Order, RunMount, Runner, send_report};
 use crate::sockets;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
@@ -23,9 +24,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
 use millibox_wire::Step;
 
-/// Every call that zygote, pid1 and target make, except for the target's exec, which the program
-/// must allow. None has a sixth argument.
-pub const CALLS: [u32; 48] = [
+/// The calls of zygote, pid1 and target, except for the target's exec, which the seccomp program
+/// must allow. None of them has a sixth argument.
+pub const SANDBOX_CALLS: [u32; 48] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -77,7 +78,7 @@ pub const CALLS: [u32; 48] = [
     libc::SYS_write as u32,
 ];
 
-/// What the runner passes to a zygote.
+/// The arguments of a zygote.
 pub struct Zygote<'a> {
     pub runner: &'a Runner,
     pub order: &'a Order,
@@ -93,16 +94,16 @@ pub struct Prepared<'a> {
     pub uid: u32,
     pub gid: u32,
     pub mounts: &'a [(u32, RunMount)],
-    /// Runs may create namespaces.
+    /// Whether runs may create namespaces.
     pub makes_namespaces: bool,
-    /// The program that the target attaches, unless it has inherited it.
+    /// The seccomp program that the target attaches; `None` if the target has inherited it.
     pub seccomp: Option<&'a [u8]>,
 }
 
-/// The main function of a zygote. Exit status 0 means that the runner is as it was before.
+/// The main function of a zygote. Exit status 0 means that the runner is in its initial state.
 pub fn main(zygote: &Zygote) -> ! {
-    if let Err(failure) = zygote.live() {
-        tell(
+    if let Err(failure) = zygote.serve() {
+        send_report(
             zygote.runner.socket,
             message::UNPREPARED,
             &Report {
@@ -115,7 +116,7 @@ pub fn main(zygote: &Zygote) -> ! {
 }
 
 impl Zygote<'_> {
-    fn live(&self) -> Result<(), Failure> {
+    fn serve(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let runner = self.runner;
         // The zygote must die with its runner.
@@ -144,8 +145,8 @@ impl Zygote<'_> {
                 .as_deref()
                 .filter(|_| self.shared_program.is_none()),
         };
-        sockets::enter(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
-        runner.backend.look_from_here()?;
+        sockets::enter_namespace(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
+        runner.backend.enter_own_cgroup_namespace()?;
         let attached = match self.shared_program {
             Some(program) => {
                 calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno))
@@ -173,7 +174,7 @@ impl Zygote<'_> {
         shared.start.set(Default::default());
         shared.failure.set(Default::default());
         let mut limited = false;
-        let waited = self.make_place(loopback).and_then(|how| {
+        let waited = self.create_environment(loopback).and_then(|how| {
             if let Some(watched) = runner.backend.watched() {
                 // Without these files the supervisor could not enforce the run's limits.
                 let count = watched.iter().take_while(|&&fd| fd >= 0).count();
@@ -200,7 +201,7 @@ impl Zygote<'_> {
             Ok(waited) => waited,
             Err(failure) => {
                 self.clean(*loopback);
-                tell(
+                send_report(
                     runner.socket,
                     message::UNPREPARED,
                     &Report {
@@ -224,7 +225,7 @@ impl Zygote<'_> {
                 ..End::default()
             };
             runner.backend.measure(shared, &start, Ok(waited), &mut end);
-            tell(
+            send_report(
                 runner.socket,
                 message::ENDED,
                 &Report {
@@ -238,8 +239,8 @@ impl Zygote<'_> {
         launch != 0
     }
 
-    /// Restores the place as if nothing had run there. If that fails, the zygote and its runner
-    /// end, and the supervisor starts another runner.
+    /// Removes everything that the run left. If that fails, the zygote and its runner end, and the
+    /// supervisor starts another runner.
     fn clean(&self, loopback: bool) {
         let runner = self.runner;
         if sockets::clear(runner, loopback).is_err() || runner.backend.clean(runner.shared).is_err()
@@ -249,14 +250,14 @@ impl Zygote<'_> {
     }
 
     /// Creates what must exist before pid1 is cloned.
-    fn make_place(&self, loopback: &mut bool) -> Result<Clone, Failure> {
+    fn create_environment(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
         let runner = self.runner;
         match self.order.network {
             Network::Loopback => {
                 calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
                 calls::loopback_up().map_err(at_network)?;
-                sockets::hand_over(runner).map_err(at_network)?;
+                sockets::send_files(runner).map_err(at_network)?;
                 *loopback = true;
             }
             Network::None if *loopback => {
@@ -287,7 +288,7 @@ impl Zygote<'_> {
     }
 }
 
-/// Whether the run has changed a limit for which the kernel kills, of a pid1 that has died.
+/// Whether a run has changed the CPU-time limit of its dead pid1, for which the kernel kills.
 fn has_other_limits(pid1: i32) -> bool {
     match (
         calls::get_rlimit_of(pid1, libc::RLIMIT_CPU),

@@ -1,4 +1,4 @@
-//! Why a run could not be carried out.
+//! The error of a run that could not be started or served.
 
 use crate::step::Step;
 use crate::{LimitError, WorldError};
@@ -22,16 +22,16 @@ pub struct RunError {
     pub step: Step,
     /// The kernel's error number (errno(3)), if a system call failed.
     pub errno: Option<i32>,
-    /// What the step worked on, for example a path or the name of a resource limit.
+    /// The object of the step, for example a path or the name of a resource limit.
     pub subject: Option<String>,
-    /// What is known beyond step and errno: the cause, or what to do.
+    /// Further knowledge: the cause, or the remedy.
     pub hint: Option<Hint>,
-    /// In how many runners the run could not begin; 0 if it began, or was not tried again.
+    /// The number of runners in which the run could not begin; 0 if it began or was not retried.
     pub attempts: u32,
 }
 
 impl RunError {
-    /// An error of this step about which nothing else is known.
+    /// Creates an error of this step without further knowledge.
     pub fn new(step: Step) -> RunError {
         RunError {
             step,
@@ -49,21 +49,21 @@ impl RunError {
         self
     }
 
-    /// Names the object; an empty name means no object.
+    /// Adds the object; an empty name means no object.
     #[must_use]
     pub fn with_subject(mut self, subject: impl Into<String>) -> RunError {
         self.subject = Some(subject.into()).filter(|subject| !subject.is_empty());
         self
     }
 
-    /// Says that nothing of the run has begun in this many attempts.
+    /// Adds the number of attempts in which nothing of the run has begun.
     #[must_use]
     pub fn after_attempts(mut self, attempts: u32) -> RunError {
         self.attempts = attempts;
         self
     }
 
-    /// What failed and why, rendered without hint and remedy.
+    /// Renders the step, the object and the errno, without hint and remedy.
     pub fn cause(&self) -> Cause<'_> {
         Cause(self)
     }
@@ -76,7 +76,7 @@ impl RunError {
     }
 }
 
-/// Renders a [`RunError`] without hint and remedy, for callers that know better what to do.
+/// Renders a [`RunError`] without hint and remedy, for callers with a better remedy.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause<'a>(&'a RunError);
 
@@ -93,7 +93,7 @@ impl fmt::Display for Cause<'_> {
             None => write!(f, "cannot {}", step.action())?,
         }
         if let Some(errno) = errno {
-            // "No such file or directory (os error 2)": people search for both.
+            // "No such file or directory (os error 2)": users search for both parts.
             write!(f, ": {}", std::io::Error::from_raw_os_error(*errno))?;
         }
         Ok(())
@@ -105,7 +105,7 @@ impl fmt::Display for RunError {
         self.cause().fmt(f)?;
         let separator = if self.errno.is_some() { "; " } else { ": " };
         match (&self.hint, self.errno) {
-            // "It" would be the mount namespace.
+            // "It" would refer to the mount namespace.
             (Some(Hint::Ended(end)), _) if self.step == Step::Template => {
                 write!(f, "{separator}its mounter {end}")?;
             }
@@ -152,7 +152,7 @@ impl fmt::Display for ProcessEnd {
     }
 }
 
-/// What is known about the cause of a [`RunError`] beyond its step and errno.
+/// Knowledge about the cause of a [`RunError`] beyond its step and errno.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Hint {
@@ -193,7 +193,8 @@ pub enum Hint {
     },
     /// The run's partner is not started.
     PartnerNotStarted,
-    /// Without cgroups, CPU time is limited by looking at the processes, which /proc hides.
+    /// Without cgroups the supervisor limits CPU time by looking at the processes, which /proc
+    /// hides.
     ProcHidesProcesses,
     /// Without cgroups, swap cannot be limited.
     SwapNeedsCgroups,
@@ -201,11 +202,11 @@ pub enum Hint {
     InterpreterMissing,
     /// A name without `/` was taken for a path.
     NameTakenAsPath,
-    /// A helper process of the sandbox ended before it was done.
+    /// A helper process of the sandbox ended early.
     Ended(ProcessEnd),
     /// The runner's zygote ended.
     ZygoteLost,
-    /// It ended before it could receive the run.
+    /// The process ended before it could receive the run.
     EndedUnready,
     /// No target received the run in time.
     NotReceived,
@@ -222,7 +223,7 @@ pub enum Hint {
     },
 }
 
-/// Why a request's frame cannot be read.
+/// The reason why a request's frame cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FrameProblem {
@@ -233,30 +234,30 @@ pub enum FrameProblem {
         /// The most bytes that are accepted.
         max_bytes: u64,
     },
-    /// The body is announced in a memfd that did not arrive.
+    /// The memfd with the body did not arrive.
     MemfdMissing,
     /// The descriptor of the body is not a memfd.
     NotMemfd,
     /// The memfd is not sealed against writing and shrinking.
     MemfdNotSealed,
-    /// The memfd has fewer bytes than its size says.
+    /// The memfd has fewer bytes than its size.
     MemfdTruncated,
     /// The memfd cannot be read.
     MemfdUnreadable {
         /// The kernel's error number.
         errno: i32,
     },
-    /// The bytes do not encode what they should.
+    /// The bytes do not encode the expected type.
     Malformed(String),
     /// Only a supervisor may send this kind of frame.
     WrongDirection,
-    /// The number of strings is not the announced one.
+    /// The number of strings differs from the announced one.
     StringCount,
     /// The program is given both by path and by descriptor, or by neither.
     ProgramCount,
     /// A CPU number is beyond the largest one.
     CpuNumber,
-    /// There is no resource limit with this number.
+    /// No resource limit has this number.
     RlimitNumber(u8),
 }
 
@@ -295,7 +296,7 @@ impl fmt::Display for FrameProblem {
             FrameProblem::CpuNumber => write!(
                 f,
                 "a CPU number is above {}, the largest",
-                crate::MOST_CPUS - 1
+                crate::MAX_CPUS - 1
             ),
             FrameProblem::RlimitNumber(number) => {
                 write!(f, "there is no resource limit with the number {number}")
@@ -313,7 +314,7 @@ impl fmt::Display for Hint {
                 received,
             } => {
                 write!(f, "descriptors announced: {announced}, arrived: {received}")?;
-                // The kernel drops those for which the receiver has no room.
+                // The kernel drops descriptors for which the receiver has no room.
                 if received < announced {
                     write!(f, "; {MORE_FILES}")
                 } else {
@@ -399,7 +400,7 @@ pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and m
                                           nothing on those; create the path first, or choose \
                                           another one";
 
-/// What to do about this error number in this step; empty if nothing is known.
+/// The remedy for this error number in this step; empty if none is known.
 fn remedy(step: Step, errno: i32) -> &'static str {
     match (step, errno) {
         (Step::Exec, libc::ENOENT) => {
@@ -457,8 +458,8 @@ fn remedy(step: Step, errno: i32) -> &'static str {
         (Step::Clone, libc::ENOSPC | libc::EUSERS) => {
             "raise the limits in /proc/sys/user (user.max_user_namespaces ...)"
         }
-        // Of the system calls that runs make, only those that create a process and execve(2) fail
-        // so.
+        // Of the system calls of a run, only those that create a process and execve(2) fail with
+        // EAGAIN.
         (_, libc::EAGAIN) => MORE_PROCESSES,
         (Step::ProcessLimit, libc::EPERM) => {
             "it is above the process limit that millibox was started with; raise that (ulimit -u)"

@@ -1,63 +1,62 @@
-//! The header that stands before every body.
+//! The header that precedes every body.
 //!
-//! It is fixed and read before the body, so that a body that cannot be
-//! understood is still refused under its own id, and the next one works.
+//! The header has a fixed form and is read before the body. So a body that cannot be decoded is
+//! rejected under its own id, and the following frames still work.
 
 use crate::DecodeError;
 
-/// First word of every frame; its last byte is the protocol's version.
+/// The first word of every frame. Its last byte is the version of the protocol.
 pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x04");
 
-/// Longest frame that is sent through the socket itself; a longer body goes
-/// into a sealed memfd, sent as the frame's first descriptor. Well below the
-/// smallest default socket buffer (`net.core.wmem_default`, 212,992 bytes,
-/// accounted with overhead).
+/// The longest frame that is sent through the socket itself. A longer body is sent as a sealed
+/// memfd, the first descriptor of the frame. The bound is well below the smallest default buffer of
+/// a socket (`net.core.wmem_default`, 212,992 bytes with overhead).
 pub const MAX_INLINE: usize = 60 * 1024;
 
-/// Longest body in a memfd: more than `ARG_MAX` strings under the default stack
-/// limit (2 MiB, execve(2)), with room for a world.
+/// The longest body in a memfd. It has room for a world and for more strings than `ARG_MAX` allows
+/// under the default stack limit (2 MiB, execve(2)).
 pub const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// Length of an encoded header in bytes.
+/// The length of an encoded header in bytes.
 pub const HEADER: usize = 16;
 
-/// Most descriptors that go with one frame.
+/// The most descriptors of one frame.
 pub const MAX_DESCRIPTORS: usize = 8;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
     /// Client: run a program ([`crate::Run`]).
     Run = 1,
-    /// Client: end a run, its result is wanted ([`crate::Kill`]).
+    /// Client: end a run and send its result ([`crate::Kill`]).
     Kill = 2,
-    /// Client: forget a run; no result will come.
+    /// Client: end a run without a result.
     Cancel = 3,
-    /// Supervisor: I am ready ([`crate::Hello`]).
+    /// Supervisor: ready for requests ([`crate::Hello`]).
     Hello = 16,
     /// Supervisor: the result of a run ([`crate::RunResult`]).
     Result = 17,
 }
 
-/// Kind and id of a frame.
+/// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What the body is.
+    /// The kind of the body.
     pub kind: Kind,
-    /// The body is not in the frame but in the memfd that came as its first descriptor.
+    /// The body is in a memfd, the frame's first descriptor.
     pub in_memfd: bool,
-    /// The run that the frame is about; chosen by the client; 0 if it is about no run.
+    /// The id of the run, chosen by the client; 0 if the frame belongs to no run.
     pub id: u64,
 }
 
-/// Why a frame could not be read, with its id if that could be.
+/// The error of an unreadable frame, with the frame's id if that could be read.
 pub type Unreadable = (Option<u64>, DecodeError);
 
 const IN_MEMFD: u32 = 1 << 31;
 
 impl Header {
-    /// The header's bytes.
+    /// Encodes the header.
     pub fn encode(self) -> [u8; HEADER] {
         let kind = self.kind as u32 | if self.in_memfd { IN_MEMFD } else { 0 };
         let mut bytes = [0; HEADER];
@@ -69,7 +68,8 @@ impl Header {
 
     /// Splits a frame into header and body.
     ///
-    /// On an error the id, where one could be read, is given with it.
+    /// # Errors
+    /// The frame is unreadable. The error contains the id if that could be read.
     pub fn decode(frame: &[u8]) -> Result<(Header, &[u8]), Unreadable> {
         let Some((head, body)) = frame.split_at_checked(HEADER) else {
             return Err((None, DecodeError::Short(frame.len())));
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_survives_the_wire() {
+    fn header_survives_encoding_and_decoding() {
         let header = Header {
             kind: Kind::Kill,
             in_memfd: true,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_frames_have_different_errors() {
+    fn invalid_frame_returns_its_own_error() {
         assert!(matches!(
             Header::decode(b"abc"),
             Err((None, DecodeError::Short(3)))

@@ -1,14 +1,14 @@
 //! The protocol between client and supervisor.
 //!
-//! Both ends of one `SOCK_SEQPACKET` socket exchange *frames*: a fixed header
-//! ([`frame::Header`]) and a postcard body. The terms:
+//! Both ends of a `SOCK_SEQPACKET` socket exchange *frames*: a fixed header ([`frame::Header`]) and
+//! a postcard body. The terms:
 //!
-//! * a [`World`] is all that can be prepared before a program is known: mounts,
-//!   ids, network, seccomp program. It travels as encoded bytes ([`Located`]), because the
-//!   supervisor only ever compares it with worlds it already has;
-//! * a [`Run`] asks for one program to be run in a world; descriptors travel
-//!   beside it (`SCM_RIGHTS`);
-//! * a [`RunResult`] is its result.
+//! * A [`World`] is everything that can be prepared before a program is known: mounts, ids, network
+//!   and seccomp program. It is sent as encoded bytes ([`Located`]), because the supervisor usually
+//!   only compares it with the worlds that it knows.
+//! * A [`Run`] is the request to run one program in a world. Its descriptors are sent beside it
+//!   (`SCM_RIGHTS`).
+//! * A [`RunResult`] is the result of a run.
 //!
 //! ```
 //! use millibox_wire::{World, Mount, decode, encode};
@@ -37,21 +37,21 @@ pub use step::Step;
 pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
 
 /// The most runs that one supervisor serves at one time.
-pub const MOST_SLOTS: usize = 512;
-/// Places for runs that one slot can have.
-pub const MOST_RUNNERS: usize = 4;
-/// CPUs that can be named: 0 to one less.
-pub const MOST_CPUS: usize = 1024;
+pub const MAX_SLOTS: usize = 512;
+/// The most runners of one slot.
+pub const MAX_RUNNERS_PER_SLOT: usize = 4;
+/// The number of CPUs that a request can name: 0 to `MAX_CPUS - 1`.
+pub const MAX_CPUS: usize = 1024;
 
 /// Encodes a body.
 ///
-/// Cannot fail: the types of this crate hold nothing that postcard refuses.
+/// This cannot fail, because postcard supports all types of this crate.
 pub fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect("wire types are encodable")
 }
 
-/// Decodes a body; bytes left over are an error, as they mean that the two ends
-/// do not speak of the same thing.
+/// Decodes a body. Remaining bytes are an error, because the two ends then use different versions
+/// of a type.
 pub fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
@@ -60,19 +60,19 @@ pub fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Decod
     }
 }
 
-/// Why bytes could not be understood.
+/// The reason why bytes could not be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The frame is shorter than its header.
     #[error("a frame of {0} bytes is shorter than a frame header")]
     Short(usize),
-    /// The first word is not this protocol's.
+    /// The first word belongs to another protocol or version.
     #[error("unknown protocol word {0:#010x}: client and supervisor are of different versions")]
     Protocol(u32),
-    /// The header names no message.
+    /// The header has an unknown kind.
     #[error("unknown message kind {0}")]
     Kind(u32),
-    /// The body is no encoding of the expected type.
+    /// The body does not encode the expected type.
     #[error("malformed message: {0}")]
     Malformed(postcard::Error),
     /// Bytes follow the end of the body.

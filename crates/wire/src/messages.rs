@@ -6,7 +6,7 @@ use crate::*;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Samples of an enum, at least one for each variant.
+/// Defines samples of an enum, at least one for each variant.
 macro_rules! samples {
     ($type:ty { $($pattern:pat => [$($sample:expr),+ $(,)?]),+ $(,)? }) => {{
         let _complete = |value: &$type| match value {
@@ -85,7 +85,7 @@ fn messages_match_the_golden_file() {
     );
 }
 
-/// Compares, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
+/// Compares the text, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
 fn compare(path: &Path, text: &str) {
     let text = format!("{}\n", text.trim_end());
     if std::env::var_os("MILLIBOX_UPDATE_GOLDEN").is_some_and(|value| value == "1") {
@@ -143,9 +143,9 @@ fn with_subject(step: Step) -> Option<RunError> {
 
 fn remedies(step: Step) -> Vec<String> {
     let errnos: Vec<i32> = match step {
-        // This remedy belongs to every error number.
+        // This remedy is the same for every error number.
         Step::OtherCgroupNamespaces => vec![libc::EROFS],
-        // The remedies for EAGAIN and EMFILE belong to every step.
+        // The remedies for EAGAIN and EMFILE are the same for every step.
         Step::Clone => (1..134).collect(),
         _ => (1..134)
             .filter(|errno| !matches!(*errno, libc::EAGAIN | libc::EMFILE))
@@ -160,7 +160,7 @@ fn remedies(step: Step) -> Vec<String> {
     errnos.iter().filter_map(with_remedy).collect()
 }
 
-/// The error that a hint belongs to.
+/// The error to which a hint belongs.
 fn step_of(hint: &Hint) -> RunError {
     match hint {
         Hint::Frame(_)
@@ -196,13 +196,21 @@ fn hints() -> Vec<Hint> {
             Hint::DescriptorCount { announced: 1, received: 2 },
         ],
         Hint::IdInUse => [Hint::IdInUse],
-        Hint::Limit(_) => [Hint::Limit(LimitError::Zero(Limit::Processes)), Hint::Limit(LimitError::Zero(Limit::RealTime))],
+        Hint::Limit(_) => [
+            Hint::Limit(LimitError::Zero(Limit::Processes)),
+            Hint::Limit(LimitError::Zero(Limit::RealTime)),
+        ],
         Hint::World(_) => [
             Hint::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot)),
             Hint::World(WorldProblem::Seccomp("empty".to_owned()).into()),
         ],
         Hint::TooManyStrings { .. } => [
-            Hint::TooManyStrings { strings: 140_000, max_strings: 131_072, bytes: 280_000, max_bytes: 3_145_728 },
+            Hint::TooManyStrings {
+                strings: 140_000,
+                max_strings: 131_072,
+                bytes: 280_000,
+                max_bytes: 3_145_728,
+            },
         ],
         Hint::PairNeedsTwoRunners => [Hint::PairNeedsTwoRunners],
         Hint::PartnerIsItself => [Hint::PartnerIsItself],
@@ -212,7 +220,9 @@ fn hints() -> Vec<Hint> {
         Hint::SwapNeedsCgroups => [Hint::SwapNeedsCgroups],
         Hint::InterpreterMissing => [Hint::InterpreterMissing],
         Hint::NameTakenAsPath => [Hint::NameTakenAsPath],
-        Hint::Ended(_) => [Hint::Ended(ProcessEnd::Exited(101)), Hint::Ended(ProcessEnd::Killed(9))],
+        Hint::Ended(_) => [
+            Hint::Ended(ProcessEnd::Exited(101)), Hint::Ended(ProcessEnd::Killed(9)),
+        ],
         Hint::ZygoteLost => [Hint::ZygoteLost],
         Hint::EndedUnready => [Hint::EndedUnready],
         Hint::NotReceived => [Hint::NotReceived],
@@ -225,13 +235,19 @@ fn hints() -> Vec<Hint> {
 
 fn frame_problems() -> Vec<FrameProblem> {
     samples!(FrameProblem {
-        FrameProblem::TooLong { .. } => [FrameProblem::TooLong { bytes: 70_000, max_bytes: 65_536 }],
+        FrameProblem::TooLong { .. } => [
+            FrameProblem::TooLong { bytes: 70_000, max_bytes: 65_536 },
+        ],
         FrameProblem::MemfdMissing => [FrameProblem::MemfdMissing],
         FrameProblem::NotMemfd => [FrameProblem::NotMemfd],
         FrameProblem::MemfdNotSealed => [FrameProblem::MemfdNotSealed],
         FrameProblem::MemfdTruncated => [FrameProblem::MemfdTruncated],
-        FrameProblem::MemfdUnreadable { .. } => [FrameProblem::MemfdUnreadable { errno: libc::EIO }],
-        FrameProblem::Malformed(_) => [FrameProblem::Malformed(DecodeError::Trailing(4).to_string())],
+        FrameProblem::MemfdUnreadable { .. } => [
+            FrameProblem::MemfdUnreadable { errno: libc::EIO },
+        ],
+        FrameProblem::Malformed(_) => [
+            FrameProblem::Malformed(DecodeError::Trailing(4).to_string()),
+        ],
         FrameProblem::WrongDirection => [FrameProblem::WrongDirection],
         FrameProblem::StringCount => [FrameProblem::StringCount],
         FrameProblem::ProgramCount => [FrameProblem::ProgramCount],
@@ -251,7 +267,9 @@ fn limits() -> Vec<LimitError> {
         LimitError::Zero(_) => [LimitError::Zero(Limit::Processes)],
         LimitError::TooManyProcesses { .. } => [LimitError::TooManyProcesses { limit: 5_000_000 }],
         LimitError::BandwidthMax { .. } => [LimitError::BandwidthMax { max_us: 999 }],
-        LimitError::BandwidthPeriod { .. } => [LimitError::BandwidthPeriod { period_us: 1_000_001 }],
+        LimitError::BandwidthPeriod { .. } => [
+            LimitError::BandwidthPeriod { period_us: 1_000_001 },
+        ],
         LimitError::SwapWithoutMemory => [LimitError::SwapWithoutMemory],
     });
     zero.into_iter()
@@ -295,9 +313,15 @@ fn world_problems() -> Vec<WorldProblem> {
         WorldProblem::NewRootTooLate => [WorldProblem::NewRootTooLate],
         WorldProblem::NoId { .. } => [WorldProblem::NoId { method: "World::uid".to_owned() }],
         WorldProblem::Seccomp(_) => [WorldProblem::Seccomp("it has no instructions".to_owned())],
-        WorldProblem::TooLong { .. } => [WorldProblem::TooLong { bytes: 300_000, max_bytes: 131_072 }],
-        WorldProblem::RunMountsTooLong { .. } => [WorldProblem::RunMountsTooLong { bytes: 70_000, max_bytes: 65_536 }],
-        WorldProblem::Malformed(_) => [WorldProblem::Malformed(DecodeError::Trailing(4).to_string())],
+        WorldProblem::TooLong { .. } => [
+            WorldProblem::TooLong { bytes: 300_000, max_bytes: 131_072 },
+        ],
+        WorldProblem::RunMountsTooLong { .. } => [
+            WorldProblem::RunMountsTooLong { bytes: 70_000, max_bytes: 65_536 },
+        ],
+        WorldProblem::Malformed(_) => [
+            WorldProblem::Malformed(DecodeError::Trailing(4).to_string()),
+        ],
         WorldProblem::Internal(_) => [WorldProblem::Internal("a mount has no place".to_owned())],
     })
 }
@@ -305,7 +329,9 @@ fn world_problems() -> Vec<WorldProblem> {
 fn process_ends() -> Vec<ProcessEnd> {
     samples!(ProcessEnd {
         ProcessEnd::Exited(_) => [ProcessEnd::Exited(1)],
-        ProcessEnd::Killed(_) => [ProcessEnd::Killed(libc::SIGKILL), ProcessEnd::Killed(libc::SIGSYS)],
+        ProcessEnd::Killed(_) => [
+            ProcessEnd::Killed(libc::SIGKILL), ProcessEnd::Killed(libc::SIGSYS),
+        ],
     })
 }
 
@@ -316,7 +342,11 @@ fn outcomes() -> Vec<Outcome> {
     let pid1 = RunError::new(Step::Pid1).with_hint(Hint::Ended(ProcessEnd::Killed(9)));
     samples!(Outcome {
         Outcome::Exited(_) => [Outcome::Exited(7)],
-        Outcome::Signaled(_) => [Outcome::Signaled(11), Outcome::Signaled(34), Outcome::Signaled(64)],
+        Outcome::Signaled(_) => [
+            Outcome::Signaled(11),
+            Outcome::Signaled(34),
+            Outcome::Signaled(64),
+        ],
         Outcome::RealTimeLimit => [Outcome::RealTimeLimit],
         Outcome::CpuTimeLimit => [Outcome::CpuTimeLimit],
         Outcome::MemoryLimit => [Outcome::MemoryLimit],

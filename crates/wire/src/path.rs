@@ -2,7 +2,7 @@
 
 use crate::WorldProblem;
 
-/// An absolute path without empty, `.` and `..` components.
+/// Normalises an absolute path: removes empty and `.` components.
 ///
 /// # Errors
 /// The path is relative, or has a `..` component or a NUL byte.
@@ -28,18 +28,18 @@ pub fn normal(path: &[u8]) -> Result<Vec<u8>, WorldProblem> {
     Ok(normal)
 }
 
-/// The most bytes of a path that are shown, before they become text: a message must fit into a
-/// frame, and the kernel takes no path that is much longer.
-const MOST_SHOWN: usize = 4096;
+/// The most bytes of a path that a message contains. A message must fit into a frame, and the
+/// kernel accepts no path that is much longer.
+const MAX_SHOWN_BYTES: usize = 4096;
 
-/// A path as text for messages; of a very long one beginning and end.
+/// A path as text for messages. Of a very long path only the beginning and the end are included.
 pub fn shown(path: &[u8]) -> String {
-    let half = MOST_SHOWN / 2;
+    let half = MAX_SHOWN_BYTES / 2;
     match (
         path.get(..half),
         path.len().checked_sub(half).and_then(|at| path.get(at..)),
     ) {
-        (Some(begin), Some(end)) if path.len() > MOST_SHOWN => {
+        (Some(begin), Some(end)) if path.len() > MAX_SHOWN_BYTES => {
             format!(
                 "{}[...]{}",
                 String::from_utf8_lossy(begin),

@@ -1,42 +1,42 @@
-//! One run that is asked for.
+//! The request for one run.
 
 use crate::limits::Limits;
 use serde::{Deserialize, Serialize};
 
-/// A run, as it travels.
+/// The request for a run, as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run<'a> {
     /// The encoded [`crate::Located`].
     #[serde(with = "serde_bytes")]
     pub world: &'a [u8],
-    /// Working directory, program paths, arguments, environment: each ended by a
-    /// NUL byte, one after another, as execve(2) will read them.
+    /// Working directory, program paths, arguments and environment. Each string ends with a NUL
+    /// byte, as execve(2) reads it.
     #[serde(with = "serde_bytes")]
     pub strings: &'a [u8],
-    /// Number of program paths, tried in order until one can be executed; 0: the
+    /// The number of program paths, which are tried in order until one can be executed; 0 if the
     /// program is a descriptor.
     pub paths: u32,
-    /// Number of arguments.
+    /// The number of arguments.
     pub arguments: u32,
-    /// Number of environment strings.
+    /// The number of environment strings.
     pub environment: u32,
-    /// Which descriptors came along.
+    /// The descriptors that were sent with the request.
     pub descriptors: Descriptors,
-    /// Limits.
+    /// The limits.
     pub limits: Limits,
-    /// Resource limits, soft = hard (setrlimit(2)): index into [`RLIMITS`], value.
+    /// Resource limits, soft and hard alike (setrlimit(2)): index into [`RLIMITS`], and value.
     pub rlimits: Vec<(u8, u64)>,
-    /// CPUs that the run may use, as a mask (bit n of word n / 64); empty: all that
-    /// the slot may use.
+    /// The CPUs that the run may use, as a mask (bit n of word n / 64); empty for all CPUs of the
+    /// slot.
     pub cpus: Vec<u64>,
-    /// The run that this one starts together with, in one slot; neither starts alone. Each
-    /// names the other. The one with the smaller id is sent first, and the other soon after:
-    /// it waits for that.
+    /// The run that starts together with this one, in the same slot; neither starts alone. Each of
+    /// the two names the other. The client sends the run with the smaller id first, and that run
+    /// waits for the other, which follows soon.
     pub partner: Option<u64>,
 }
 
-/// Which descriptors travel with a run, in this order; a missing standard stream
-/// is /dev/null.
+/// The descriptors of a run, in the order in which they are sent. A missing standard stream is
+/// /dev/null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptors {
     /// Standard input.
@@ -50,7 +50,7 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// How many there are.
+    /// The number of descriptors.
     pub fn count(self) -> usize {
         [self.stdin, self.stdout, self.stderr, self.program]
             .into_iter()
@@ -59,24 +59,24 @@ impl Descriptors {
     }
 }
 
-/// Ends a run; its result comes as usual.
+/// Ends a run. Its result follows as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kill {
-    /// What the result shall say.
+    /// The reason, which becomes the outcome.
     pub reason: KillReason,
 }
 
-/// Why the client side ends a run.
+/// The reason why the client ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillReason {
-    /// The caller wants so.
+    /// The caller ended the run.
     Caller,
-    /// The client side, which moves the output, has seen more than the limit.
+    /// The client, which moves the output, has read more than the limit.
     OutputLimit,
 }
 
-/// Names of the resource limits, in the order of getrlimit(2)'s numbers on
-/// x86-64 and aarch64 (asm-generic/resource.h).
+/// The names of the resource limits, in the order of their numbers for getrlimit(2) on x86-64 and
+/// aarch64 (asm-generic/resource.h).
 pub const RLIMITS: [&str; 16] = [
     "CPU",
     "FSIZE",
@@ -96,7 +96,7 @@ pub const RLIMITS: [&str; 16] = [
     "RTTIME",
 ];
 
-/// The number of a resource limit, by its name without `RLIMIT_`, in any case.
+/// The number of a resource limit. `name` has no `RLIMIT_` and may be in any case.
 pub fn rlimit_number(name: &str) -> Option<u8> {
     let name = name.to_ascii_uppercase();
     let name = name.strip_prefix("RLIMIT_").unwrap_or(&name);

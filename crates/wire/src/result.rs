@@ -7,25 +7,26 @@ use std::fmt;
 /// The greeting that the supervisor sends once, when it accepts requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Process id of the supervisor, as it sees it itself.
+    /// The process id of the supervisor in its own PID namespace.
     pub pid: u32,
     /// The resource backend.
     pub backend: Backend,
     /// The number of runs that are served at one time.
     pub slots: u32,
-    /// Runs that the supervisor accepts before it answers one; the client keeps the others.
+    /// The number of requests that the supervisor accepts before it answers one. The client queues
+    /// further requests.
     pub credits: u32,
-    /// User id outside.
+    /// The user id outside the user namespace.
     pub uid: u32,
-    /// Group id outside.
+    /// The group id outside the user namespace.
     pub gid: u32,
-    /// Directories of the cgroups made for this supervisor.
+    /// The directories of the cgroups that were created for this supervisor.
     pub cgroups: Vec<Vec<u8>>,
-    /// The reason why each better backend was not taken.
+    /// The reason why each better backend was not chosen.
     pub declined: Vec<String>,
     /// The version of landlock that confines the supervisor; 0 if the kernel has none.
     pub landlock: u32,
-    /// File locks of runs are counted, and bounded by their memory limit.
+    /// Whether the file locks of runs are counted, so that their memory limit bounds them.
     pub file_locks: bool,
 }
 
@@ -33,11 +34,11 @@ pub struct Hello {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// Unified cgroups (cgroups(7), version 2), delegated.
+    /// Delegated unified cgroups (cgroups(7), version 2).
     Cgroup2,
-    /// Version 1 hierarchies for memory, pids, cpu and cpuacct, handed over by root.
+    /// Version 1 hierarchies of memory, pids, cpu and cpuacct, created by root.
     Hybrid,
-    /// No cgroups: resource limits of single processes. Weaker.
+    /// No cgroups: weaker limits, which are resource limits of single processes.
     Rlimit,
 }
 
@@ -54,19 +55,19 @@ impl fmt::Display for Backend {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// What happened, and why.
+    /// How the run ended.
     pub outcome: Outcome,
-    /// Exit code of the first process, if it exited.
+    /// The exit code of the first process, if it exited.
     pub exit_code: Option<i32>,
-    /// Signal that ended the first process, if one did.
+    /// The signal that killed the first process, if one did.
     pub signal: Option<i32>,
-    /// What it used.
+    /// The resources that the run used.
     pub figures: Figures,
-    /// When the first process was dead, or was killed by the supervisor: `CLOCK_MONOTONIC_RAW` in
-    /// nanoseconds, as it stands in the supervisor's time namespace. It tells which of two runs
-    /// of one supervisor ended first, and compares with nothing else. `None`: it never began.
+    /// When the first process died or the supervisor killed it: `CLOCK_MONOTONIC_RAW` in
+    /// nanoseconds, in the supervisor's time namespace. Compare it only with other runs of the same
+    /// supervisor. `None` if the run never began.
     pub ended_ns: Option<u64>,
-    /// How it was limited and measured.
+    /// The backend that limited and measured the run.
     pub backend: Backend,
 }
 
@@ -75,23 +76,23 @@ pub struct RunResult {
 pub enum Outcome {
     /// The first process exited with this code.
     Exited(i32),
-    /// The first process was ended by this signal, sent by the run itself.
+    /// This signal, sent by the run itself, killed the first process.
     Signaled(i32),
-    /// Ended: the real-time limit was reached.
+    /// The run reached its real-time limit.
     RealTimeLimit,
-    /// Ended: the CPU-time limit was reached.
+    /// The run reached its CPU-time limit.
     CpuTimeLimit,
-    /// The kernel found the memory limit reached and killed for it.
+    /// The run reached its memory limit, and the kernel killed a process.
     MemoryLimit,
-    /// More output than allowed.
+    /// The run wrote more output than allowed.
     OutputLimit,
-    /// Cancelled by the caller; only ever made by the client library.
+    /// The caller cancelled the run. Only the client library creates this outcome.
     Cancelled,
-    /// Ended by the caller.
+    /// The caller ended the run.
     Killed,
-    /// The program could not be started: the request's fault, or its world's.
+    /// The program could not be started because of an error in the request or its world.
     NotStarted(RunError),
-    /// The sandbox failed; says nothing about the program.
+    /// The sandbox failed. The outcome does not depend on the program.
     SandboxError(RunError),
 }
 
@@ -105,7 +106,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome's name in reports.
+    /// The name of the outcome in reports.
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Exited(_) => "exited",
@@ -121,7 +122,7 @@ impl Outcome {
         }
     }
 
-    /// The error, where there is one.
+    /// The error of an outcome that has one.
     pub fn error(&self) -> Option<&RunError> {
         match self {
             Outcome::NotStarted(error) | Outcome::SandboxError(error) => Some(error),
@@ -130,23 +131,24 @@ impl Outcome {
     }
 }
 
-/// What a run used.
+/// The resources that a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// From just before the exec to the death of the first process (`CLOCK_MONOTONIC_RAW`), in
-    /// nanoseconds. Of a run that millibox ended: to the death of its last process, which may come
-    /// long after the limit was reached.
+    /// The time from just before the exec to the death of the first process
+    /// (`CLOCK_MONOTONIC_RAW`), in nanoseconds. If millibox ended the run: to the death of its last
+    /// process, which may follow the limit by a long time.
     pub real_time_ns: u64,
-    /// CPU time in user mode of the whole tree, in nanoseconds.
+    /// The CPU time of the whole process tree in user mode, in nanoseconds.
     pub cpu_user_ns: u64,
-    /// CPU time in the kernel of the whole tree, in nanoseconds.
+    /// The CPU time of the whole process tree in the kernel, in nanoseconds.
     pub cpu_system_ns: u64,
-    /// Highest memory use of the whole tree at one time, in bytes. With the rlimit
-    /// backend: highest resident size of one process, never to be judged on; it includes what
-    /// the sandbox itself had there (2 to 3 MB), and of a run that was ended before its time
-    /// only processes are looked at that it has then.
+    /// The largest memory use of the whole process tree at one time, in bytes.
+    ///
+    /// With the rlimit backend: the largest resident size of one process, which must not decide a
+    /// verdict. It includes 2 to 3 MB of the sandbox. If millibox ended the run, only the processes
+    /// that existed then are included.
     pub peak_memory_bytes: u64,
-    /// Most processes and threads at one time; `None`: the backend cannot tell.
+    /// The most processes and threads at one time; `None` if the backend cannot measure them.
     pub peak_processes: Option<u32>,
 }
 
@@ -167,7 +169,7 @@ impl fmt::Display for RunResult {
     }
 }
 
-/// A signal's name without `SIG` (signal(7), x86-64 and aarch64), or its number.
+/// The name of a signal without `SIG` (signal(7), x86-64 and aarch64), or its number.
 pub(crate) fn signal_name(number: i32) -> String {
     const NAMES: [&str; 32] = [
         "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV",

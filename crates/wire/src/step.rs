@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Declares [`Step`] with each step's name in reports and what it does, for a sentence that begins
-/// "cannot ". A second text is for sentences in which the name of the subject follows.
+/// Declares [`Step`]. Each step has a name for reports and a text that completes a sentence
+/// beginning with "cannot ". A second text is for sentences in which the name of the subject
+/// follows.
 macro_rules! steps {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, $action:literal $(, $on:literal)?;)*) => {
         /// A step of a run that can fail, in the order of a run.
@@ -26,14 +27,14 @@ macro_rules! steps {
                 }
             }
 
-            /// What the step does, as the predicate of "cannot ...", if no subject is known.
+            /// The predicate of "cannot ..." without a known subject.
             pub(crate) fn action(self) -> &'static str {
                 match self {
                     $(Step::$variant => $action,)*
                 }
             }
 
-            /// The same, if the name of the subject follows.
+            /// The predicate of "cannot ..." that is followed by the name of the subject.
             pub(crate) fn action_on(self) -> &'static str {
                 match self {
                     $(Step::$variant => last(&[$action $(, $on)?]),)*
@@ -63,7 +64,8 @@ steps! {
     /// A mounter or pid1 mounts.
     Mount, "mount", "carry out a mount", "mount";
     /// A mounter sets a mount's attributes.
-    MountAttributes, "mount_attributes", "set the attributes of a mount", "set read-only, noexec, nosuid or nodev on";
+    MountAttributes, "mount_attributes", "set the attributes of a mount",
+        "set read-only, noexec, nosuid or nodev on";
     /// A mounter changes the root.
     NewRoot, "new_root", "change the root", "change the root to";
     /// pid1's cgroup is created.
@@ -127,8 +129,8 @@ steps! {
 }
 
 impl Step {
-    /// The step with this number. An unknown number becomes [`Step::Runner`]: only a runner that
-    /// has gone wrong writes one.
+    /// The step with this number. An unknown number becomes [`Step::Runner`], because only a broken
+    /// runner writes one.
     pub fn from_number(number: u32) -> Step {
         Step::ALL
             .get(number as usize)
@@ -136,8 +138,7 @@ impl Step {
             .unwrap_or(Step::Runner)
     }
 
-    /// Whether an error in this step says nothing about the request: the sandbox failed, not the
-    /// run.
+    /// Whether an error in this step means that the sandbox failed, independent of the request.
     pub fn is_sandbox_failure(self) -> bool {
         matches!(
             self,
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn step_number_is_its_place() {
+    fn number_of_step_is_its_index_in_all() {
         for (number, step) in Step::ALL.iter().enumerate() {
             assert_eq!(*step as usize, number);
             assert_eq!(Step::from_number(number as u32), *step);

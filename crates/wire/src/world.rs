@@ -1,4 +1,4 @@
-//! All of a run's surroundings that do not depend on the program.
+//! The environment of a run, without the program.
 
 use crate::error::HOST_FILE_SYSTEM;
 use crate::path::{normal, shown};
@@ -7,162 +7,163 @@ use std::fmt;
 
 /// What a program sees: files, ids, network, system calls.
 ///
-/// Two runs with equal worlds share the prepared mount namespace (template), and
-/// the second one's pid1 is prepared while the first one runs. Keep what differs
-/// from run to run (arguments, descriptors, limits) out of it.
+/// Runs with equal worlds share the prepared mount namespace, the template, and the pid1 of the
+/// second run is prepared while the first one runs. So a world should not contain what differs
+/// between runs: arguments, descriptors and limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct World {
-    /// Mount operations, in order, on a root that is at first an empty tmpfs,
-    /// read-only once all are done.
+    /// The mount operations, in order. The root is an empty tmpfs at first, and becomes read-only
+    /// after the last operation.
     pub mounts: Vec<Mount>,
-    /// User id inside; `None`: the same number as outside.
+    /// The user id inside; `None` for the same number as outside.
     pub uid: Option<u32>,
-    /// Group id inside; `None`: the same number as outside.
+    /// The group id inside; `None` for the same number as outside.
     pub gid: Option<u32>,
-    /// Network.
+    /// The network.
     pub network: Network,
-    /// Classic BPF program as `struct sock_filter[]` bytes (seccomp(2)); `None`: no filter.
+    /// The seccomp program, as the bytes of a `struct sock_filter[]` (seccomp(2)); `None` for no
+    /// program.
     pub seccomp: Option<Vec<u8>>,
 }
 
-/// A world as it travels: with what its sources were when the run was asked for.
+/// A world as it is sent, with the identities of its sources at the time of the request.
 ///
-/// A template holds on to files, not to their names. So that a file put in another's place (as
-/// compilers, editors and package managers do) is seen by the next run, two worlds whose names lead
-/// to different files are two.
+/// A template refers to files, not to their names. Compilers, editors and package managers replace
+/// files by new ones, which the next run must see. So two worlds are different if their names lead
+/// to different files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located {
     /// The world.
     pub world: World,
-    /// What is known of each mount's source; of those missing at the end nothing is.
+    /// The identities of the sources of the mounts. Missing entries at the end are unknown.
     pub sources: Vec<Source>,
 }
 
 impl Located {
-    /// The encoding, from that of the world, which does not change from run to run.
+    /// Encodes a located world from the encoding of its world, which is the same for each run.
     pub fn encoding(world: &[u8], sources: &Vec<Source>) -> Vec<u8> {
         [world, &crate::encode(sources)].concat()
     }
 }
 
-/// What a client knows of the source of a mount.
+/// The identity of the source of a mount, as far as the client knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
-    /// The mount has no source, or it was not looked up.
+    /// The mount has no source, or the client has not looked it up.
     #[default]
     None,
-    /// Which file or directory it is, for as long as that exists (stat(2): `st_dev`, `st_ino`).
+    /// The identity of an existing file or directory (stat(2): `st_dev`, `st_ino`).
     Is {
-        /// Number of its file system.
+        /// The number of its file system.
         device: u64,
-        /// Its number there.
+        /// The number of its inode.
         inode: u64,
     },
-    /// Not to be had without perhaps waiting, or not to be had. The number is given once, so no
+    /// The identity is not available, or only after an unbounded wait. The number is unique, so no
     /// other run shares the template.
     Unknown(u64),
 }
 
-/// Network of a run.
+/// The network of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {
-    /// A network namespace without any interface that is up.
+    /// A network namespace in which no interface is up.
     #[default]
     None,
-    /// A network namespace of the run's own, with its loopback interface up.
+    /// A network namespace for this run, in which the loopback interface is up.
     Loopback,
 }
 
-/// One mount operation. Paths are absolute and mean the new root; a bind's
-/// source is a path of the host, as the (unprivileged) supervisor sees it.
+/// A mount operation. Paths are absolute inside the new root. The source of a bind is a path of the
+/// host, as the unprivileged supervisor sees it.
 ///
-/// Directories on the way to a mount point, and the mount point itself, are made (mode 0755) where
-/// they are missing and the file system there is the world's own, one of its tmpfses or what its
-/// mounts hang in. On what is bound from the host nothing is made, not by `CreateDir` and its like
-/// either. Paths are bytes: Linux's names need not be UTF-8.
+/// A missing mount point and the directories above it are created with mode 0755 if they lie on a
+/// file system of the world: one of its tmpfses or its root. On file systems of the host nothing is
+/// created, also not by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes, because names in
+/// Linux need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {
-    /// An empty tmpfs (tmpfs(5)), fresh for every run. Mounted nosuid, nodev.
+    /// An empty tmpfs (tmpfs(5)), new for every run. Mounted nosuid and nodev.
     Tmpfs {
-        /// Mount point.
+        /// The mount point.
         at: Vec<u8>,
-        /// Size limit in bytes, rounded up to whole pages; `None`: none but the memory limit.
+        /// The size limit in bytes, rounded up to whole pages; `None` for only the memory limit.
         size: Option<u64>,
-        /// Inode limit, the root directory counted; `None`: none.
+        /// The limit on inodes, including the root directory; `None` for no limit.
         inodes: Option<u64>,
-        /// Mode of its root directory, at most 0o7777.
+        /// The mode of its root directory, at most 0o7777.
         mode: u32,
-        /// Read-only: for hiding what is beneath.
+        /// Whether it is read-only, to hide a directory.
         read_only: bool,
-        /// Nothing on it can be executed.
+        /// Whether its files cannot be executed.
         no_exec: bool,
     },
-    /// A procfs (proc(5)) that shows the run's processes only. Read-only, noexec, nosuid, nodev.
+    /// A procfs (proc(5)) of the run's processes. Read-only, noexec, nosuid and nodev.
     Proc {
-        /// Mount point.
+        /// The mount point.
         at: Vec<u8>,
-        /// Only the process directories (`subset=pid`, Linux 5.8), not the system's files.
+        /// Whether it has only the directories of processes (`subset=pid`, Linux 5.8).
         processes_only: bool,
     },
-    /// A file or directory of the host. Always nosuid; nodev unless `device`.
+    /// A file or directory of the host. Always nosuid; nodev unless `device` is set.
     Bind {
-        /// Path on the host.
+        /// The path on the host.
         source: Vec<u8>,
-        /// Mount point.
+        /// The mount point.
         at: Vec<u8>,
-        /// Read-only, submounts too.
+        /// Whether it is read-only, including submounts.
         read_only: bool,
-        /// With all mounts below it.
+        /// Whether all mounts below it are included.
         recursive: bool,
-        /// Nothing on it can be executed, submounts too.
+        /// Whether its files cannot be executed, including those on submounts.
         no_exec: bool,
-        /// If any component of `source` is a symbolic link, fail: for a source below a
-        /// directory that an untrusted program could write to, for example an earlier run.
-        /// Links in /proc that lead to what a process has open are never followed.
+        /// Whether to fail if a component of `source` is a symbolic link. Set it if an untrusted
+        /// program, such as an earlier run, could write to a directory above the source. Links in
+        /// /proc to the open files of a process are never followed.
         no_follow: bool,
-        /// `source` is a device node that must work (no nodev).
+        /// Whether `source` is a device node that must work (no nodev).
         device: bool,
     },
-    /// A directory with the devices null, zero, full, random and urandom, and links fd, stdin,
-    /// stdout and stderr to the run's own descriptors (which work if there is a procfs at /proc).
+    /// A directory with the devices null, zero, full, random and urandom, and the links fd, stdin,
+    /// stdout and stderr to the run's own descriptors. The links need a procfs at /proc.
     Devices {
         /// The directory.
         at: Vec<u8>,
     },
-    /// Makes a directory with exactly this mode; its being there already is an error.
+    /// Creates a directory with exactly this mode. Fails if the path exists.
     CreateDir {
-        /// Where.
+        /// The path of the directory.
         path: Vec<u8>,
-        /// At most 0o7777.
+        /// The mode, at most 0o7777.
         mode: u32,
     },
-    /// Makes an empty regular file with exactly this mode; its being there already is an error.
+    /// Creates an empty regular file with exactly this mode. Fails if the path exists.
     CreateFile {
-        /// Where.
+        /// The path of the file.
         path: Vec<u8>,
-        /// At most 0o7777.
+        /// The mode, at most 0o7777.
         mode: u32,
     },
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     Symlink {
-        /// What the link says.
+        /// The target of the link.
         target: Vec<u8>,
-        /// Where it stands.
+        /// The path of the link.
         path: Vec<u8>,
     },
-    /// From here on `path`, which must be a mount point made by an earlier
-    /// operation, is the root.
+    /// Makes `path` the root for the following operations. It must be a mount point of an earlier
+    /// operation.
     NewRoot {
         /// The mount point.
         path: Vec<u8>,
     },
 }
 
-/// What the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
+/// The bytes that the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
 const INODE_BYTES: u64 = 1024;
 
 impl Mount {
-    /// A fresh, writable tmpfs of mode 1777 without limits of its own.
+    /// A writable tmpfs of mode 1777 without its own limits, new for every run.
     pub fn tmpfs(at: impl Into<Vec<u8>>) -> Mount {
         Mount::Tmpfs {
             at: at.into(),
@@ -182,7 +183,7 @@ impl Mount {
         }
     }
 
-    /// A file or directory of the host, read-only, with all below it.
+    /// A file or directory of the host with everything below it, read-only.
     pub fn read_only(source: impl Into<Vec<u8>>, at: impl Into<Vec<u8>>) -> Mount {
         Mount::Bind {
             source: source.into(),
@@ -195,8 +196,8 @@ impl Mount {
         }
     }
 
-    /// A file or directory of the host that the run may write to as far as the
-    /// supervisor's user may, with all below it.
+    /// A file or directory of the host with everything below it. The run may write to it as far as
+    /// the supervisor's user may.
     pub fn read_write(source: impl Into<Vec<u8>>, at: impl Into<Vec<u8>>) -> Mount {
         Mount::Bind {
             source: source.into(),
@@ -209,7 +210,7 @@ impl Mount {
         }
     }
 
-    /// A device node of the host, usable.
+    /// A usable device node of the host.
     pub fn device(source: impl Into<Vec<u8>>, at: impl Into<Vec<u8>>) -> Mount {
         Mount::Bind {
             source: source.into(),
@@ -222,7 +223,7 @@ impl Mount {
         }
     }
 
-    /// The path inside the new root that this operation is about.
+    /// The path inside the new root to which this operation applies.
     pub fn path(&self) -> &[u8] {
         match self {
             Mount::Tmpfs { at, .. }
@@ -236,7 +237,7 @@ impl Mount {
         }
     }
 
-    /// Checks what can be checked without asking the kernel.
+    /// Checks everything that can be checked without the kernel.
     ///
     /// # Errors
     /// The kernel or the supervisor would reject the mount.
@@ -262,7 +263,7 @@ impl Mount {
             Mount::Tmpfs {
                 inodes: Some(0), ..
             } => Some(WorldProblem::ZeroInodes),
-            // The kernel keeps the size in pages and bytes in a signed long (shmem_parse_one(),
+            // The kernel stores the size in pages and bytes in a signed long (shmem_parse_one(),
             // mm/shmem.c).
             Mount::Tmpfs {
                 size: Some(size), ..
@@ -290,18 +291,18 @@ impl Mount {
     }
 }
 
-/// A world that is not valid.
+/// The error of a world that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorldError {
-    /// The path of the mount that is wrong; `None` if it is not about a mount.
+    /// The path of the invalid mount; `None` if the problem is not in a mount.
     pub path: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub problem: WorldProblem,
 }
 
 impl WorldError {
-    /// An error about the mount at `path`.
+    /// Creates an error of the mount at `path`.
     pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
         WorldError {
             path: Some(shown(path)),
@@ -330,7 +331,7 @@ impl fmt::Display for WorldError {
 
 impl std::error::Error for WorldError {}
 
-/// What is wrong with a world.
+/// A problem of a world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldProblem {
@@ -346,16 +347,16 @@ pub enum WorldProblem {
     /// The mode has bits beyond 7777.
     #[error("mode {0:o} is above 7777")]
     Mode(u32),
-    /// A tmpfs size of 0 means no limit to the kernel.
+    /// The tmpfs size is 0, which means no limit to the kernel.
     #[error("to the kernel a size of 0 means no limit; set a larger one")]
     ZeroSize,
-    /// An inode limit of 0 means no limit to the kernel.
+    /// The inode limit is 0, which means no limit to the kernel.
     #[error("to the kernel an inode limit of 0 means no limit; set a larger one")]
     ZeroInodes,
-    /// The kernel cannot hold the size.
+    /// The kernel cannot store the size.
     #[error("a size of {0} bytes is too large; for no limit omit it")]
     Size(u64),
-    /// The kernel cannot hold the number of inodes.
+    /// The kernel cannot store the number of inodes.
     #[error("a limit of {0} inodes is too large; for no limit omit it")]
     Inodes(u64),
     /// The root cannot be a mount point.
@@ -384,17 +385,17 @@ pub enum WorldProblem {
     /// The path is on a file system of the host.
     #[error("{HOST_FILE_SYSTEM}")]
     OnHostFileSystem,
-    /// A new root comes after mounts that each run makes for itself.
+    /// A new root follows mounts that each run makes for itself.
     #[error("a new root must come before any writable tmpfs and any procfs")]
     NewRootTooLate,
-    /// User or group id 2^32-1 means no id to the kernel.
+    /// The user or group id is 2^32-1, which means no id to the kernel.
     #[error(
         "{method}: to the kernel {} means no id; choose a smaller one, or omit it to use the \
          supervisor's",
         u32::MAX
     )]
     NoId {
-        /// The method that set it.
+        /// The method that sets the id.
         method: String,
     },
     /// The seccomp program is not valid.
@@ -405,18 +406,18 @@ pub enum WorldProblem {
         "the world takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts"
     )]
     TooLong {
-        /// Its bytes.
+        /// The number of its bytes.
         bytes: u64,
         /// The most bytes that are accepted.
         max_bytes: u64,
     },
-    /// What each run has to mount takes too many bytes.
+    /// The mounts of each run take too many bytes.
     #[error(
         "the mounts that each run makes take {bytes} bytes, and at most {max_bytes} are accepted; \
          use fewer mounts, or binds instead of tmpfs and procfs"
     )]
     RunMountsTooLong {
-        /// Their bytes.
+        /// The number of their bytes.
         bytes: u64,
         /// The most bytes that are accepted.
         max_bytes: u64,

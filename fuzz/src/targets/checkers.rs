@@ -281,7 +281,7 @@ fn tokens(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(flags)
         && let Err(why) = Options::parse(&[text])
     {
-        super::assert_one_line(&why);
+        super::assert_one_line(&why.to_string());
     }
 }
 

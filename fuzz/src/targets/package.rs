@@ -182,7 +182,7 @@ fn check_faults(directory: &Path, faults: &Faults) {
 /// Asserts that each fault names a file of the package and one of its lines.
 fn check_places<'a>(directory: &Path, faults: impl Iterator<Item = &'a millibox_package::Fault>) {
     for fault in faults {
-        super::assert_one_line(&fault.message);
+        super::assert_one_line(&fault.kind.to_string());
         assert!(!fault.to_string().contains('\n'), "{fault}");
         assert!(
             fault.path.starts_with(directory),

@@ -32,8 +32,8 @@ pub const SUITE: Target = Target {
     ],
 };
 
-/// Parses a suite file. The result must be suites that every name of theirs finds, or faults with
-/// existing lines.
+/// Parses a suite file. The result must be suites, each of which every one of its names finds, or
+/// faults with existing lines.
 fn suite(bytes: &[u8]) {
     const FILE: &str = "fuzzed.toml";
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -61,10 +61,10 @@ fn suite(bytes: &[u8]) {
             for fault in &faults.0 {
                 assert!(fault.line <= text.lines().count() + 1, "{fault}");
                 assert!(
-                    fault.file == FILE || fault.message.contains(FILE),
+                    fault.file == FILE || fault.kind.to_string().contains(FILE),
                     "{fault} does not name the file"
                 );
-                super::assert_one_line(&fault.message);
+                super::assert_one_line(&fault.kind.to_string());
             }
         }
     }

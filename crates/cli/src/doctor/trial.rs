@@ -11,7 +11,7 @@ use std::time::Duration;
 /// No trial takes longer, on a machine that is emulated and busy either.
 const LONGEST: Duration = Duration::from_secs(20);
 /// More than any trial has to say.
-const MOST_OUTPUT: u64 = 1 << 16;
+const MAX_OUTPUT_BYTES: u64 = 1 << 16;
 
 /// Why a check failed.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub fn shell(command: &str) -> Request {
 
 /// Runs it.
 pub fn run(supervisor: &Supervisor, request: Request) -> Result<Trial, TrialError> {
-    run_with(supervisor, request, MOST_OUTPUT)
+    run_with(supervisor, request, MAX_OUTPUT_BYTES)
 }
 
 /// Runs it with a limit on its output.

@@ -28,7 +28,7 @@ struct JsonFault<'a> {
     path: Cow<'a, str>,
     line: Option<u32>,
     column: Option<u32>,
-    message: &'a str,
+    message: String,
 }
 
 impl<'a> From<&'a Fault> for JsonFault<'a> {
@@ -43,7 +43,7 @@ impl<'a> From<&'a Fault> for JsonFault<'a> {
             path,
             line: fault.line,
             column: fault.column,
-            message: &fault.message,
+            message: fault.kind.to_string(),
         }
     }
 }

@@ -20,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 /// Where a name is looked for if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Symbolic links that are followed in search of a file, as in path_resolution(7).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The result of [`choose`].
 pub enum Chosen {
@@ -305,7 +305,7 @@ fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
 /// The file of the host that the world shows at a path, there or not.
 fn seen(world: &World, path: &Path) -> Option<PathBuf> {
     let mut path = plain(path);
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         // A later mount covers earlier ones.
         let (mount, rest) = world.mounts().iter().rev().find_map(|mount| {
             let rest = path.strip_prefix(OsStr::from_bytes(mount.path())).ok()?;

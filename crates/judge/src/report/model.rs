@@ -255,7 +255,7 @@ impl From<&Fault> for WarningReport {
             file,
             line: fault.line,
             column: fault.column,
-            message: fault.message.clone(),
+            message: fault.kind.to_string(),
         }
     }
 }

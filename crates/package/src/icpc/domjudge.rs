@@ -1,8 +1,11 @@
-//! What DOMjudge adds to a package: domjudge-problem.ini and .timelimit.
+//! Reads the files that DOMjudge adds to a package: domjudge-problem.ini and .timelimit.
 
 use super::header::{FILE, Header};
-use crate::bound::{Bound, MOST_VALUES};
-use crate::fault::{Log, Place, did_you_mean};
+use crate::bound::{Bound, MAX_VALUES};
+use crate::fault::icpc::DomjudgeFault;
+use crate::fault::log::{Log, Place};
+use crate::fault::text::{Excerpt, Number, Suggestion};
+use crate::fault::values::KeyFault;
 use crate::keys::{number, seconds};
 use crate::tree::Tree;
 use std::time::Duration;
@@ -22,11 +25,11 @@ const KEYS: [&str; 10] = [
     "short-name",
 ];
 
-/// Reads both; the title, if there is one. A time limit may stand in problem.yaml, in the .ini and
-/// in .timelimit, if it is the same everywhere.
+/// Reads both files and returns the title, if one is stated. problem.yaml, domjudge-problem.ini and
+/// .timelimit may each state a time limit, if the limits are equal.
 pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
     let mut title = None;
-    let mut holds = header.limits.cpu_time.map(|limit| (limit, FILE.to_owned()));
+    let mut stated = header.limits.cpu_time.map(|limit| (limit, FILE.to_owned()));
     if tree.is_file(INI)
         && let Some(text) = tree.text(INI, log)
     {
@@ -37,27 +40,31 @@ pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
                     let Some(limit) = time(value, &place, log) else {
                         continue;
                     };
-                    match &holds {
-                        Some((other, says)) if *other != limit => {
-                            log.error(&place, not_that_of(says, *other))
+                    match &stated {
+                        Some((other, place_name)) if *other != limit => {
+                            log.error(&place, differs(place_name, *other))
                         }
                         Some(_) => {}
                         None => {
-                            holds =
+                            stated =
                                 Some((limit, format!("line {}", place.line().unwrap_or_default())))
                         }
                     }
                 }
                 "special_run" | "special_compare" if !value.is_empty() => {
-                    let message = format!(
-                        "{key} names a program of some DOMjudge server, {value:?}; not used"
-                    );
-                    log.warning(&place, message);
+                    let fault = DomjudgeFault::ServerProgram {
+                        key: key.into(),
+                        program: value.into(),
+                    };
+                    log.warning(&place, fault);
                 }
                 key if KEYS.contains(&key) => {}
                 key => {
-                    let meant = did_you_mean(key, KEYS);
-                    log.warning(&place, format!("unknown key {key:?}, not read{meant}"));
+                    let fault = KeyFault::Unknown {
+                        key: key.into(),
+                        suggestion: Suggestion::new(key, KEYS),
+                    };
+                    log.warning(&place, fault);
                 }
             }
         }
@@ -66,27 +73,27 @@ pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
         && let Some(text) = tree.text(TIME_LIMIT, log)
         && let Some(limit) = time(text.trim(), &Place::file(TIME_LIMIT).at_line(1), log)
     {
-        match &holds {
-            Some((other, says)) if *other != limit => {
-                let says = if says == FILE { FILE } else { INI };
-                log.error(TIME_LIMIT, not_that_of(says, *other));
+        match &stated {
+            Some((other, place_name)) if *other != limit => {
+                let place_name = if place_name == FILE { FILE } else { INI };
+                log.error(TIME_LIMIT, differs(place_name, *other));
             }
             Some(_) => {}
-            None => holds = Some((limit, TIME_LIMIT.to_owned())),
+            None => stated = Some((limit, TIME_LIMIT.to_owned())),
         }
     }
-    header.limits.cpu_time = holds.map(|(limit, _)| limit);
+    header.limits.cpu_time = stated.map(|(limit, _)| limit);
     title
 }
 
-fn not_that_of(what: &str, limit: Duration) -> String {
-    format!(
-        "this time limit is not that of {what}, {} s; remove one",
-        limit.as_secs_f64()
-    )
+fn differs(place: &str, limit: Duration) -> DomjudgeFault {
+    DomjudgeFault::TimeLimitsDiffer {
+        place: place.into(),
+        seconds: Number(limit.as_secs_f64()),
+    }
 }
 
-/// Lines `key = value`, the value perhaps quoted; `;` and `#` begin comments, `[...]` sections.
+/// Lines `key = value`. Values may be quoted; `;` and `#` begin comments, `[...]` sections.
 fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
     let file = Place::file(INI);
     let mut entries = Vec::new();
@@ -96,12 +103,12 @@ fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
         if line.is_empty() || line.starts_with([';', '#', '[']) {
             continue;
         }
-        if entries.len() == MOST_VALUES {
+        if entries.len() == MAX_VALUES {
             log.exceeds(&place, Bound::Values);
             break;
         }
         let Some((key, value)) = line.split_once('=') else {
-            log.error(&place, "neither `key = value` nor a comment");
+            log.error(&place, DomjudgeFault::Line);
             continue;
         };
         let value = value.trim();
@@ -120,12 +127,8 @@ fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
 fn time(text: &str, place: &Place, log: &Log) -> Option<Duration> {
     let time = number(text).and_then(seconds);
     if time.is_none() {
-        log.error(
-            place,
-            format!(
-                "the time limit must be more than 0 seconds and at most a day, but is {text:?}"
-            ),
-        );
+        let text = Excerpt::new(text);
+        log.error(place, DomjudgeFault::TimeLimit { text });
     }
     time
 }

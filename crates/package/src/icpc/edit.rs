@@ -1,14 +1,16 @@
-//! A time limit, written where it belongs: problem.yaml, or domjudge-problem.ini.
+//! Writes a time limit into problem.yaml or domjudge-problem.ini.
 
-use crate::edit::{offset, seconds};
+use crate::fault::edit::EditError;
+use crate::position::{offset, seconds};
 use saphyr_parser::{Event, Parser, Span};
 use std::time::Duration;
 
-/// The text of problem.yaml with `time_limit` below `limits`: replaced, or added.
+/// Returns the text of problem.yaml with this `time_limit` below `limits`. An existing value is
+/// replaced.
 ///
 /// # Errors
-/// The text is no YAML, or it is written in a way that cannot be changed safely.
-pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, String> {
+/// The text is not valid YAML, or is written in a way that cannot be changed safely.
+pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, EditError> {
     let mut text = text.to_owned();
     let limit = seconds(limit);
     let map = find(&text, 1, &["limits"])?;
@@ -27,8 +29,8 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, String> {
                 range,
                 kind: Kind::Scalar,
             }) => text.replace_range(range, &limit),
-            Some(_) => return Err("`time_limit` is no number; write it yourself".to_owned()),
-            // In braces, or each key on a line of its own.
+            Some(_) => return Err(EditError::TimeLimit),
+            // A map in braces. The other form has each key on its own line.
             None if text[range.start..].starts_with('{') => {
                 let comma = if text[range.start + 1..].trim_start().starts_with('}') {
                     ""
@@ -43,9 +45,7 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, String> {
                     .map_or(0, |newline| newline + 1);
                 let indent = text[line..range.start].to_owned();
                 if !indent.trim().is_empty() {
-                    return Err(
-                        "`limits` is written in an unusual way; add time_limit yourself".to_owned(),
-                    );
+                    return Err(EditError::UnusualLimits);
                 }
                 text.insert_str(range.start, &format!("time_limit: {limit}\n{indent}"));
             }
@@ -54,30 +54,30 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, String> {
             range,
             kind: Kind::Scalar,
         }) if range.is_empty() => {
-            // `limits:` and nothing behind it but, perhaps, a comment.
+            // `limits:` without a value, perhaps with a comment.
             let end = text[range.start..]
                 .find('\n')
                 .map_or(text.len(), |newline| range.start + newline);
             text.insert_str(end, &format!("\n  time_limit: {limit}"));
         }
-        Some(_) => return Err("`limits` is no map; write the time limit yourself".to_owned()),
+        Some(_) => return Err(EditError::NotMap),
     }
-    // There is more of YAML than the above knows: whether it was understood is seen by reading it.
+    // The code above does not know all of YAML, so reading the result checks it.
     match find(&text, 2, &["limits", "time_limit"]) {
         Ok(Some(Found {
             range,
             kind: Kind::Scalar,
         })) if text[range.clone()] == limit => Ok(text),
-        _ => Err("`limits` is written in an unusual way; add time_limit yourself".to_owned()),
+        _ => Err(EditError::UnusualLimits),
     }
 }
 
-/// Whether problem.yaml says a time limit.
+/// Whether problem.yaml states a time limit.
 pub fn yaml_has_time_limit(text: &str) -> bool {
     matches!(find(text, 2, &["limits", "time_limit"]), Ok(Some(_)))
 }
 
-/// Whether domjudge-problem.ini says a time limit.
+/// Whether domjudge-problem.ini states a time limit.
 pub fn ini_has_time_limit(text: &str) -> bool {
     text.lines().any(is_time_limit)
 }
@@ -87,7 +87,7 @@ fn is_time_limit(line: &str) -> bool {
         .is_some_and(|(key, _)| key.trim() == "timelimit")
 }
 
-/// The text of domjudge-problem.ini with `timelimit`: replaced, or added.
+/// Returns the text of domjudge-problem.ini with this `timelimit`. An existing value is replaced.
 pub fn ini_time_limit(text: &str, limit: Duration) -> String {
     let line = format!("timelimit='{}'", seconds(limit));
     let mut found = false;
@@ -119,12 +119,14 @@ enum Kind {
     Sequence,
 }
 
-/// The value that these keys lead to, one map in another; `depth`: how many there are.
-fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, String> {
+/// Finds the value at a path of `keys`, whose number is `depth`.
+fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, EditError> {
     // For each open collection: whether it is a map, and the key whose value comes next.
     let mut open: Vec<(bool, Option<String>)> = Vec::new();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| format!("no valid YAML: {}", error.info()))?;
+        let (event, span) = event.map_err(|error| EditError::Yaml {
+            reason: error.info().into(),
+        })?;
         let kind = match &event {
             Event::Scalar(..) => Kind::Scalar,
             Event::MappingStart(..) => Kind::Mapping,
@@ -132,7 +134,7 @@ fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, String
             Event::Alias(_) => Kind::Scalar,
             Event::MappingEnd | Event::SequenceEnd => {
                 open.pop();
-                done(&mut open);
+                finish_node(&mut open);
                 continue;
             }
             _ => continue,
@@ -151,7 +153,7 @@ fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, String
                 .all(|((map, key), wanted)| *map && key.as_deref() == Some(*wanted));
         if here {
             let Some(range) = range(text, &span) else {
-                return Err("a place could not be found again".to_owned());
+                return Err(EditError::Position { key: "limits" });
             };
             let range = if kind == Kind::Scalar {
                 range
@@ -161,15 +163,15 @@ fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, String
             return Ok(Some(Found { range, kind }));
         }
         match kind {
-            Kind::Scalar => done(&mut open),
+            Kind::Scalar => finish_node(&mut open),
             _ => open.push((kind == Kind::Mapping, None)),
         }
     }
     Ok(None)
 }
 
-/// A node is over: it was the value of its map's key, or a key that is no text.
-fn done(open: &mut [(bool, Option<String>)]) {
+/// Records the end of a node, which was the value of its map's key, or a key that is not a text.
+fn finish_node(open: &mut [(bool, Option<String>)]) {
     if let Some((_, key)) = open.last_mut() {
         *key = if key.is_some() {
             None
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_replaced_and_nothing_else() {
+    fn yaml_time_limit_replaces_existing_value_only() {
         assert_eq!(
             edited(
                 "# top\nlimits:\n    memory: 64 # MiB\n    time_limit: 1.0   # s\nname: \u{e9}\n"
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_added() {
+    fn yaml_time_limit_without_value_adds_it() {
         assert_eq!(edited("name: A"), "name: A\nlimits:\n  time_limit: 2.5\n");
         assert_eq!(
             edited("limits:\n    memory: 64\n"),
@@ -232,7 +234,7 @@ mod tests {
             edited("limits: # none\nname: A\n"),
             "limits: # none\n  time_limit: 2.5\nname: A\n"
         );
-        // Only the key of the top is meant.
+        // Only a key at the top level counts.
         assert_eq!(
             edited("a:\n  limits:\n    time_limit: 1\n"),
             "a:\n  limits:\n    time_limit: 1\nlimits:\n  time_limit: 2.5\n"
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_strange_is_refused() {
+    fn yaml_time_limit_in_unusual_text_returns_error() {
         for text in [
             "limits: [1]\n",
             "limits: 3\n",
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn ini() {
+    fn ini_time_limit_replaces_or_adds_value() {
         let limit = Duration::from_secs(2);
         assert_eq!(
             ini_time_limit("name='A'\ntimelimit = 1\n", limit),

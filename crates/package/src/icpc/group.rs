@@ -1,11 +1,13 @@
-//! testdata.yaml of the legacy format, test_group.yaml of its successor, and the YAML file of one
-//! test.
+//! Reads the settings of groups and tests: testdata.yaml of the legacy format, test_group.yaml of
+//! its successor, and the YAML file of one test.
 
 use super::header::Header;
-use crate::bound::{Bound, MOST_TEXT, words_cost};
+use crate::bound::{Bound, MAX_TEXT_BYTES, words_cost};
 use crate::constants::Constants;
-use crate::fault::{Log, Place, did_you_mean};
-use crate::keys::{Keys, number, shown};
+use crate::fault::icpc::GroupFault;
+use crate::fault::log::{Log, Place};
+use crate::fault::text::{Number, Suggestion};
+use crate::keys::{Keys, number};
 use crate::model::{InputFlags, Rules, ScoreMode, VerdictMode};
 use crate::programs::programs;
 use crate::tokens;
@@ -13,20 +15,21 @@ use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
-/// Why packages with static validators are refused; docs/reference/packages.md has it at length.
-pub const NO_STATIC_VALIDATORS: &str = "static validators are not supported: the format \
-    contradicts itself in how they are asked for and counted";
+/// The settings of a group in the legacy format.
+pub const LEGACY_FILE: &str = "testdata.yaml";
+/// The settings of a group in the successor of the legacy format.
+pub const SUCCESSOR_FILE: &str = "test_group.yaml";
 
-/// Where a grader of the package's own lies.
+/// The directory of the package's own grader.
 pub const GRADERS: &str = "graders";
 
-/// What a group hands down to its tests and to the groups in it. `None`: not said.
+/// Settings that tests and groups inherit from the group above. `None`: the file does not state it.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     stop: Option<bool>,
     custom_grader: Option<bool>,
     grader_flags: Option<Vec<String>>,
-    /// What these flags say to the default grader.
+    /// The meaning of `grader_flags` for the default grader.
     grader: Option<Grader>,
     accept_score: Option<f64>,
     reject_score: Option<f64>,
@@ -36,7 +39,7 @@ pub struct Settings {
     pub arguments: Option<Vec<String>>,
 }
 
-/// Flags of the default grader.
+/// The settings in the flags of the default grader.
 #[derive(Debug, Clone, Copy, Default)]
 struct Grader {
     verdict: VerdictMode,
@@ -44,14 +47,14 @@ struct Grader {
     ignore_sample: bool,
 }
 
-/// How a group of the successor format gets its points. Not handed down.
+/// How a group of the successor format gets its points. Other groups do not inherit it.
 #[derive(Debug, Clone)]
 pub struct Aggregation {
     pub place: Place,
     pub max_score: Option<MaxScore>,
     pub mode: Option<ScoreMode>,
     pub require_pass: Vec<String>,
-    /// Where it stands.
+    /// The place of `require_pass`.
     pub require_place: Place,
 }
 
@@ -62,7 +65,7 @@ pub enum MaxScore {
 }
 
 impl Settings {
-    /// These, and what they do not say from the group above.
+    /// Takes missing settings from the group above.
     fn or(self, above: &Settings) -> Settings {
         Settings {
             stop: self.stop.or(above.stop),
@@ -78,7 +81,7 @@ impl Settings {
         }
     }
 
-    /// Bytes that a copy of them takes.
+    /// The bytes that a copy takes.
     pub fn cost(&self) -> usize {
         let input_flags = match &self.input_flags {
             None => 0,
@@ -97,7 +100,7 @@ impl Settings {
                 .sum::<usize>()
     }
 
-    /// Rules of a group of the legacy format.
+    /// The rules of a group of the legacy format.
     pub fn rules(&self, scoring: bool, root: bool) -> Rules {
         let grader = self.grader.unwrap_or_default();
         Rules {
@@ -117,7 +120,7 @@ impl Settings {
     }
 }
 
-/// testdata.yaml of a directory: its settings, and what they do not say from the group above.
+/// Reads testdata.yaml. Missing settings are those of the group above.
 pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> Settings {
     let scoring = header.scoring;
     let Some(node) = document(tree, file, &Constants::default(), log) else {
@@ -130,13 +133,10 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
     if custom_grader == Some(true) {
         let place = keys.get("grading").map_or(&keys.place, |node| &node.place);
         if programs(tree, GRADERS).is_empty() {
-            log.error(
-                place,
-                "grading custom needs a grader in graders/, and there is none",
-            );
+            log.error(place, GroupFault::NoGrader);
         }
         if !scoring {
-            log.error(place, "grading custom is for scoring problems only");
+            log.error(place, GroupFault::GraderWithoutScoring);
         }
     }
     let custom = custom_grader.or(above.custom_grader).unwrap_or(false);
@@ -166,20 +166,18 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
         && settings.grader.is_some_and(|grader| grader.ignore_sample)
         && settings.stop.or(above.stop).unwrap_or(true)
     {
-        let message = "with ignore_sample, on_reject should be continue, or secret tests may not \
-            be judged at all";
-        log.warning(&node.place, message);
+        log.warning(&node.place, GroupFault::IgnoreSampleWithBreak);
     }
     for key in ["accept_score", "reject_score", "range"] {
         scoring_only(&keys, key, scoring, log);
     }
-    // Packages of drafts between the formats have these here.
+    // Packages for drafts between the two formats have these keys here.
     let settings = arguments(&keys, settings, header, log);
     keys.finish();
     settings.or(above)
 }
 
-/// test_group.yaml.
+/// Reads test_group.yaml. Missing settings are those of the group above.
 pub fn successor(
     tree: &Tree,
     file: &str,
@@ -205,7 +203,7 @@ pub fn successor(
     let points = ["max_score", "score_aggregation", "require_pass"];
     if file == "data/sample/test_group.yaml" {
         for node in points.iter().filter_map(|key| keys.get(key)) {
-            log.error(&node.place, "samples bring no points; remove this");
+            log.error(&node.place, GroupFault::SamplePoints);
         }
     }
     if let Some(node) = keys.get("max_score") {
@@ -217,11 +215,8 @@ pub fn successor(
                     .and_then(number)
                     .filter(|points| *points >= 0.0 && points.fract() == 0.0);
                 if points.is_none() {
-                    let message = format!(
-                        "max_score must be a whole number, at least 0, or unbounded{}",
-                        shown(node)
-                    );
-                    log.error(&node.place, message);
+                    let found = node.found();
+                    log.error(&node.place, GroupFault::MaxScore { found });
                 }
                 points.map(MaxScore::Points)
             }
@@ -242,7 +237,8 @@ pub fn successor(
     }
     for key in ["static_validation_score", "static_validator_args"] {
         if let Some(node) = keys.get(key) {
-            log.error(&node.place, format!("{key}: {NO_STATIC_VALIDATORS}"));
+            let key = Some(key);
+            log.error(&node.place, GroupFault::StaticValidators { key });
         }
     }
     keys.ignore(&[
@@ -255,7 +251,7 @@ pub fn successor(
     (settings, aggregation)
 }
 
-/// The YAML file of one test: its settings, and what it says of itself.
+/// Reads the YAML file of one test: its settings and its description.
 pub fn test(
     tree: &Tree,
     file: &str,
@@ -292,7 +288,7 @@ fn document(tree: &Tree, file: &str, constants: &Constants, log: &Log) -> Option
         return None;
     }
     let text = tree.text(file, log)?;
-    let filled = match constants.fill(text.as_bytes(), MOST_TEXT as usize) {
+    let filled = match constants.fill(text.as_bytes(), MAX_TEXT_BYTES as usize) {
         Ok(filled) => filled.and_then(|filled| String::from_utf8(filled).ok()),
         Err(_) => {
             log.exceeds(file, Bound::Text);
@@ -309,15 +305,12 @@ fn document(tree: &Tree, file: &str, constants: &Constants, log: &Log) -> Option
 
 fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {
     if !scoring && let Some(node) = keys.get(key) {
-        log.warning(
-            &node.place,
-            format!("{key} means something only in scoring problems; not used"),
-        );
+        log.warning(&node.place, GroupFault::ScoringOnly { key });
     }
 }
 
-/// Flags of the default grader, where a group names it or its flags; of flags that contradict each
-/// other, the last holds.
+/// The settings in the flags of the default grader, if a group names the grader or its flags. The
+/// last of contradicting flags applies.
 fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -> Option<Grader> {
     const FLAGS: [&str; 9] = [
         "worst_error",
@@ -331,7 +324,7 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
         "accept_if_any_accepted",
     ];
     let own = keys.get("grader_flags");
-    // Flags from above were meant for a grader of the package's own, if that was above.
+    // Inherited flags may be for an inherited grader of the package's own.
     let place = &own.or_else(|| keys.get("grading"))?.place;
     let mut grader = Grader::default();
     let mut any = false;
@@ -347,13 +340,13 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
             "accept_if_any_accepted" => any = true,
             "ignore_sample" if file.matches('/').count() == 1 => grader.ignore_sample = true,
             "ignore_sample" if own.is_none() => {}
-            "ignore_sample" => log.error(place, "ignore_sample is for data/testdata.yaml only"),
+            "ignore_sample" => log.error(place, GroupFault::MisplacedIgnoreSample),
             word => {
-                let meant = did_you_mean(word, FLAGS);
-                log.error(
-                    place,
-                    format!("the default grader knows no flag {word:?}{meant}"),
-                );
+                let fault = GroupFault::GraderFlag {
+                    flag: word.into(),
+                    suggestion: Suggestion::new(word, FLAGS),
+                };
+                log.error(place, fault);
             }
         }
     }
@@ -363,7 +356,7 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
     Some(grader)
 }
 
-/// `A B`, where `inf`, `+inf`, `-inf` are infinite.
+/// Reads a range `MINIMUM MAXIMUM`. The words `inf`, `+inf` and `-inf` are infinite.
 fn range(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     let node = keys.get("range")?;
     let numbers: Option<Vec<f64>> = node.text().and_then(|text| {
@@ -378,26 +371,19 @@ fn range(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     match numbers.as_deref() {
         Some(&[least, most]) if least <= most => Some((least, most)),
         Some(&[least, most]) => {
-            log.error(
-                &node.place,
-                format!("range: the least, {least}, is greater than the most, {most}"),
-            );
+            let (min, max) = (Number(least), Number(most));
+            log.error(&node.place, GroupFault::ReversedRange { min, max });
             None
         }
         _ => {
-            log.error(
-                &node.place,
-                format!(
-                    "range must be two numbers, the least and the most{}",
-                    shown(node)
-                ),
-            );
+            let found = node.found();
+            log.error(&node.place, GroupFault::Range { found });
             None
         }
     }
 }
 
-/// A text with flags for all validators, or a map with `name` of one, and its `flags`.
+/// Reads flags of validators: a text for all of them, or a map with the `name` and `flags` of one.
 fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFlags> {
     let node = keys.get(key)?;
     if !matches!(node.value, Value::Mapping(_)) {
@@ -412,13 +398,13 @@ fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFla
             flags,
         )]))),
         None => {
-            log.error(&node.place, format!("{key} needs a `name`"));
+            log.error(&node.place, GroupFault::FlagsWithoutName { key });
             None
         }
     }
 }
 
-/// There is one output validator, so its name says nothing.
+/// Reads flags of the output validator. There is only one, so its name is not used.
 fn checker_flags(keys: &Keys<'_>, header: &Header, log: &Log) -> Option<Vec<String>> {
     const KEY: &str = "output_validator_flags";
     let flags = match named_flags(keys, KEY, log)? {
@@ -429,16 +415,16 @@ fn checker_flags(keys: &Keys<'_>, header: &Header, log: &Log) -> Option<Vec<Stri
     Some(flags)
 }
 
-/// The default output validator's flags are known, and told of where they stand, not at each test.
+/// Reports wrong flags of the default output validator once, at their place.
 pub fn check_flags(flags: &[String], place: &Place, header: &Header, log: &Log) {
     if header.default_checker
-        && let Err(why) = tokens::Options::parse(flags)
+        && let Err(fault) = tokens::Options::parse(flags)
     {
-        log.error(place, why);
+        log.error(place, fault);
     }
 }
 
-/// `args` and its like, which groups and tests have alike.
+/// Reads the keys for arguments and flags, which groups and tests share.
 fn arguments(keys: &Keys<'_>, mut settings: Settings, header: &Header, log: &Log) -> Settings {
     settings.arguments = keys.texts("args");
     settings.checker_flags = settings.checker_flags.or_else(|| {

@@ -1,8 +1,10 @@
-//! problem.yaml.
+//! Reads problem.yaml.
 
 use crate::constants::Constants;
-use crate::fault::{Log, Place, did_you_mean};
-use crate::keys::{Keys, shown};
+use crate::fault::icpc::HeaderFault;
+use crate::fault::log::{Log, Place};
+use crate::fault::text::{Excerpt, Number, Suggestion};
+use crate::keys::Keys;
 use crate::model::{Format, Limits, Objective};
 use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
@@ -11,12 +13,12 @@ use std::time::Duration;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What problem.yaml says.
+/// The settings of problem.yaml.
 pub struct Header {
     pub format: Format,
     /// The version as problem.yaml states it.
     pub version: Option<String>,
-    /// Whether it was understood: what it does not say, its author did not say.
+    /// Whether the file has no faults. Otherwise a missing setting may be a misread one.
     pub sound: bool,
     pub name: Option<String>,
     pub scoring: bool,
@@ -24,12 +26,12 @@ pub struct Header {
     pub interactive: bool,
     /// Passes of a multi-pass problem.
     pub passes: Option<u32>,
-    /// Whether the output validator is the package's own; `None`: if there is one.
+    /// Whether the package has an output validator of its own. `None`: if its directory has one.
     pub custom: Option<bool>,
     pub flags: Vec<String>,
-    /// Where they stand.
+    /// The place of the flags.
     pub flags_place: Option<Place>,
-    /// Whether outputs are compared token by token; known when validators have been looked for.
+    /// Whether outputs are compared token by token. This is set after validators are looked up.
     pub default_checker: bool,
     pub limits: Limits,
     pub constants: Constants,
@@ -72,7 +74,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
     let errors = log.errors();
     let legacy = Header::new(Format::Legacy);
     if !tree.is_file(FILE) {
-        // domjudge-problem.ini stands in for it, and takes the validator that is there.
+        // domjudge-problem.ini replaces problem.yaml. An existing output validator is then used.
         return Header {
             custom: None,
             sound: true,
@@ -106,19 +108,14 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
         keys.ignore(&["author", "source_url", "languages"]);
     } else {
         if header.name.is_none() && keys.get("name").is_none() {
-            log.error(&keys.place, "`name` is missing");
+            log.error(&keys.place, HeaderFault::NoName);
         }
         if keys.get("uuid").is_none() {
-            log.warning(
-                &keys.place,
-                "`uuid` is missing; this version of the format requires one",
-            );
+            log.warning(&keys.place, HeaderFault::NoUuid);
         }
         for key in ["validation", "validator_flags"] {
             if let Some(node) = keys.get(key) {
-                let message = "belongs to the legacy format; here `type` and \
-                    `output_validator_args` say it; not read";
-                log.warning(&node.place, format!("`{key}` {message}"));
+                log.warning(&node.place, HeaderFault::LegacyKey { key });
             }
         }
         header.constants = constants(&keys, log);
@@ -157,17 +154,14 @@ fn version(keys: &Keys<'_>, log: &Log) -> Format {
     match known {
         Some((_, format)) => *format,
         None => {
-            let known = "legacy, 2023-07 or 2025-09";
-            log.error(
-                &node.place,
-                format!("problem_format_version must be {known}{}", shown(node)),
-            );
+            let found = node.found();
+            log.error(&node.place, HeaderFault::Version { found });
             Format::Icpc2023
         }
     }
 }
 
-/// A title, or titles by language.
+/// The title: a text, or the best of a map of languages and texts.
 fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
     let node = keys.get("name")?;
     match &node.value {
@@ -189,10 +183,7 @@ fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
         }
         _ => {}
     }
-    log.error(
-        &node.place,
-        "name must be a text, or a map of languages and texts",
-    );
+    log.error(&node.place, HeaderFault::Name);
     None
 }
 
@@ -208,34 +199,27 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     let mut found: Vec<String> = Vec::new();
     for word in keys.words("type").unwrap_or_default() {
         if !TYPES.contains(&&*word) {
-            let meant = did_you_mean(&word, TYPES);
-            log.error(
-                &node.place,
-                format!(
-                    "unknown type {word:?}; there are {}{meant}",
-                    TYPES.join(", ")
-                ),
-            );
+            let fault = HeaderFault::UnknownType {
+                word: Excerpt::new(&word),
+                known: TYPES.join(", "),
+                suggestion: Suggestion::new(&word, TYPES),
+            };
+            log.error(&node.place, fault);
         } else if found.contains(&word) {
-            log.error(&node.place, format!("type {word} stands here twice"));
+            let word = Excerpt::new(&word);
+            log.error(&node.place, HeaderFault::RepeatedType { word });
         }
         found.push(word);
     }
     let has = |word: &str| found.iter().any(|found| found == word);
     if found.is_empty() && matches!(node.value, Value::Text(_) | Value::Sequence(_)) {
-        log.error(&node.place, "type must name at least one type");
+        log.error(&node.place, HeaderFault::NoType);
     }
     if has("pass-fail") && has("scoring") {
-        log.error(
-            &node.place,
-            "types pass-fail and scoring exclude each other",
-        );
+        log.error(&node.place, HeaderFault::ExclusiveTypes);
     }
     if has("submit-answer") {
-        log.error(
-            &node.place,
-            "type submit-answer is not supported: the format does not say how answers are named",
-        );
+        log.error(&node.place, HeaderFault::SubmitAnswer);
     }
     header.scoring = has("scoring");
     header.interactive = has("interactive");
@@ -243,12 +227,13 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         header.passes = Some(2);
     }
     if header.format == Format::Legacy && (header.interactive || header.passes.is_some()) {
-        // DOMjudge takes these from either key.
+        // DOMjudge reads these words from either key.
         header.custom = Some(true);
     }
 }
 
-/// `default`, or `custom` and in any order `interactive`, `score`, and DOMjudge's `multi-pass`.
+/// Reads `validation`: `default`, or `custom` followed by `interactive`, `score` and DOMjudge's
+/// `multi-pass` in any order.
 fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     let Some(node) = keys.get("validation") else {
         return;
@@ -259,34 +244,32 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         Some("default") => {}
         Some("custom") => header.custom = Some(true),
         Some(word) => {
-            let meant = did_you_mean(word, ["default", "custom"]);
-            log.error(
-                &node.place,
-                format!("validation must begin with default or custom, not {word:?}{meant}"),
-            );
+            let fault = HeaderFault::Validation {
+                word: word.into(),
+                suggestion: Suggestion::new(word, ["default", "custom"]),
+            };
+            log.error(&node.place, fault);
             return;
         }
-        None => return log.error(&node.place, "validation must begin with default or custom"),
+        None => return log.error(&node.place, HeaderFault::NoValidation),
     }
     for word in words {
         match word {
             _ if header.custom != Some(true) => {
-                return log.error(
-                    &node.place,
-                    format!("validation default takes no {word:?}; only custom does"),
-                );
+                let word = word.into();
+                return log.error(&node.place, HeaderFault::DefaultWord { word });
             }
             "interactive" => header.interactive = true,
             "multi-pass" => header.passes = Some(2),
             "score" if header.scoring => {}
-            "score" => log.error(&node.place, "validation score needs `type: scoring`"),
+            "score" => log.error(&node.place, HeaderFault::ScoreWithoutScoring),
             word => {
                 let known = ["interactive", "score", "multi-pass"];
-                let meant = did_you_mean(word, known);
-                let message = format!(
-                    "after custom come interactive, score, multi-pass, but not {word:?}{meant}"
-                );
-                log.error(&node.place, message);
+                let fault = HeaderFault::CustomWord {
+                    word: word.into(),
+                    suggestion: Suggestion::new(word, known),
+                };
+                log.error(&node.place, fault);
             }
         }
     }
@@ -297,26 +280,21 @@ fn grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         return;
     };
     if !header.scoring {
-        log.warning(
-            &grading.place,
-            "grading means something only in scoring problems; not used",
-        );
+        log.warning(&grading.place, HeaderFault::GradingWithoutScoring);
     }
     let objectives = [("max", Objective::Max), ("min", Objective::Min)];
     header.objective = grading.one_of("objective", &objectives).unwrap_or_default();
     grading.ignore(&["show_test_data_groups"]);
     for key in ["on_reject", "accept_score", "reject_score", "range"] {
         if let Some(node) = grading.get(key) {
-            log.warning(
-                &node.place,
-                format!("`{key}` is not read here; write it in data/testdata.yaml"),
-            );
+            log.warning(&node.place, HeaderFault::MisplacedGrading { key });
         }
     }
     grading.finish();
 }
 
-/// Each a value, or a map of variants, of which `value` is the constant's own.
+/// Reads `constants`. Each is a value, or a map of variants in which `value` is the constant's own
+/// value.
 fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
     let mut constants = Constants::default();
     let Some(map) = keys.map("constants") else {
@@ -329,12 +307,8 @@ fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
                 .bytes()
                 .all(|byte| letter(byte) || byte.is_ascii_digit())
         {
-            log.error(
-                place,
-                format!(
-                    "{name:?} is no name of a constant: letters, digits and _, not a digit first"
-                ),
-            );
+            let name = name.into();
+            log.error(place, HeaderFault::ConstantName { name });
         }
         let own = match &node.value {
             Value::Mapping(variants) => {
@@ -343,10 +317,7 @@ fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
                         (Some(variant), Some(value)) => {
                             constants.set(format!("{name}.{variant}"), value)
                         }
-                        _ => log.error(
-                            &variant.place,
-                            "a variant of a constant must have a name and a value",
-                        ),
+                        _ => log.error(&variant.place, HeaderFault::ConstantVariant),
                     }
                 }
                 variants
@@ -361,10 +332,10 @@ fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
                 constants.set(name.to_owned(), own);
                 constants.set(format!("{name}.value"), own);
             }
-            None => log.error(
-                &node.place,
-                format!("the constant {name} must have a value, a number or a text"),
-            ),
+            None => {
+                let name = name.into();
+                log.error(&node.place, HeaderFault::ConstantValue { name });
+            }
         }
     }
     constants
@@ -372,7 +343,7 @@ fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
 
 fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
     let limits = &mut header.limits;
-    // Legacy packages have it, too: DOMjudge reads it.
+    // Legacy packages also have this key, because DOMjudge reads it.
     limits.cpu_time = keys.seconds("time_limit");
     if header.format == Format::Legacy {
         limits.from_accepted = keys.factor("time_multiplier", 1.0).or(limits.from_accepted);
@@ -400,13 +371,8 @@ fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
                 let finer = [0.5, 0.1, 0.01, 0.001]
                     .into_iter()
                     .find(|finer| *finer < resolution && is_multiple(*finer));
-                let or = finer.map_or_else(String::new, |finer| {
-                    format!("; or write `time_resolution: {finer}` beside it")
-                });
-                log.error(
-                    place,
-                    format!("time_limit must be a multiple of time_resolution, {resolution} s{or}"),
-                );
+                let (resolution, finer) = (Number(resolution), finer.map(Number));
+                log.error(place, HeaderFault::Resolution { resolution, finer });
             }
         }
     }
@@ -423,13 +389,10 @@ fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
             .get("validation_passes")
             .map_or(&keys.place, |node| &node.place);
         match (header.passes, u32::try_from(passes)) {
-            (None, _) => log.warning(
-                place,
-                "validation_passes means something only in multi-pass problems; not used",
-            ),
+            (None, _) => log.warning(place, HeaderFault::PassesWithoutMultiPass),
             (Some(_), Ok(passes)) => header.passes = Some(passes),
             (Some(_), Err(_)) => {
-                log.error(place, format!("validation_passes is too great: {passes}"))
+                log.error(place, HeaderFault::TooManyPasses { number: passes });
             }
         }
     }

@@ -1,36 +1,60 @@
-//! The ICPC problem package format: `legacy`, `2023-07`, `2025-09`, and what DOMjudge adds.
+//! Reads the ICPC problem package format (`legacy`, `2023-07`, `2025-09`), and files of DOMjudge.
 //!
-//! | file | what |
+//! | module | content |
 //! | --- | --- |
 //! | `header` | problem.yaml |
 //! | `domjudge` | domjudge-problem.ini and .timelimit |
 //! | `data` | tests and groups |
+//! | `test_files` | the files of single tests |
 //! | `group` | testdata.yaml and test_group.yaml |
-//! | `submissions` | submissions, and what is expected of them |
-//! | `generators` | generators.yaml: how tests are made |
-//! | `edit` | a time limit, written where it belongs |
+//! | `points` | points of groups from version 2023-07 on |
+//! | `submissions` | submissions and their expected verdicts |
+//! | `tags` | the tags of DOMjudge in sources |
+//! | `verdicts` | the verdicts that directories stand for |
+//! | `claims` | submissions.yaml |
+//! | `generators` | generators.yaml: how tests are generated |
+//! | `command` | commands of generators: their seeds and placeholders |
+//! | `edit` | writes a time limit into a package |
 
+mod claims;
+mod command;
 mod data;
 mod domjudge;
 pub mod edit;
 mod generators;
 mod group;
 mod header;
+mod points;
 mod submissions;
+mod tags;
+mod test_files;
+mod verdicts;
 
-use crate::Reading;
-use crate::fault::{Log, did_you_mean};
+use crate::fault::icpc::{GenerationFault, GroupFault, HeaderFault, ProgramFault};
+use crate::fault::log::Log;
+use crate::fault::text::{Excerpt, Suggestion};
 use crate::model::{
     Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission,
 };
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
-use generators::Made;
-use group::{GRADERS, NO_STATIC_VALIDATORS};
+use generators::Generations;
+use group::GRADERS;
 use header::Header;
 use std::path::Path;
 
-/// Top directories and files whose contents are judged, or judge.
+/// The purpose of reading a package.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The package is judged, so its tests must exist.
+    Judge,
+    /// Missing tests will be generated.
+    Generate,
+    /// The package is judged, and the file of generators is checked, too.
+    Validate,
+}
+
+/// Directories and files at the top that judging needs.
 const NEEDED: [&str; 11] = [
     "data",
     "domjudge-problem.ini",
@@ -45,7 +69,7 @@ const NEEDED: [&str; 11] = [
     ".timelimit",
 ];
 
-/// Top directories that are read, here or by `generators`.
+/// Directories at the top that are read.
 const READ: [&str; 9] = [
     "data",
     "generators",
@@ -57,7 +81,7 @@ const READ: [&str; 9] = [
     "output_validators",
     "submissions",
 ];
-/// Top directories of the format, and of those who make packages, that nobody here reads.
+/// Known directories at the top that are not read.
 const NOT_READ: [&str; 13] = [
     "answer_validator",
     "answer_validators",
@@ -74,7 +98,7 @@ const NOT_READ: [&str; 13] = [
     "static_validators",
 ];
 
-/// Letters, digits and `_.-`, as the format says; `+`, as DOMjudge says.
+/// Whether a name is allowed. The format allows letters, digits and `_.-`, and DOMjudge also `+`.
 fn allowed(name: &str) -> bool {
     name == ".timelimit"
         || name
@@ -82,45 +106,40 @@ fn allowed(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte))
 }
 
+/// Whether judging needs a path.
 fn needed(path: &str) -> bool {
     let top = path.split('/').next().unwrap_or(path);
     NEEDED.contains(&top)
 }
 
-/// Tells of directories that are not read, since their names are only much like those that are.
-fn misspelt(tree: &Tree, log: &Log) {
+/// Warns of unknown directories whose names are similar to known ones.
+fn report_misspelt(tree: &Tree, log: &Log) {
     for (name, path, kind) in tree.children("") {
         if kind != tree::Kind::Directory || READ.contains(&name) || NOT_READ.contains(&name) {
             continue;
         }
-        let meant = did_you_mean(name, READ);
-        if !meant.is_empty() {
-            log.warning(
-                path,
-                format!("not read: the format has no such directory{meant}"),
-            );
+        let suggestion = Suggestion::new(name, READ);
+        if suggestion.word().is_some() {
+            log.warning(path, ProgramFault::UnknownDirectory { suggestion });
         }
     }
 }
 
-/// Reads the package; what comes back counts only if the log has no error.
-pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Problem {
+/// Reads the package. The result is valid only if the log has no error.
+pub fn read(directory: &Path, label: String, purpose: Purpose, log: &Log) -> Problem {
     let mut tree = Tree::list(directory, &Names { allowed, needed }, log);
-    let made = match reading {
-        Reading::ToJudge => Made::default(),
-        Reading::ToMake => generators::read(&mut tree, log),
-        Reading::Whole => generators::look(&tree, log),
+    let generations = match purpose {
+        Purpose::Judge => Generations::default(),
+        Purpose::Generate => generators::read(&mut tree, log),
+        Purpose::Validate => generators::check(&tree, log),
     };
-    misspelt(&tree, log);
+    report_misspelt(&tree, log);
     let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);
-    let later = of_later_formats(&tree, &header);
-    if let Some(what) = &later {
-        let message = format!(
-            "there is no problem_format_version, so this is read as legacy; but {what} is of later \
-             formats: add problem_format_version: 2025-09"
-        );
-        log.warning(header::FILE, message);
+    let later = later_feature(&tree, &header);
+    if let Some(feature) = &later {
+        let feature = feature.into();
+        log.warning(header::FILE, HeaderFault::LaterFormat { feature });
     }
     let checker = checker(&tree, &header, later.is_some(), log);
     header.default_checker = matches!(checker, Checker::Tokens);
@@ -131,24 +150,24 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
     let grader = grader(&tree, &data.root, log);
     let input_validators = input_validators(&tree, log);
     let mut submissions = submissions::read(&tree, &header, log);
-    if let Some((place, path)) = &made.solution {
-        // Who makes the answers is the model.
+    if let Some((place, path)) = &generations.solution {
+        // The submission that makes the answers is the model solution.
         let model = |submission: &Submission| {
             submission.program.path == tree.path(path)
                 && submission.expected == [Expected::Accepted]
         };
         match submissions.iter().position(model) {
             Some(index) => submissions[..=index].rotate_right(1),
-            None => log.error(
-                place,
-                format!("solution: {path:?} is none of the submissions that must be accepted"),
-            ),
+            None => {
+                let path = Excerpt::new(path);
+                log.error(place, GenerationFault::Solution { path });
+            }
         }
     }
     let include = include(&tree, log);
     for directory in ["static_validator", "static_validators"] {
         if tree.files(directory).next().is_some() {
-            log.error(directory, NO_STATIC_VALIDATORS);
+            log.error(directory, GroupFault::StaticValidators { key: None });
         }
     }
     let scoring = match header.scoring {
@@ -183,7 +202,7 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
         submissions,
         input_validators,
         probes: data.probes,
-        generators: made.generations,
+        generators: generations.list,
         include,
         constants: header.constants,
         warnings: Vec::new(),
@@ -191,9 +210,9 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
     }
 }
 
-/// What only later formats have, in a package that does not say its format and so is read as
-/// legacy.
-fn of_later_formats(tree: &Tree, header: &Header) -> Option<String> {
+/// A file or directory that only later formats have, in a package that is read as legacy because it
+/// states no format.
+fn later_feature(tree: &Tree, header: &Header) -> Option<String> {
     if header.format != Format::Legacy
         || header.version.is_some()
         || !header.sound
@@ -201,7 +220,7 @@ fn of_later_formats(tree: &Tree, header: &Header) -> Option<String> {
     {
         return None;
     }
-    // Who asks for an output validator gets this one, too.
+    // If problem.yaml requires an output validator, this directory is read in any format.
     let validator = Some("output_validator").filter(|_| header.custom != Some(true));
     let directory = validator
         .into_iter()
@@ -216,13 +235,14 @@ fn of_later_formats(tree: &Tree, header: &Header) -> Option<String> {
         .or_else(|| group().map(str::to_owned))
 }
 
-/// `later`: it has been said that the package is of another version than it says.
+/// The checker. If the package has features of `later` formats, unused validators are not reported:
+/// the cause is known.
 fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
-    // Each version has its own name for the directory; packages of both use both.
+    // Each version has its own name for the directory. Packages for both versions use both.
     let mut found = Vec::new();
     for directory in ["output_validators", "output_validator"] {
         if directory == "output_validator" && has_source(tree, directory) {
-            // In 2023-07 there is one validator, whose files may lie right here.
+            // In 2023-07, the files of the only validator may be in this directory itself.
             found.push(directory);
         } else {
             found.extend(programs(tree, directory));
@@ -230,31 +250,21 @@ fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
     }
     let custom = header.custom.unwrap_or(!found.is_empty());
     if !custom {
-        // Of a header that is not understood nobody knows what it says.
+        // A header with faults may have meant to use the validator.
         if let Some(first) = found.first().filter(|_| header.sound && !later) {
-            let message = "not used, since `validation` in problem.yaml is not `custom`";
-            log.warning(*first, message);
+            log.warning(*first, ProgramFault::UnusedValidator);
         }
         if header.interactive || header.passes.is_some() {
-            log.error(
-                "problem.yaml",
-                "an interactive or multi-pass problem needs an output validator of its own",
-            );
+            log.error("problem.yaml", ProgramFault::ValidatorRequired);
         }
         return Checker::Tokens;
     }
     match found[..] {
-        [] => log.error(
-            "output_validators",
-            "there is no output validator, but problem.yaml asks for one",
-        ),
+        [] => log.error("output_validators", ProgramFault::NoValidator),
         [_] => {}
         [first, ref others @ ..] => {
-            let others = others.join(", ");
-            log.error(
-                first,
-                format!("one output validator is supported, but there is also {others}"),
-            );
+            let others = others.join(", ").into();
+            log.error(first, ProgramFault::SeveralValidators { others });
         }
     }
     let program = program(tree, found.first().copied().unwrap_or("output_validators"));
@@ -264,25 +274,17 @@ fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
     }
 }
 
-/// The grader of the package's own, if a group asks for it.
+/// The package's own grader, if a group uses it.
 fn grader(tree: &Tree, root: &Group, log: &Log) -> Option<Program> {
     let found = programs(tree, GRADERS);
     let wanted = root.groups().any(|group| group.rules.grader.is_some());
     match found[..] {
         [] => {}
-        _ if !wanted => log.warning(
-            GRADERS,
-            "not used, since no testdata.yaml says `grading: custom`",
-        ),
+        _ if !wanted => log.warning(GRADERS, ProgramFault::UnusedGrader),
         [_] => {}
         [first, ref others @ ..] => {
-            log.error(
-                first,
-                format!(
-                    "there may be one grader, but there is also {}",
-                    others.join(", ")
-                ),
-            );
+            let others = others.join(", ").into();
+            log.error(first, ProgramFault::SeveralGraders { others });
         }
     }
     found
@@ -308,10 +310,7 @@ fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
         );
         for (name, path, _) in tree.children(directory) {
             if matches!(programs::extension(name), Some("ctd" | "viva")) {
-                log.warning(
-                    path,
-                    "checktestdata and VIVA files are not supported; inputs are not checked by it",
-                );
+                log.warning(path, ProgramFault::UnsupportedValidator);
             }
         }
     }
@@ -319,14 +318,9 @@ fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
 }
 
 fn include(tree: &Tree, log: &Log) -> Option<std::path::PathBuf> {
-    for (name, path, kind) in tree.children("include") {
+    for (_, path, kind) in tree.children("include") {
         if kind == tree::Kind::File {
-            log.warning(
-                path,
-                format!(
-                    "not used: files to include belong in include/LANGUAGE, not beside ({name})"
-                ),
-            );
+            log.warning(path, ProgramFault::MisplacedInclude);
         }
     }
     let some = tree

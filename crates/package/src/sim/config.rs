@@ -1,10 +1,12 @@
 //! The syntax of Simfile and Sipfile: `key: value` or `key = value`, arrays in `[ ]`, comments
 //! from `#` to the end of the line.
 //!
-//! A line that cannot be read is told and skipped, so that one look finds all of them.
+//! A line with a fault is reported and skipped, so that all faults are found.
 
-use crate::bound::{Bound, MOST_KEYS, MOST_VALUES};
-use crate::fault::{Log, Place, did_you_mean};
+use crate::bound::{Bound, MAX_KEYS, MAX_VALUES};
+use crate::fault::log::{Log, Place};
+use crate::fault::sim::ConfigFault;
+use crate::fault::text::{Excerpt, Suggestion};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -25,7 +27,7 @@ impl Item {
 #[derive(Debug)]
 enum Value {
     Text(Item),
-    /// With the place of its `]`.
+    /// The items of an array, and the place of its `]`.
     Array(Vec<Item>, Place),
 }
 
@@ -35,14 +37,14 @@ struct Variable {
     value: Value,
 }
 
-/// All variables of a file.
+/// The variables of a file.
 pub struct Config<'a> {
     variables: Vec<Variable>,
     log: &'a Log,
 }
 
 impl<'a> Config<'a> {
-    /// Reads a file in which these variables are known.
+    /// Reads a file. Variables that are not `known` get a warning.
     pub fn read(text: &str, file: &str, known: &[&str], log: &'a Log) -> Config<'a> {
         let file = Place::file(file);
         let mut cursor = Cursor {
@@ -58,14 +60,14 @@ impl<'a> Config<'a> {
         };
         while cursor.peek().is_some() {
             match cursor.variable(log) {
-                Ok(Some(variable)) if config.variables.len() == MOST_KEYS => {
+                Ok(Some(variable)) if config.variables.len() == MAX_KEYS => {
                     log.exceeds(&variable.place, Bound::Keys);
                     break;
                 }
                 Ok(Some(variable)) => config.add(variable, known),
                 Ok(None) => {}
-                Err(Stop::Wrong(place, message)) => {
-                    log.error(&place, message);
+                Err(Stop::Fault(place, fault)) => {
+                    log.error(&place, fault);
                     cursor.skip_line();
                 }
                 Err(Stop::Exceeds(place, bound)) => {
@@ -77,13 +79,15 @@ impl<'a> Config<'a> {
         config
     }
 
-    /// Of a variable that stands there twice, the last holds.
+    /// Adds a variable. The last value of a repeated variable applies.
     fn add(&mut self, variable: Variable, known: &[&str]) {
         let Variable { name, place, .. } = &variable;
         if !known.contains(&name.as_str()) {
-            let meant = did_you_mean(name, known.iter().copied());
-            self.log
-                .warning(place, format!("unknown key {name:?}, not read{meant}"));
+            let fault = ConfigFault::UnknownKey {
+                key: Excerpt::new(name),
+                suggestion: Suggestion::new(name, known.iter().copied()),
+            };
+            self.log.warning(place, fault);
         }
         if let Some(index) = self.variables.iter().position(|other| other.name == *name) {
             let line = self
@@ -92,12 +96,9 @@ impl<'a> Config<'a> {
                 .place
                 .line()
                 .unwrap_or_default();
-            self.log.warning(
-                place,
-                format!(
-                    "key {name:?} stands here a second time; what line {line} says is not used"
-                ),
-            );
+            let key = Excerpt::new(name);
+            self.log
+                .warning(place, ConfigFault::RepeatedKey { key, line });
         }
         self.variables.push(variable);
     }
@@ -106,7 +107,7 @@ impl<'a> Config<'a> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// Where the variable is; `None`: nowhere.
+    /// The place of a variable, if the file has it.
     pub fn place(&self, name: &str) -> Option<&Place> {
         self.find(name).map(|variable| &variable.place)
     }
@@ -117,16 +118,15 @@ impl<'a> Config<'a> {
             Value::Text(item) if item.text.is_empty() => None,
             Value::Text(item) => Some(item),
             Value::Array(..) => {
-                self.log.error(
-                    &self.find(name)?.place,
-                    format!("{name} must be one value, not an array"),
-                );
+                let key = name.into();
+                self.log
+                    .error(&self.find(name)?.place, ConfigFault::NotText { key });
                 None
             }
         }
     }
 
-    /// Where the array's `]` is.
+    /// The place of an array's `]`.
     pub fn end(&self, name: &str) -> Option<&Place> {
         match &self.find(name)?.value {
             Value::Array(_, end) => Some(end),
@@ -134,13 +134,13 @@ impl<'a> Config<'a> {
         }
     }
 
-    /// An array; `None`: the variable is not there.
+    /// The items of an array. `None`: the file has no such array.
     pub fn array(&self, name: &str) -> Option<&[Item]> {
         match &self.find(name)?.value {
             Value::Array(items, _) => Some(items),
             Value::Text(item) => {
-                self.log
-                    .error(&item.place, format!("{name} must be an array in [ ]"));
+                let key = name.into();
+                self.log.error(&item.place, ConfigFault::NotArray { key });
                 None
             }
         }
@@ -149,8 +149,8 @@ impl<'a> Config<'a> {
 
 /// Why a value is not read, and where.
 enum Stop {
-    /// What follows may be sound.
-    Wrong(Place, String),
+    /// The next line may have no fault.
+    Fault(Place, ConfigFault),
     Exceeds(Place, Bound),
 }
 
@@ -161,7 +161,7 @@ struct Cursor<'a> {
     file: Place,
     line: u32,
     column: u32,
-    /// Of all arrays.
+    /// The number of values in all arrays.
     values: usize,
 }
 
@@ -193,7 +193,7 @@ impl Cursor<'_> {
         text
     }
 
-    /// To the end of the line, which stays.
+    /// Skips the rest of the line, but not its line feed.
     fn skip_line(&mut self) {
         self.take_while(|c| c != '\n');
     }
@@ -202,7 +202,7 @@ impl Cursor<'_> {
         self.take_while(|c| c.is_whitespace() && c != '\n');
     }
 
-    /// Spaces and a comment up to the end of the line.
+    /// Skips spaces and a comment at the end of the line.
     fn end_of_line(&mut self) -> Step<()> {
         self.skip_spaces();
         match self.peek() {
@@ -211,15 +211,14 @@ impl Cursor<'_> {
                 self.skip_line();
                 Ok(())
             }
-            Some(c) => {
-                let message =
-                    format!("{c:?} after the value; put values with such characters in quotes");
-                Err(Stop::Wrong(self.place(), message))
-            }
+            Some(character) => Err(Stop::Fault(
+                self.place(),
+                ConfigFault::AfterValue { character },
+            )),
         }
     }
 
-    /// The next variable; `None`: there is nothing up to the end of the line.
+    /// Reads the next variable. `None`: the line has none.
     fn variable(&mut self, log: &Log) -> Step<Option<Variable>> {
         self.skip_spaces();
         match self.peek() {
@@ -237,14 +236,12 @@ impl Cursor<'_> {
         let place = self.place();
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if name.is_empty() {
-            return Err(Stop::Wrong(place, "here should be a key".to_owned()));
+            return Err(Stop::Fault(place, ConfigFault::NoKey));
         }
         self.skip_spaces();
         if !self.peek().is_some_and(|c| c == ':' || c == '=') {
-            return Err(Stop::Wrong(
-                self.place(),
-                format!("after the key {name:?} should be a colon"),
-            ));
+            let key = name.into();
+            return Err(Stop::Fault(self.place(), ConfigFault::NoColon { key }));
         }
         self.next();
         self.skip_spaces();
@@ -263,7 +260,7 @@ impl Cursor<'_> {
         Ok(Some(Variable { name, place, value }))
     }
 
-    /// Values between brackets. A value that cannot be read is told, and its line skipped.
+    /// Reads the values between brackets. If a value has a fault, its line is skipped.
     fn array(&mut self, log: &Log) -> Step<(Vec<Item>, Place)> {
         let begin = self.place();
         self.next();
@@ -273,10 +270,7 @@ impl Cursor<'_> {
             let place = self.place();
             match self.peek() {
                 None => {
-                    return Err(Stop::Wrong(
-                        begin,
-                        "this array has no end; there is no ] after it".to_owned(),
-                    ));
+                    return Err(Stop::Fault(begin, ConfigFault::OpenArray));
                 }
                 Some(']') => {
                     self.next();
@@ -284,7 +278,7 @@ impl Cursor<'_> {
                 }
                 Some('#') => self.skip_line(),
                 Some('[') => {
-                    log.error(&place, "an array within an array; there may be none");
+                    log.error(&place, ConfigFault::NestedArray);
                     self.skip_line();
                 }
                 Some(_) => {
@@ -294,25 +288,23 @@ impl Cursor<'_> {
                             self.skip_spaces();
                             match self.peek() {
                                 None | Some('\n' | '#' | ']' | ',') => Ok(Item { place, text }),
-                                Some(c) => {
-                                    let message = format!(
-                                        "{c:?} after the value; a comma or a line's end should be"
-                                    );
-                                    Err(Stop::Wrong(self.place(), message))
-                                }
+                                Some(character) => Err(Stop::Fault(
+                                    self.place(),
+                                    ConfigFault::AfterItem { character },
+                                )),
                             }
                         });
                     match item {
                         Ok(item) => {
                             self.values += 1;
-                            if self.values > MOST_VALUES {
+                            if self.values > MAX_VALUES {
                                 return Err(Stop::Exceeds(item.place, Bound::Values));
                             }
                             items.push(item);
                         }
                         Err(stop @ Stop::Exceeds(..)) => return Err(stop),
-                        Err(Stop::Wrong(place, message)) => {
-                            log.error(&place, message);
+                        Err(Stop::Fault(place, fault)) => {
+                            log.error(&place, fault);
                             self.skip_line();
                         }
                     }
@@ -321,7 +313,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// A value: in quotes, or what stands there up to `end`, without spaces at its end.
+    /// Reads a value: in quotes, or up to `end` and without trailing spaces.
     fn value(&mut self, end: impl Fn(char) -> bool) -> Step<String> {
         match self.peek() {
             Some('\'') => self.single_quoted(),
@@ -334,7 +326,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Two single quotes are one.
+    /// Reads a value in single quotes. Two single quotes stand for one.
     fn single_quoted(&mut self) -> Step<String> {
         let begin = self.place();
         self.next();
@@ -342,10 +334,7 @@ impl Cursor<'_> {
         loop {
             text += &self.take_while(|c| c != '\'' && c != '\n');
             if self.peek() != Some('\'') {
-                return Err(Stop::Wrong(
-                    begin,
-                    "this quote has no end in its line".to_owned(),
-                ));
+                return Err(Stop::Fault(begin, ConfigFault::OpenQuote));
             }
             self.next();
             if self.peek() != Some('\'') {
@@ -358,7 +347,7 @@ impl Cursor<'_> {
     fn double_quoted(&mut self) -> Step<String> {
         let begin = self.place();
         self.next();
-        // Escapes stand for bytes.
+        // An escape stands for a byte, not for a character.
         let mut bytes = Vec::new();
         loop {
             bytes.extend(
@@ -368,16 +357,12 @@ impl Cursor<'_> {
             match self.peek() {
                 Some('"') => {
                     self.next();
-                    return String::from_utf8(bytes).map_err(|_| {
-                        Stop::Wrong(begin, "with its escapes this is no UTF-8".to_owned())
-                    });
+                    return String::from_utf8(bytes)
+                        .map_err(|_| Stop::Fault(begin, ConfigFault::NotUtf8));
                 }
                 Some('\\') => bytes.push(self.escape()?),
                 _ => {
-                    return Err(Stop::Wrong(
-                        begin,
-                        "this quote has no end in its line".to_owned(),
-                    ));
+                    return Err(Stop::Fault(begin, ConfigFault::OpenQuote));
                 }
             }
         }
@@ -386,7 +371,7 @@ impl Cursor<'_> {
     fn escape(&mut self) -> Step<u8> {
         let place = self.place();
         self.next();
-        // A line's end stays where it is: it ends the value.
+        // The line feed is not consumed, because it ends the value.
         let c = self.peek().filter(|c| *c != '\n').unwrap_or(' ');
         let byte = match c {
             '\'' | '"' | '?' | '\\' => c as u8,
@@ -402,7 +387,9 @@ impl Cursor<'_> {
                 let digits = [self.hexadecimal()?, self.hexadecimal()?];
                 return Ok(digits[0] << 4 | digits[1]);
             }
-            c => return Err(Stop::Wrong(place, format!("unknown escape \\{c}"))),
+            character => {
+                return Err(Stop::Fault(place, ConfigFault::UnknownEscape { character }));
+            }
         };
         self.next();
         Ok(byte)
@@ -413,12 +400,8 @@ impl Cursor<'_> {
             .peek()
             .and_then(|c| c.to_digit(16))
             .and_then(|digit| u8::try_from(digit).ok());
-        let digit = digit.ok_or_else(|| {
-            Stop::Wrong(
-                self.place(),
-                "after \\x come two hexadecimal digits".to_owned(),
-            )
-        })?;
+        let digit =
+            digit.ok_or_else(|| Stop::Fault(self.place(), ConfigFault::HexadecimalEscape))?;
         self.next();
         Ok(digit)
     }

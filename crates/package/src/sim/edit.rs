@@ -1,30 +1,32 @@
-//! Limits, written into a Simfile.
+//! Writes limits into a Simfile.
 
 use super::config::Config;
-use crate::edit::{offset, seconds};
-use crate::fault::{Log, Place};
+use crate::fault::edit::EditError;
+use crate::fault::log::{Log, Place};
+use crate::fault::text::Excerpt;
+use crate::position::{offset, seconds};
 use std::time::Duration;
 
-/// The text with these time limits in the array `limits`: replaced where a test stands there
-/// already, else added behind the others. Memory limits there, and comments, stay.
+/// Returns the text with these time limits in the array `limits`. Existing limits are replaced, and
+/// new ones are added at the end. Memory limits and comments stay.
 ///
 /// # Errors
-/// The text is no valid Simfile, or the array is written in a way that cannot be changed safely.
-pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<String, String> {
+/// The text is not a valid Simfile, or the array is written in a way that cannot be changed safely.
+pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<String, EditError> {
     const KEY: &str = "limits";
     let log = Log::new("Simfile".as_ref());
-    // Other keys do not matter here.
+    // Warnings of other keys are ignored.
     let config = Config::read(text, "Simfile", &[KEY], &log);
     let items = config.array(KEY).map(<[_]>::to_vec);
     let end = config.end(KEY).cloned();
-    log.finish().map_err(|faults| faults.to_string())?;
+    log.finish().map_err(EditError::Unreadable)?;
     let at = |place: &Place| {
         place
             .line()
             .zip(place.column())
             .and_then(|(line, column)| offset(text, line, column))
     };
-    let lost = || "the array `limits` could not be found again".to_owned();
+    let lost = || EditError::Position { key: KEY };
     let (Some(items), Some(end)) = (items, end) else {
         let lines: String = limits
             .iter()
@@ -37,7 +39,7 @@ pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<Strin
         };
         return Ok(format!("{text}{newline}{KEY}: [\n{lines}]\n"));
     };
-    // Where to cut, how much, what to put there.
+    // The offset and length of each replaced part, and its new text.
     let mut edits: Vec<(usize, usize, String)> = Vec::new();
     let mut last = None;
     for item in &items {
@@ -51,13 +53,11 @@ pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<Strin
             continue;
         };
         if !text[start..].starts_with(&item.text) {
-            return Err(format!(
-                "the limit {:?} is in quotes; write it without them",
-                item.text
-            ));
+            let text = Excerpt::new(&item.text);
+            return Err(EditError::QuotedLimit { text });
         }
         last = Some(start + item.text.len());
-        // The second word alone is changed, so that what a person lined up stays so.
+        // Only the second word changes, so that aligned columns stay aligned.
         let name = words.first().map_or(0, |word| word.len());
         let gap = item.text[name..].len() - item.text[name..].trim_start().len();
         match words.get(1) {
@@ -74,11 +74,11 @@ pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<Strin
     if !new.is_empty() {
         let end = at(&end).ok_or_else(lost)?;
         let line = text[..end].rfind('\n').map_or(0, |newline| newline + 1);
-        // On a line of its own, `]` stays there.
+        // If `]` is on a line of its own, it stays there.
         if text[line..end].trim().is_empty() {
             edits.push((line, 0, new.concat()));
         } else {
-            // What stood before it may be a comment's end, but not on its own line.
+            // The text before `]` on its line is no comment, because a comment would include `]`.
             debug_assert!(last.is_none_or(|last| last <= end));
             edits.push((end, 0, format!("\n{}", new.concat())));
         }
@@ -104,16 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn only_the_times_change() {
-        let text = "name: A # the title\nlimits: [  # all\n  a1a   1.5   64  # slow\n  a1b 2\n]\nmemory_limit: 64\n";
+    fn simfile_limits_replaces_times_only() {
+        let text = "name: A # the title\nlimits: [  # all\n  a1a   1.5   64  # slow\n  a1b 2\n]\n\
+         memory_limit: 64\n";
         assert_eq!(
             edited(text, &[("a1a", 2250), ("a1b", 100)]),
-            "name: A # the title\nlimits: [  # all\n  a1a   2.25   64  # slow\n  a1b 0.1\n]\nmemory_limit: 64\n"
+            "name: A # the title\nlimits: [  # all\n  a1a   2.25   64  # slow\n  a1b 0.1\n]\n\
+             memory_limit: 64\n"
         );
     }
 
     #[test]
-    fn tests_are_added() {
+    fn simfile_limits_adds_missing_tests() {
         assert_eq!(
             edited("name: A", &[("a1", 100)]),
             "name: A\nlimits: [\n    a1 0.1\n]\n"
@@ -133,13 +135,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_changed() {
+    fn simfile_limits_with_unusual_text_returns_error() {
         let limits = [("a1".to_owned(), Duration::from_secs(1))];
-        assert!(simfile_limits("limits: [a1 1", &limits).is_err());
-        assert!(
-            simfile_limits("limits: ['a1 1']", &limits)
-                .unwrap_err()
-                .contains("quotes")
+        assert!(matches!(
+            simfile_limits("limits: [a1 1", &limits),
+            Err(EditError::Unreadable(_))
+        ));
+        let text = "a1 1".into();
+        assert_eq!(
+            simfile_limits("limits: ['a1 1']", &limits),
+            Err(EditError::QuotedLimit { text })
         );
     }
 }

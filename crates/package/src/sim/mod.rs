@@ -1,25 +1,31 @@
-//! Sim's packages: a Simfile, and for the package's tools a Sipfile.
+//! Reads packages of Sim: a Simfile, and a Sipfile for the package's tools.
 //!
-//! | file | what |
+//! | module | content |
 //! | --- | --- |
 //! | `config` | the syntax of both files |
-//! | `simfile` | name, limits, points, files: what the judge needs |
-//! | `sipfile` | how tests are made |
+//! | `simfile` | the Simfile: name, limits, checker, submissions |
+//! | `test_files` | the tests and their files |
+//! | `points` | groups and their points |
+//! | `values` | paths and sizes in a Simfile |
+//! | `sipfile` | the Sipfile: how tests are generated |
 //! | `names` | names of tests, and ranges of them |
-//! | `edit` | limits, written into a Simfile |
+//! | `edit` | writes limits into a Simfile |
 
 mod config;
 pub mod edit;
 mod names;
+mod points;
 mod simfile;
 mod sipfile;
+mod test_files;
+mod values;
 
-use crate::fault::Log;
+use crate::fault::log::Log;
 use crate::model::Problem;
 use crate::tree::{Names, Tree};
 use std::path::Path;
 
-/// Reads the package; what comes back counts only if the log has no error.
+/// Reads the package. The result is valid only if the log has no error.
 pub fn read(directory: &Path, log: &Log) -> Problem {
     let names = Names {
         allowed: |name| !name.contains(char::is_control),

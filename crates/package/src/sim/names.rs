@@ -1,8 +1,9 @@
 //! Names of tests: `abc2b` is test `b` of group 2. Ranges of them: `1a-d`, `4-8c`.
 
-use crate::bound::{Bound, LONGEST_NAME};
+use crate::bound::{Bound, MAX_NAME_BYTES};
+use crate::fault::sim::RangeFault;
 
-/// A test's name in its parts.
+/// The parts of a test's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name<'a> {
     pub prefix: &'a str,
@@ -12,7 +13,7 @@ pub struct Name<'a> {
     pub test: &'a str,
 }
 
-/// Any text can be taken apart so, perhaps with empty parts.
+/// Splits a name into its parts, which may be empty.
 pub fn split(name: &str) -> Name<'_> {
     let rest = name.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let prefix = rest.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -23,8 +24,8 @@ pub fn split(name: &str) -> Name<'_> {
     }
 }
 
-/// Name of the group that a test belongs to; `None`: its name has no number. Initial tests are
-/// those of group 0, and those that end in `ocen`.
+/// The group of a test with this name. `None`: the name has no number. Initial tests belong to
+/// group 0: their names have the number 0 or end in `ocen`.
 pub fn group(name: &str) -> Option<&str> {
     let Name { group, test, .. } = split(name);
     match group {
@@ -34,7 +35,7 @@ pub fn group(name: &str) -> Option<&str> {
     }
 }
 
-/// Without zeros before it.
+/// A number without leading zeros.
 pub fn plain(digits: &str) -> &str {
     match digits.trim_start_matches('0') {
         "" if !digits.is_empty() => "0",
@@ -42,12 +43,12 @@ pub fn plain(digits: &str) -> &str {
     }
 }
 
-/// Brings groups in order: as numbers, however long.
+/// The sort key of a group. It sorts numbers of any length by value.
 pub fn group_order(group: &str) -> (usize, &str) {
     (group.len(), group)
 }
 
-/// Brings the tests of a group in order.
+/// The sort key of a test in its group.
 pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
     let Name {
         prefix,
@@ -58,22 +59,21 @@ pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
     (test, group.len(), group, prefix)
 }
 
-/// Why a range is none.
+/// Why a text is not expanded as a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RangeError {
-    /// In words.
-    Wrong(String),
+    Fault(RangeFault),
     Exceeds(Bound),
 }
 
-/// The names in a range, of which there may be `most`, or what is wrong with it.
-pub fn range(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
-    let wrong = |why: String| Err(RangeError::Wrong(why));
+/// The names in a range of at most `max` tests.
+pub fn range(text: &str, max: usize) -> Result<Vec<String>, RangeError> {
+    let wrong = |fault: RangeFault| Err(RangeError::Fault(fault));
     let first = text.split_once('-').map_or(text, |(first, _)| first);
-    if first.len() > LONGEST_NAME {
+    if first.len() > MAX_NAME_BYTES {
         return Err(RangeError::Exceeds(Bound::TestName));
     }
-    if most == 0 {
+    if max == 0 {
         return Err(RangeError::Exceeds(Bound::TestsOfFile));
     }
     let Some((first, last)) = text.split_once('-') else {
@@ -81,18 +81,19 @@ pub fn range(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
     };
     let (begin, end) = (split(first), split(last));
     if last.is_empty() {
-        return wrong("nothing stands after the hyphen".to_owned());
+        return wrong(RangeFault::NoEnd);
     }
     if !end.prefix.is_empty() && end.prefix != begin.prefix {
-        return wrong(format!(
-            "its ends begin differently, with {:?} and {:?}",
-            begin.prefix, end.prefix
-        ));
+        return wrong(RangeFault::Prefixes {
+            first: begin.prefix.into(),
+            last: end.prefix.into(),
+        });
     }
     let number = |digits: &str| {
-        digits
-            .parse::<u64>()
-            .map_err(|_| RangeError::Wrong(format!("{digits:?} is no number of a group")))
+        digits.parse::<u64>().map_err(|_| {
+            let digits = digits.into();
+            RangeError::Fault(RangeFault::GroupNumber { digits })
+        })
     };
     let from = number(begin.group)?;
     // `4a-d`
@@ -109,16 +110,17 @@ pub fn range(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
         begin.test.to_ascii_lowercase()
     };
     if first.len() != last.len() {
-        return wrong(format!("{first:?} and {last:?} have different lengths"));
+        let (first, last) = (first.into(), last.into());
+        return wrong(RangeFault::Lengths { first, last });
     }
     if from > to || first > last {
-        return wrong("its end comes before its beginning".to_owned());
+        return wrong(RangeFault::Reversed);
     }
     let mut names = Vec::new();
     for group in from..=to {
         let mut test = first.clone().into_bytes();
         loop {
-            if names.len() == most {
+            if names.len() == max {
                 return Err(RangeError::Exceeds(Bound::TestsOfFile));
             }
             names.push(format!(
@@ -151,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_apart() {
+    fn split_returns_parts_of_names() {
         assert_eq!(
             split("abc2b"),
             Name {
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges() {
+    fn range_returns_all_names() {
         let names = |text| range(text, 10).unwrap().join(" ");
         assert_eq!(names("x1"), "x1");
         assert_eq!(names("1a-d"), "1a 1b 1c 1d");
@@ -196,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn range_beyond_what_is_left_exceeds_a_bound() {
+    fn range_with_too_many_tests_exceeds_bound() {
         assert_eq!(range("1-3", 3).unwrap().len(), 3);
         assert_eq!(
             range("1-3", 2),
             Err(RangeError::Exceeds(Bound::TestsOfFile))
         );
         assert_eq!(range("x1", 0), Err(RangeError::Exceeds(Bound::TestsOfFile)));
-        let longest = "x".repeat(LONGEST_NAME - 1);
+        let longest = "x".repeat(MAX_NAME_BYTES - 1);
         assert_eq!(range(&format!("{longest}1-3"), 3).unwrap().len(), 3);
         assert_eq!(
             range(&format!("{longest}x1-3"), 3),
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn range_of_invalid_text_returns_error() {
         for text in [
             "1-",
             "a-b",

@@ -1,9 +1,12 @@
-//! Sipfile: how the package's tests are made.
+//! Reads a Sipfile, which describes how tests are generated.
 
 use super::config::{Config, Item};
 use super::names::{self, RangeError};
-use crate::bound::{Bound, MOST_TESTS, MOST_UTILS, words_cost};
-use crate::fault::Log;
+use super::values::is_source;
+use crate::bound::{Bound, MAX_TESTS, MAX_UTILS_SOURCES, words_cost};
+use crate::fault::log::Log;
+use crate::fault::sim::SipfileFault;
+use crate::fault::text::Excerpt;
 use crate::keys::{number, seconds};
 use crate::model::{Generation, Generator};
 use crate::programs::program;
@@ -13,17 +16,17 @@ use std::time::Duration;
 
 pub const FILE: &str = "Sipfile";
 
-/// What a Sipfile says.
+/// The content of a Sipfile.
 #[derive(Default)]
 pub struct Sipfile {
-    /// Time limit of tests for which the Simfile has none.
+    /// The time limit of tests without a limit in the Simfile.
     pub time_limit: Option<Duration>,
-    /// Tests whose inputs nobody makes.
+    /// Tests whose inputs are not generated.
     pub fixed: Vec<Item>,
     pub generations: Vec<Generation>,
 }
 
-/// Reads the Sipfile; `None`: there is none.
+/// Reads the Sipfile. `None`: the package has none.
 pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     if !tree.is_file(FILE) {
         return None;
@@ -37,32 +40,25 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     if let Some(item) = config.text("default_time_limit") {
         sipfile.time_limit = number(&item.text).and_then(seconds);
         if sipfile.time_limit.is_none() {
-            let message = "default_time_limit must be more than 0 seconds and at most a day";
-            log.error(&item.place, format!("{message}, but is {:?}", item.text));
+            let text = Excerpt::new(&item.text);
+            log.error(&item.place, SipfileFault::TimeLimit { text });
         }
     }
     let seed = config.text("base_seed").map_or(0, |item| {
         item.text.parse().unwrap_or_else(|_| {
-            log.error(
-                &item.place,
-                format!(
-                    "base_seed must be a whole number below 2^64, but is {:?}",
-                    item.text
-                ),
-            );
+            let text = Excerpt::new(&item.text);
+            log.error(&item.place, SipfileFault::Seed { text });
             0
         })
     });
     let mut seen = BTreeSet::new();
-    // Tests that may still be named.
-    let mut left = MOST_TESTS;
+    // The number of tests that the file may still name.
+    let mut left = MAX_TESTS;
     for item in config.array("static").unwrap_or_default() {
         let words = item.words();
         if let Some(word) = words.get(1) {
-            log.warning(
-                &item.place,
-                format!("not read: {word:?} after the range of tests"),
-            );
+            let word = (*word).into();
+            log.warning(&item.place, SipfileFault::AfterRange { word });
         }
         let Some(range) = words.first() else { continue };
         let Some(names) = tests(item, range, left, log) else {
@@ -76,7 +72,8 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
                     text: name,
                 });
             } else {
-                log.warning(&item.place, format!("test {name:?} stands twice in static"));
+                let test = name.into();
+                log.warning(&item.place, SipfileFault::RepeatedStatic { test });
             }
         }
     }
@@ -88,10 +85,8 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     };
     'items: for item in config.array("gen").unwrap_or_default() {
         let Some((range, command)) = item.text.split_once(char::is_whitespace) else {
-            log.error(
-                &item.place,
-                format!("there is no generator after {:?}", item.text),
-            );
+            let range = Excerpt::new(&item.text);
+            log.error(&item.place, SipfileFault::NoCommand { range });
             continue;
         };
         let command = command.trim();
@@ -102,15 +97,13 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
         let (generator, arguments) = generators.of(command, item);
         let cost = words_cost(&arguments) + generator.cost();
         for name in names {
-            // Each test has a command of its own.
+            // Each test has its own copy of the command.
             if !log.takes(&item.place, cost + name.len()) {
                 break 'items;
             }
             if !seen.insert(name.clone()) {
-                log.error(
-                    &item.place,
-                    format!("test {name:?} has been named before, in gen or in static"),
-                );
+                let test = name.into();
+                log.error(&item.place, SipfileFault::Repeated { test });
                 continue;
             }
             let seed = hash(&name) ^ seed;
@@ -127,15 +120,13 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     Some(sipfile)
 }
 
-/// The tests of a range; `None`: the file names too many, or too long ones, and the log says so.
+/// The tests of a range. `None`: their number or names exceed a bound, and the log has the fault.
 fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>> {
     let names = match names::range(range, most) {
         Ok(names) => names,
-        Err(RangeError::Wrong(error)) => {
-            log.error(
-                &item.place,
-                format!("{range:?} is no range of tests: {error}"),
-            );
+        Err(RangeError::Fault(fault)) => {
+            let range = range.into();
+            log.error(&item.place, SipfileFault::Range { range, fault });
             Vec::new()
         }
         Err(RangeError::Exceeds(bound)) => {
@@ -145,13 +136,8 @@ fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>
     };
     for name in &names {
         if names::group(name).is_none() || name.contains('/') {
-            log.error(
-                &item.place,
-                format!(
-                    "{name:?} is no test: a name ends in the number of its group, perhaps with \
-                    letters after it"
-                ),
-            );
+            let name = name.into();
+            log.error(&item.place, SipfileFault::TestName { name });
         }
     }
     Some(
@@ -162,18 +148,18 @@ fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>
     )
 }
 
-/// Generators of the package, which are looked for once for each name.
+/// The generators of the package. Each name is looked up once.
 struct Generators<'a> {
     tree: &'a Tree,
     log: &'a Log,
-    /// Paths of the sources below `utils`, once they are needed.
+    /// The paths of the sources below `utils`, once they are needed.
     sources: Option<Vec<&'a str>>,
     found: HashMap<String, Option<String>>,
 }
 
 impl Generators<'_> {
-    /// A source of the package by its path, or by letters of its path below `utils`; else a
-    /// command.
+    /// The generator of a command: a source with this path, or a source below `utils` whose path
+    /// contains these letters. Otherwise the command is one of the shell.
     fn of(&mut self, command: &str, item: &Item) -> (Generator, Vec<String>) {
         if let Some(line) = command.strip_prefix("sh:") {
             return (Generator::Shell(line.to_owned()), Vec::new());
@@ -184,7 +170,7 @@ impl Generators<'_> {
         let path = match self.found.get(name) {
             Some(path) => path.clone(),
             None => {
-                let path = self.look(name, item);
+                let path = self.find(name, item);
                 self.found.insert(name.to_owned(), path.clone());
                 path
             }
@@ -198,20 +184,19 @@ impl Generators<'_> {
         }
     }
 
-    fn look(&mut self, name: &str, item: &Item) -> Option<String> {
+    fn find(&mut self, name: &str, item: &Item) -> Option<String> {
         if self.tree.is_file(name) {
             return Some(name.to_owned());
         }
         let (tree, log) = (self.tree, self.log);
-        let is_source =
-            |path: &&str| !path.starts_with("utils/cache/") && super::simfile::is_source(path);
+        let is_generator = |path: &&str| !path.starts_with("utils/cache/") && is_source(path);
         let sources = self.sources.get_or_insert_with(|| {
             tree.files("utils")
-                .filter(is_source)
-                .take(MOST_UTILS + 1)
+                .filter(is_generator)
+                .take(MAX_UTILS_SOURCES + 1)
                 .collect()
         });
-        if sources.len() > MOST_UTILS {
+        if sources.len() > MAX_UTILS_SOURCES {
             log.exceeds(&item.place, Bound::Utils);
             return None;
         }
@@ -224,31 +209,25 @@ impl Generators<'_> {
         match matching[..] {
             [path] => Some(path.to_owned()),
             [] => {
-                let message = format!(
-                    "no source below utils matches {name:?}; taken for a command of the shell, \
-                     which"
-                );
-                log.warning(
-                    &item.place,
-                    format!("{message} is better written sh:{name}"),
-                );
+                let name = name.into();
+                log.warning(&item.place, SipfileFault::ShellCommand { name });
                 None
             }
             [first, second, ..] => {
-                log.error(
-                    &item.place,
-                    format!(
-                        "the generator {name:?} may be {first} or {second}; write the whole path"
-                    ),
-                );
+                let fault = SipfileFault::AmbiguousGenerator {
+                    name: name.into(),
+                    first: first.into(),
+                    second: second.into(),
+                };
+                log.error(&item.place, fault);
                 Some(first.to_owned())
             }
         }
     }
 }
 
-/// Whether the letters stand in the path, in this order: in the path without its extension, unless
-/// there is a dot among them.
+/// Whether the path contains the letters in this order. The extension of the path counts only if
+/// the letters include a dot.
 fn matches(letters: &str, path: &str) -> bool {
     let path = if letters.contains('.') {
         path
@@ -259,7 +238,7 @@ fn matches(letters: &str, path: &str) -> bool {
     letters.chars().all(|letter| path.any(|c| c == letter))
 }
 
-/// Words; a backslash makes the next character one of the word.
+/// Splits a text into words. The character after a backslash is part of the word.
 fn arguments(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -277,8 +256,8 @@ fn arguments(text: &str) -> Vec<String> {
     words
 }
 
-/// Sim's hash of a test's name, so that seeds, and with them tests, are those that Sim's tool
-/// makes.
+/// Sim's hash of a test's name. With the same seeds, generators make the same tests as in Sim's
+/// tool.
 fn hash(name: &str) -> u64 {
     // (p - 1) * 257 + 255 is below 2^64.
     name.bytes().rev().fold(0, |hash, byte| {
@@ -291,13 +270,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_backslashes() {
+    fn arguments_keep_escaped_spaces() {
         assert_eq!(arguments(r"a  b\ c \\ d\"), ["a", "b c", "\\", "d\\"]);
         assert!(arguments("  ").is_empty());
     }
 
     #[test]
-    fn letters_of_a_path() {
+    fn matches_finds_letters_in_order() {
         assert!(matches("gen", "utils/gen.cpp"));
         assert!(matches("ugn", "utils/gen.cpp"));
         assert!(!matches("genc", "utils/gen.cpp"));
@@ -306,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_sims() {
+    fn hash_equals_that_of_sim() {
         // 257 * '1' + 'a' reversed: the last letter counts most.
         assert_eq!(hash("a1"), u64::from(b'1') * 257 + u64::from(b'a'));
         assert_eq!(hash(""), 0);

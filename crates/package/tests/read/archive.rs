@@ -20,7 +20,7 @@ impl Archive {
         Archive { directory, writer }
     }
 
-    /// With a small package below this.
+    /// An archive with a small package below `prefix`.
     fn with(prefix: &str) -> Archive {
         let mut archive = Archive::new();
         for (name, text) in [
@@ -56,7 +56,7 @@ impl Archive {
 }
 
 #[test]
-fn a_package() {
+fn archive_is_read_and_lives_as_long_as_the_problem() {
     let (_directory, path) = Archive::with("").close();
     let problem = millibox_package::read(&path).unwrap();
     assert_eq!((&*problem.name, &*problem.label), ("Zipped", "sum"));
@@ -72,7 +72,7 @@ fn a_package() {
 }
 
 #[test]
-fn with_one_directory() {
+fn archive_with_one_directory_is_read() {
     let mut archive = Archive::with("main/");
     archive
         .writer
@@ -86,14 +86,14 @@ fn with_one_directory() {
 }
 
 #[test]
-fn faults_name_the_archive() {
+fn fault_in_archive_names_the_archive() {
     let mut archive = Archive::new();
     archive.file("problem.yaml", "type: x\n");
     archive.refused("sum.zip/problem.yaml:1:7: error: unknown type \"x\"");
 }
 
 #[test]
-fn scripts_stay_executable() {
+fn executable_bit_in_archive_is_kept() {
     let mut archive = Archive::with("");
     let options = SimpleFileOptions::default().unix_permissions(0o755);
     archive
@@ -111,10 +111,11 @@ fn scripts_stay_executable() {
 }
 
 #[test]
-fn entries_that_lead_outside() {
+fn archive_with_entry_outside_is_refused() {
     for name in ["../x", "a/../../x", "/etc/x", "a\\..\\x"] {
         let mut archive = Archive::with("");
-        // The writer would mend some names, so one of the same length is put in its place.
+        // The writer corrects some names, so the test writes a name of the same length and
+        // replaces its bytes.
         let harmless = "q".repeat(name.len());
         archive.file(&harmless, "");
         let (directory, path) = archive.close();
@@ -134,7 +135,7 @@ fn entries_that_lead_outside() {
 }
 
 #[test]
-fn symbolic_links() {
+fn archive_with_links_follows_only_those_inside() {
     let link = |name: &str, target: &str| {
         let mut archive = Archive::with("");
         archive
@@ -153,7 +154,7 @@ fn symbolic_links() {
         ["sample/1", "secret/1"]
     );
 
-    // Nothing is written through a link, whatever comes first.
+    // No entry is written through a link, in either order.
     let outside = tempfile::tempdir().unwrap();
     let mut archive = link("way", "..");
     archive.file("way/x", "");
@@ -162,7 +163,7 @@ fn symbolic_links() {
 }
 
 #[test]
-fn broken_archives() {
+fn broken_archive_is_refused() {
     let (_directory, path) = Archive::with("").close();
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
@@ -174,7 +175,7 @@ fn broken_archives() {
 }
 
 #[test]
-fn two_entries_of_one_name() {
+fn archive_with_repeated_name_is_refused() {
     let mut archive = Archive::with("");
     archive.file("data/secret/qqqq", "");
     archive.file("data/secret/1.hint", "");
@@ -189,16 +190,19 @@ fn two_entries_of_one_name() {
         .windows(16)
         .position(|window| window == b"data/secret/1.in")
     {
-        // Of the same length as the other entry.
+        // The name has the same length as the other entry.
         bytes[at..at + 16].copy_from_slice(b"data/secret/qqqq");
     }
     std::fs::write(&path, bytes).unwrap();
     let faults = millibox_package::read(&path).unwrap_err().to_string();
-    assert!(faults.contains("two entries of one name"), "{faults}");
+    assert!(
+        faults.contains("two entries with the same name"),
+        "{faults}"
+    );
 }
 
 #[test]
-fn a_directory_gives_what_its_archive_gives() {
+fn archive_and_directory_have_the_same_tests() {
     let package = Package::legacy();
     let (_directory, path) = Archive::with("").close();
     assert_eq!(
@@ -208,8 +212,8 @@ fn a_directory_gives_what_its_archive_gives() {
 }
 
 #[test]
-fn with_as_many_entries_as_are_unpacked_and_one_more() {
-    // None is unpacked, as all lead outside: whether they were looked at is what differs.
+fn archive_with_one_entry_too_many_is_refused() {
+    // All entries lead outside, so none is unpacked. The faults show whether entries were examined.
     let faults = |entries: u32| {
         let mut archive = Archive::new();
         (0..entries).for_each(|entry| archive.file(&format!("../{entry}"), ""));
@@ -217,7 +221,7 @@ fn with_as_many_entries_as_are_unpacked_and_one_more() {
         millibox_package::read(&path)
             .unwrap_err()
             .iter()
-            .map(|fault| fault.bound)
+            .map(|fault| fault.bound())
             .collect::<Vec<_>>()
     };
     assert_eq!(faults(100_000)[0], None);

@@ -6,16 +6,16 @@ use millibox_package::model::{
 };
 
 #[test]
-fn tests_in_order() {
+fn tests_are_sorted_by_base_name() {
     let package = Package::legacy();
-    // By base name: `a` before `a-1`, though `-` comes before `.`.
+    // The order is that of base names: `a` comes before `a-1`, although `-` comes before `.`.
     package
         .test("secret/a")
         .test("secret/a-1")
         .test("secret/10")
         .test("sample/2")
         .test("sample/1");
-    // Groups have their places among tests.
+    // Groups are sorted among tests.
     package
         .test("secret/group/x")
         .test("secret/group/deeper/y")
@@ -62,7 +62,7 @@ fn tests_in_order() {
 }
 
 #[test]
-fn what_programs_are_tried_on() {
+fn probes_are_read_and_their_faults_are_warnings() {
     let package = Package::successor("");
     package.file("data/invalid_input/a.in", "").file(
         "data/invalid_input/a.yaml",
@@ -117,7 +117,7 @@ fn what_programs_are_tried_on() {
         Some(vec!["case_sensitive".to_owned()])
     );
     assert_eq!(names(&problem), ["secret/1"]);
-    // Whatever is wrong there, submissions can be judged.
+    // Submissions can be judged in spite of faults in probes.
     package.file(
         "data/valid_output/c.yaml",
         "output_validator_args: [none]\n",
@@ -137,7 +137,7 @@ fn what_programs_are_tried_on() {
 }
 
 #[test]
-fn what_lies_beside_tests() {
+fn known_files_beside_tests_give_no_warning() {
     let package = Package::legacy();
     for name in [
         "1.desc",
@@ -162,7 +162,7 @@ fn what_lies_beside_tests() {
 }
 
 #[test]
-fn files_that_are_no_part_of_a_test() {
+fn stray_files_are_reported() {
     for package in [Package::legacy(), Package::successor("")] {
         package
             .file("data/sample/UP.IN", "")
@@ -180,17 +180,17 @@ fn files_that_are_no_part_of_a_test() {
         for number in 0..10 {
             package.file(&format!("data/secret/{number}.input"), "");
         }
-        // One of them, and the rest in a line of its own.
+        // One more file is listed, and one line has the number of the others.
         assert_eq!(package.faults().lines().count(), 6);
         package.warned(
-            "data/secret/4.input: warning: not read: no part of a test, and 8 such in all \
-                beside those told",
+            "data/secret/4.input: warning: not read: no part of a test; this applies to 7 more \
+                files, which are not listed",
         );
     }
 }
 
 #[test]
-fn what_is_missing() {
+fn incomplete_tests_are_reported() {
     let package = Package::legacy();
     package
         .file("data/secret/2.in", "")
@@ -220,11 +220,11 @@ fn what_is_missing() {
     let package = Package::empty();
     package
         .file("problem.yaml", "")
-        .refused("data: error: there is no directory with test data");
+        .refused("data: error: the directory with the test data is missing");
 }
 
 #[test]
-fn settings_of_the_legacy_format() {
+fn legacy_settings_are_inherited() {
     let package = Package::icpc("type: scoring\nvalidation: custom\nvalidator_flags: whole\n");
     package.file("output_validators/v.py", "");
     package.file(
@@ -303,7 +303,7 @@ fn settings_of_the_legacy_format() {
 }
 
 #[test]
-fn flags_of_input_validators() {
+fn input_validator_flags_apply_to_named_validators() {
     let package = Package::legacy();
     package.file("data/testdata.yaml", "input_validator_flags: for all\n");
     package
@@ -333,7 +333,7 @@ fn flags_of_input_validators() {
 }
 
 #[test]
-fn flags_of_the_grader() {
+fn grader_flags_set_verdict_and_score_mode() {
     let rules = |flags: &str| {
         let package = Package::icpc("type: scoring\n");
         package
@@ -358,18 +358,18 @@ fn flags_of_the_grader() {
 }
 
 #[test]
-fn faults_of_testdata_yaml() {
+fn testdata_yaml_with_fault_is_reported() {
     let package = Package::icpc("type: scoring\n");
     let yaml = |text: &str| package.file("data/secret/testdata.yaml", text);
     yaml("on_reject: stop\n").refused(
         "testdata.yaml:1:12: error: on_reject must be one of break, continue, but is \"stop\"",
     );
     yaml("range: 5\n").refused("range must be two numbers");
-    yaml("range: 5 1\n").refused("the least, 5, is greater than the most, 1");
+    yaml("range: 5 1\n").refused("the minimum, 5, is greater than the maximum, 1");
     yaml("range: 0 nan\n").refused("range must be two numbers");
     yaml("accept_score: much\n").refused("accept_score must be a number");
     yaml("grader_flags: ignore_sample\n").refused("ignore_sample is for data/testdata.yaml only");
-    yaml("grader_flags: summ\n").refused("knows no flag \"summ\"; did you mean \"sum\"?");
+    yaml("grader_flags: summ\n").refused("has no flag \"summ\"; did you mean \"sum\"?");
     yaml("grading: custom\n").refused("needs a grader in graders/");
     yaml("grading: mine\n").refused("grading must be one of default, custom");
     yaml("input_validator_flags: {flags: a}\n").refused("input_validator_flags needs a `name`");
@@ -383,26 +383,26 @@ fn faults_of_testdata_yaml() {
     let package = Package::legacy();
     package
         .file("data/secret/testdata.yaml", "accept_score: 1\n")
-        .warned("accept_score means something only in scoring problems");
+        .warned("accept_score applies to scoring problems only");
     package
         .file("data/secret/group/README.md", "")
         .warned("data/secret/group: warning: a group without tests");
 }
 
 #[test]
-fn graders_of_the_packages_own() {
+fn custom_grader_is_used_by_groups_that_name_it() {
     let package = Package::icpc("type: scoring\n");
     package.file(
         "data/secret/testdata.yaml",
-        "grading: custom\ngrader_flags: whatever\n",
+        "grading: custom\ngrader_flags: strict\n",
     );
     package.file("graders/g.py", "").silent();
     let grader = |name: &str| package.problem().group(name).unwrap().rules.grader.clone();
-    assert_eq!(grader("secret"), Some(vec!["whatever".to_owned()]));
+    assert_eq!(grader("secret"), Some(vec!["strict".to_owned()]));
     assert_eq!(package.problem().root.rules.grader, None);
     assert_eq!(package.problem().grader.unwrap().name(), "g.py");
 
-    // Flags and grader are handed down, each for itself.
+    // Groups inherit flags and grader independently.
     package.test("secret/a/x").test("secret/b/x");
     package
         .file("data/secret/a/testdata.yaml", "grader_flags: a b\n")
@@ -415,7 +415,7 @@ fn graders_of_the_packages_own() {
     assert_eq!(grader("secret/b"), grader("secret"));
     package.file("data/secret/b/testdata.yaml", "grading: default\n");
     package.refused(
-        "data/secret/b/testdata.yaml:1:10: error: the default grader knows no flag \"whatever\"",
+        "data/secret/b/testdata.yaml:1:10: error: the default grader has no flag \"strict\"",
     );
     package
         .file(
@@ -428,7 +428,7 @@ fn graders_of_the_packages_own() {
         package.problem().group("secret/b").unwrap().rules.score,
         ScoreMode::Maximum
     );
-    // What is meant for the default grader of all is no flag that it must know here.
+    // Inherited flags of the default grader may be unknown to a custom grader.
     package.file(
         "data/testdata.yaml",
         "on_reject: continue\ngrader_flags: ignore_sample\n",
@@ -440,21 +440,21 @@ fn graders_of_the_packages_own() {
 
     package
         .file("graders/h.py", "")
-        .refused("graders/g.py: error: there may be one grader, but there is also graders/h.py");
+        .refused("graders/g.py: error: one grader is supported, but there is also graders/h.py");
     let package = Package::icpc("type: scoring\n");
     package
         .file("graders/g.py", "")
-        .warned("graders: warning: not used, since no testdata.yaml says");
+        .warned("graders: warning: not used, because no testdata.yaml has");
     assert!(package.problem().grader.is_none());
     let package = Package::legacy();
     package
         .file("graders/g.py", "")
         .file("data/secret/testdata.yaml", "grading: custom\n");
-    package.refused("grading custom is for scoring problems only");
+    package.refused("grading custom applies to scoring problems only");
 }
 
 #[test]
-fn a_tests_own_settings() {
+fn settings_of_a_test_override_those_of_its_group() {
     let package = Package::successor("");
     package.file(
         "data/secret/test_group.yaml",
@@ -498,16 +498,16 @@ fn a_tests_own_settings() {
     );
     package
         .file("data/secret/1.yaml", "args: [[a]]\n")
-        .refused("args must be a list of texts, but has a list in it");
+        .refused("args must be a list of texts, but contains a list");
     package
         .file("data/secret/1.yaml", "")
         .file("data/secret/9.yaml", "args: [a]\n")
-        .warned("there is no 9.in that it could belong to");
+        .warned("there is no 9.in");
 }
 
 #[test]
-fn directories_that_are_no_groups() {
-    // The successor's groups have a test_group.yaml; other directories just hold tests.
+fn directory_without_test_group_yaml_holds_tests() {
+    // Groups of the successor have a test_group.yaml. Other directories only hold tests.
     let package = Package::successor("");
     package
         .test("secret/more/2")
@@ -529,11 +529,11 @@ fn directories_that_are_no_groups() {
     assert_eq!(problem.groups().count(), 3);
     package
         .test("secret/more")
-        .refused("a directory and a test, more.in, must not have one name");
+        .refused("the directory has the same name as the test more.in; rename one");
 }
 
 #[test]
-fn groups_of_the_successor() {
+fn groups_of_the_successor_must_be_complete() {
     let package = Package::successor("");
     package
         .file("data/secret/a/test_group.yaml", "")

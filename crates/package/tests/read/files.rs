@@ -1,10 +1,10 @@
-//! What lies in a package, and what only seems to.
+//! The files of a package: links, names, and files that are left out.
 
 use crate::{Package, names};
 use std::os::unix::net::UnixListener;
 
 #[test]
-fn what_is_no_package() {
+fn path_without_package_is_refused() {
     let package = Package::empty();
     package.refused("pack: error: cannot be read: No such file or directory");
     package
@@ -19,7 +19,7 @@ fn what_is_no_package() {
 }
 
 #[test]
-fn a_link_is_no_directory_within_a_directory() {
+fn link_to_a_package_is_not_followed() {
     let outside = Package::legacy();
     let package = Package::empty();
     package
@@ -28,7 +28,7 @@ fn a_link_is_no_directory_within_a_directory() {
 }
 
 #[test]
-fn a_directory_within_a_directory() {
+fn only_directory_within_a_directory_is_read() {
     let package = Package::empty();
     package
         .file("inner/problem.yaml", "nmae: x\n")
@@ -50,14 +50,14 @@ fn a_directory_within_a_directory() {
 }
 
 #[test]
-fn both_formats() {
+fn package_of_both_formats_is_read_as_icpc() {
     Package::legacy()
         .file("Simfile", "")
         .warned("Simfile: warning: not read: this is read as an ICPC package");
 }
 
 #[test]
-fn links_within() {
+fn links_inside_the_package_are_followed() {
     let package = Package::legacy();
     package
         .link("data/secret/2.in", "1.in")
@@ -73,7 +73,7 @@ fn links_within() {
 }
 
 #[test]
-fn links_that_lead_outside() {
+fn links_outside_the_package_are_refused() {
     let package = Package::legacy();
     package.link("data/secret/2.in", "/etc/passwd");
     package.refused(
@@ -95,7 +95,7 @@ fn links_that_lead_outside() {
         .remove("data/sample")
         .link("data/sample", "sample")
         .refused("cannot be reached: Too many levels of symbolic links");
-    // Nobody needs the statement.
+    // Judging does not need the statement.
     package
         .remove("data/sample")
         .link("problem.pdf", "/etc/passwd")
@@ -103,22 +103,22 @@ fn links_that_lead_outside() {
 }
 
 #[test]
-fn neither_files_nor_directories() {
+fn socket_among_tests_is_refused() {
     let package = Package::legacy();
     let _listener = UnixListener::bind(package.path().join("data/secret/2.in")).unwrap();
     package.refused("data/secret/2.in: error: neither a file nor a directory");
 }
 
 #[test]
-fn names_that_are_left_out() {
+fn files_with_invalid_names_are_left_out() {
     let package = Package::legacy();
     package
         .test("secret/a b")
-        .warned("data/secret/a b.in: warning: left out: names may have letters");
+        .warned("data/secret/a b.in: warning: left out: a name may have letters");
     let package = Package::legacy();
     package
         .test("secret/-3")
-        .warned("data/secret/-3.in: warning: left out: names may have letters");
+        .warned("data/secret/-3.in: warning: left out: a name may have letters");
     let package = Package::legacy();
     package
         .file(".git/x", "")
@@ -129,7 +129,7 @@ fn names_that_are_left_out() {
 }
 
 #[test]
-fn what_python_leaves_behind() {
+fn cache_of_python_is_left_out() {
     let package = Package::icpc("validation: custom\n");
     for path in [
         "output_validators/v.py",
@@ -166,20 +166,20 @@ fn what_python_leaves_behind() {
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn unreadable_file_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let package = Package::legacy();
     let path = package.path().join("data/secret/1.in");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o000)).unwrap();
     if std::fs::File::open(&path).is_ok() {
-        // Root reads everything.
+        // Root can read any file.
         return;
     }
     package.refused("data/secret/1.in: error: cannot be read: Permission denied");
 }
 
 #[test]
-fn a_fault_is_one_line() {
+fn fault_of_name_with_line_break_is_one_line() {
     let package = Package::sim("");
     package
         .link("in/a\nb.in", "/etc/passwd")
@@ -194,7 +194,7 @@ fn a_fault_is_one_line() {
 }
 
 #[test]
-fn directories_whose_names_are_misspelt() {
+fn misspelt_directory_gets_a_suggestion() {
     for (name, meant) in [
         ("output_validater", "output_validator"),
         ("input_validator", "input_validators"),
@@ -220,6 +220,6 @@ fn directories_whose_names_are_misspelt() {
     ] {
         package.file(&format!("{name}/a.cpp"), "");
     }
-    // A file is no directory.
+    // Files get no suggestion.
     package.file("submission.txt", "").file("date", "").silent();
 }

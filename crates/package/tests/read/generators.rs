@@ -1,4 +1,4 @@
-//! Packages whose tests are still to be made.
+//! Packages whose tests will be generated.
 
 use crate::{Package, names};
 use millibox_package::model::{Generation, Generator};
@@ -27,7 +27,7 @@ fn program(generation: &Generation) -> (String, usize) {
 }
 
 #[test]
-fn what_is_to_be_made_is_not_missing() {
+fn tests_that_can_be_generated_are_not_missing() {
     let package = Package::legacy();
     package
         .file("generators/gen.py", "")
@@ -41,14 +41,14 @@ fn what_is_to_be_made_is_not_missing() {
         ["sample/1", "secret/1", "secret/2", "secret/g/a"]
     );
     assert!(problem.tests().all(|test| test.answer.is_some()));
-    // Whoever judges needs it all.
+    // Judging needs all files.
     package.refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
     package.remove("data/secret/2.in");
     assert!(package.problem().generators.is_empty());
 }
 
 #[test]
-fn who_looks_at_it_all_looks_at_generators_too() {
+fn read_whole_checks_generators() {
     let package = Package::legacy();
     let faults = |text: &str| {
         package.file(FILE, text);
@@ -67,15 +67,15 @@ fn who_looks_at_it_all_looks_at_generators_too() {
     );
     assert!(
         faults("solution: /x.py\ndata: {}\n")
-            .contains("error: solution: \"x.py\" is none of the submissions")
+            .contains("error: solution: \"x.py\" is not one of the submissions")
     );
-    // Other tools may have made them.
+    // Other tools may have generated the tests, so this is a warning.
     let text = faults("data: {secret: {data: {'1': {generate: gen, count: 2}}}}\n");
     assert!(
         text.ends_with("warning: `count` is not supported here"),
         "{text}"
     );
-    let there = "generators/generators.yaml: warning: test secret/2 is not there; `millibox \
+    let there = "generators/generators.yaml: warning: test secret/2 does not exist; `millibox \
         problem gen` makes it";
     assert_eq!(
         faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"),
@@ -83,11 +83,11 @@ fn who_looks_at_it_all_looks_at_generators_too() {
     );
     let text = faults("data: {secret: {data: {'2': gen 1, '3': gen 2}}}\n");
     assert!(
-        text.ends_with("test secret/2 and 1 more are not there; `millibox problem gen` makes them"),
+        text.ends_with("test secret/2 and 1 more do not exist; `millibox problem gen` makes them"),
         "{text}"
     );
 
-    // Who misses an answer is told where it comes from.
+    // The fault of a missing answer names the command that makes it.
     package
         .remove("data/secret/1.ans")
         .refused("there is no 1.ans; `millibox problem gen` makes it");
@@ -97,7 +97,7 @@ fn who_looks_at_it_all_looks_at_generators_too() {
 }
 
 #[test]
-fn generators_by_their_names() {
+fn generators_are_found_by_name() {
     let package = Package::legacy();
     package
         .file("generators/a.py", "")
@@ -108,7 +108,8 @@ fn generators_by_their_names() {
         .file("generators/c.py", "");
     let problem = read(
         &package,
-        "generators:\n  two: [a.py, b/lib.h]\ndata:\n  secret:\n    data:\n      1x: a 1\n      2x: a.py 1\n      3x: b 1\n      \
+        "generators:\n  two: [a.py, b/lib.h]\ndata:\n  secret:\n    data:\n      1x: a 1\n      \
+         2x: a.py 1\n      3x: b 1\n      \
          4x: two  1 2\n      5x: c.py\n",
     );
     assert_eq!(program(of(&problem, "secret/1x")), ("a.py".to_owned(), 1));
@@ -120,12 +121,13 @@ fn generators_by_their_names() {
 }
 
 #[test]
-fn seeds_are_those_of_the_command() {
+fn seed_is_hash_of_the_command() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {seed}\n      2x: gen a={seed:2}b\n      3x: \
+        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {seed}\n      2x: gen \
+         a={seed:2}b\n      3x: \
          {generate: gen}\n",
     );
     // int(hashlib.sha512(b"xgen {seed}").hexdigest(), 16) % 2**31
@@ -138,12 +140,13 @@ fn seeds_are_those_of_the_command() {
 }
 
 #[test]
-fn a_test_is_named_in_its_command() {
+fn name_placeholder_becomes_name_of_test() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {name} {seed} a={name}.{name} {nam}\n      g: {data: \
+        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {name} {seed} \
+         a={name}.{name} {nam}\n      g: {data: \
          [{t: {generate: 'gen -{name}'}}]}\n",
     );
     let one = of(&problem, "secret/1x");
@@ -183,7 +186,7 @@ fn tests_in_lists_are_numbered() {
 }
 
 #[test]
-fn the_solution_is_the_model() {
+fn solution_of_generators_yaml_is_the_model_solution() {
     let package = Package::legacy();
     package
         .file("submissions/accepted/b.cpp", "")
@@ -197,7 +200,7 @@ fn the_solution_is_the_model() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused() {
+fn generators_yaml_with_fault_is_refused() {
     let package = Package::legacy();
     package
         .file("generators/gen.py", "")
@@ -208,7 +211,7 @@ fn what_is_not_understood_is_refused() {
         ("solution: a\n".to_owned(), "`data` is missing"),
         (
             "solution: /other.py\ndata: {}\n".to_owned(),
-            "1:11: error: solution: \"other.py\" is none of the submissions",
+            "1:11: error: solution: \"other.py\" is not one of the submissions",
         ),
         (
             "data: text\n".to_owned(),
@@ -220,7 +223,7 @@ fn what_is_not_understood_is_refused() {
         ),
         (
             in_secret("a: two 1"),
-            "may be generators/two.cpp or generators/two.py",
+            "it may be generators/two.cpp or generators/two.py",
         ),
         (in_secret("a: gen {seed} {seed:1}"), "more than once"),
         (in_secret("a:"), "test secret/a has no command"),
@@ -237,10 +240,10 @@ fn what_is_not_understood_is_refused() {
             in_secret("a: {copy: none}"),
             "there is no generators/none.in",
         ),
-        (in_secret("a/b: gen"), "is no name of a test"),
+        (in_secret("a/b: gen"), "is not a valid name of a test"),
         (
             in_secret("- a: gen\n      - b: {data: {}}"),
-            "directories are not numbered",
+            "directories in a list are not supported",
         ),
         (
             in_secret("- a: gen\n        b: gen"),
@@ -250,13 +253,13 @@ fn what_is_not_understood_is_refused() {
         package.file(FILE, &text);
         let faults = read_unfinished(&package.path()).unwrap_err().to_string();
         assert!(faults.contains(part), "{text}: {faults}");
-        // It is nothing to a judge.
+        // Judging does not read the file.
         package.problem();
     }
 }
 
 #[test]
-fn placeholders_that_nobody_knows() {
+fn unknown_placeholders_are_reported() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
@@ -265,8 +268,8 @@ fn placeholders_that_nobody_knows() {
     );
     assert_eq!(of(&problem, "secret/a").arguments[0], "{sed}");
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
-    let why =
-        "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
+    let why = "is passed to the generator unchanged: the placeholders are {name}, {seed} and \
+     {seed:NUMBER}";
     let place = format!("{}:1:27: warning:", package.path().join(FILE).display());
     assert_eq!(
         warnings,
@@ -279,12 +282,13 @@ fn placeholders_that_nobody_knows() {
 }
 
 #[test]
-fn keys_that_nobody_knows() {
+fn unknown_keys_of_generators_yaml_are_reported() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "version: 2025-02\nsolutoin: /a.py\ntool_specific: x\ntestdata.yaml: {}\nvisualizer: /v.py\ndata:\n  secret:\n    rando_salt: \
+        "version: 2025-02\nsolutoin: /a.py\ntool_specific: x\ntestdata.yaml: {}\nvisualizer: \
+         /v.py\ndata:\n  secret:\n    rando_salt: \
          x\n    data:\n      a: {generate: gen, sed: 3}\n",
     );
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
@@ -294,8 +298,8 @@ fn keys_that_nobody_knows() {
         [
             "2:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?",
             "3:1: warning: unknown key \"tool_specific\", not read",
-            "4:16: warning: testdata.yaml is not made from this; write the file",
-            "5:13: warning: visualizer is not made from this; write the file",
+            "4:16: warning: testdata.yaml is not generated from this; write the file",
+            "5:13: warning: visualizer is not generated from this; write the file",
             "8:5: warning: unknown key \"rando_salt\", not read; did you mean \"random_salt\"?",
             "10:26: warning: unknown key \"sed\", not read",
         ]

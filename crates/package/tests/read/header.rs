@@ -5,7 +5,7 @@ use millibox_package::model::{Checker, Convention, Format, Kind, Objective, Scor
 use std::time::Duration;
 
 #[test]
-fn the_smallest_package() {
+fn legacy_package_has_default_settings() {
     let package = Package::legacy();
     package.silent();
     let problem = package.problem();
@@ -25,13 +25,13 @@ fn the_smallest_package() {
 }
 
 #[test]
-fn an_empty_problem_yaml_is_a_legacy_one() {
+fn empty_problem_yaml_is_read_as_legacy() {
     let problem = Package::icpc("# nothing\n").problem();
     assert_eq!((problem.format, &*problem.name), (Format::Legacy, "pack"));
 }
 
 #[test]
-fn titles_by_language() {
+fn title_in_english_is_preferred() {
     let title = |names: &str| Package::icpc(&format!("name: {names}\n")).problem().name;
     assert_eq!(title("{sv: Hej, en: Hello}"), "Hello");
     assert_eq!(title("{sv: Hej, da: Dav}"), "Hej");
@@ -41,7 +41,7 @@ fn titles_by_language() {
 }
 
 #[test]
-fn versions() {
+fn format_versions_are_detected() {
     for version in ["2023-07", "2023-07-draft", "2025-09", "2025-09-draft"] {
         let package = Package::icpc(&format!(
             "problem_format_version: {version}\nname: x\nuuid: 1\n"
@@ -63,7 +63,7 @@ fn versions() {
 }
 
 #[test]
-fn what_the_successor_requires() {
+fn successor_requires_name_and_uuid() {
     let package = Package::icpc("problem_format_version: 2025-09\n");
     package.refused("`name` is missing");
     package
@@ -72,9 +72,11 @@ fn what_the_successor_requires() {
 }
 
 #[test]
-fn limits() {
-    let header = "limits:\n  time_multiplier: 3\n  time_safety_margin: 1.5\n  time_limit: 0.5\n  memory: 512\n  output: 2\n  \
-                  code: 3\n  compilation_time: 4\n  compilation_memory: 5\n  validation_time: 6\n  validation_memory: 7\n  \
+fn limits_of_the_legacy_format_are_read() {
+    let header = "limits:\n  time_multiplier: 3\n  time_safety_margin: 1.5\n  time_limit: 0.5\n  \
+     memory: 512\n  output: 2\n  \
+                  code: 3\n  compilation_time: 4\n  compilation_memory: 5\n  validation_time: 6\
+                  \n  validation_memory: 7\n  \
                   validation_output: 8\n";
     let package = Package::icpc(header);
     package.silent();
@@ -100,9 +102,10 @@ fn limits() {
 }
 
 #[test]
-fn limits_of_the_successor() {
+fn limits_of_the_successor_are_read() {
     let package = Package::successor(
-        "limits:\n  time_limit: 1.5\n  time_resolution: 0.5\n  time_multipliers: {ac_to_time_limit: 3, time_limit_to_tle: 4}\n",
+        "limits:\n  time_limit: 1.5\n  time_resolution: 0.5\n  time_multipliers: \
+         {ac_to_time_limit: 3, time_limit_to_tle: 4}\n",
     );
     package.silent();
     let limits = package.problem().limits;
@@ -133,7 +136,7 @@ fn limits_of_the_successor() {
 }
 
 #[test]
-fn bad_numbers() {
+fn limits_with_invalid_numbers_are_refused() {
     for (limit, words) in [
         (
             "memory: 0",
@@ -141,7 +144,7 @@ fn bad_numbers() {
         ),
         ("memory: -1", "at least 1, but is \"-1\""),
         ("memory: 1.5", "whole number"),
-        ("memory: 99999999999999999", "memory is too great"),
+        ("memory: 99999999999999999", "memory is too large"),
         (
             "memory: []",
             "memory must be a whole number, at least 1, not a list",
@@ -163,7 +166,7 @@ fn bad_numbers() {
 }
 
 #[test]
-fn validation() {
+fn validation_selects_checker_and_kind() {
     let package = Package::icpc("validation: custom interactive\nvalidator_flags: a  b\n");
     package.refused("there is no output validator");
     package
@@ -189,7 +192,7 @@ fn validation() {
 
     package
         .file("problem.yaml", "validation: default\n")
-        .warned("not used, since `validation`");
+        .warned("not used, because `validation`");
     package
         .file("problem.yaml", "validation: custom score\n")
         .refused("needs `type: scoring`");
@@ -211,7 +214,7 @@ fn validation() {
 }
 
 #[test]
-fn domjudges_multi_pass() {
+fn validation_passes_set_number_of_passes() {
     let package = Package::icpc("validation: custom multi-pass\nlimits: {validation_passes: 26}\n");
     package.file("output_validators/v.py", "").silent();
     assert_eq!(
@@ -221,12 +224,12 @@ fn domjudges_multi_pass() {
             interactive: false
         }
     );
-    Package::icpc("limits: {validation_passes: 3}\n").warned("only in multi-pass problems");
+    Package::icpc("limits: {validation_passes: 3}\n").warned("to multi-pass problems only");
     Package::icpc("limits: {validation_passes: 1}\n").refused("at least 2");
 }
 
 #[test]
-fn types() {
+fn types_select_kind_and_scoring() {
     let kind = |types: &str| {
         let package = Package::successor(&format!("type: {types}\n"));
         package.file("output_validator/v.py", "").silent();
@@ -263,7 +266,7 @@ fn types() {
         "problem.yaml:4:7: error: type submit-answer is not supported",
     );
     refused("[pass-fail, scoring]", "exclude each other");
-    refused("[scoring, scoring]", "stands here twice");
+    refused("[scoring, scoring]", "is repeated");
     refused("intractive", "did you mean \"interactive\"?");
     refused("[]", "at least one type");
     refused("{}", "type must be a list of texts");
@@ -271,108 +274,7 @@ fn types() {
 }
 
 #[test]
-fn headers_and_input_validators() {
-    let package = Package::legacy();
-    let found = || {
-        package
-            .problem()
-            .input_validators
-            .into_iter()
-            .map(|program| below(&program.path, &package))
-            .collect::<Vec<_>>()
-    };
-    package
-        .file("input_validators/a.cpp", "")
-        .file("input_validators/v.h", "");
-    assert_eq!(found(), ["input_validators"]);
-    // Whose the header is nobody says: each may include it.
-    package.file("input_validators/b.cpp", "");
-    assert_eq!(
-        found(),
-        ["input_validators/a.cpp", "input_validators/b.cpp"]
-    );
-    package.file("input_validators/c/c.cpp", "");
-    assert_eq!(
-        found(),
-        [
-            "input_validators/a.cpp",
-            "input_validators/b.cpp",
-            "input_validators/c"
-        ]
-    );
-    package.file("input_validators/build", "");
-    assert_eq!(found(), ["input_validators"]);
-}
-
-#[test]
-fn output_validators() {
-    // In the legacy format each file or directory is one; headers hold files together.
-    let package = Package::icpc("validation: custom\n");
-    package
-        .file("output_validators/a.py", "")
-        .file("output_validators/b.py", "");
-    package.refused("one output validator is supported, but there is also output_validators/b.py");
-    package
-        .remove("output_validators/b.py")
-        .file("output_validators/a.h", "")
-        .silent();
-    let Checker::Custom { program, .. } = package.problem().checker else {
-        panic!("no checker")
-    };
-    assert_eq!(
-        (below(&program.path, &package), program.sources.len()),
-        ("output_validators".to_owned(), 2)
-    );
-
-    package
-        .file("output_validators/b.py", "")
-        .refused("one output validator is supported, but there is also");
-
-    // In its successor there is one, whose files lie in output_validator or one below.
-    let package = Package::successor("");
-    package
-        .file("output_validator/a.cc", "")
-        .file("output_validator/b.cc", "")
-        .silent();
-    let Checker::Custom { program, .. } = package.problem().checker else {
-        panic!("no checker")
-    };
-    assert_eq!(
-        (program.name(), program.sources.len()),
-        ("output_validator", 2)
-    );
-
-    // With scripts the directory is one, whatever else lies there.
-    let package = Package::icpc("validation: custom\n");
-    package
-        .file("output_validators/build", "")
-        .file("output_validators/x.d", "")
-        .file("output_validators/y.d", "")
-        .silent();
-}
-
-#[test]
-fn input_validators() {
-    let package = Package::legacy();
-    package
-        .file("input_validators/a.py", "")
-        .file("input_format_validators/b/x.cpp", "");
-    package.file("input_validators/README.md", "").silent();
-    let validators = package.problem().input_validators;
-    assert_eq!(
-        validators
-            .iter()
-            .map(|program| program.name())
-            .collect::<Vec<_>>(),
-        ["a.py", "b"]
-    );
-    package
-        .file("input_validators/c.ctd", "")
-        .warned("input_validators/c.ctd: warning: checktestdata and VIVA files are not supported");
-}
-
-#[test]
-fn keys_that_nobody_knows() {
+fn unknown_keys_of_problem_yaml_are_reported() {
     let package = Package::icpc("nmae: x\nvalidation: default\n");
     assert_eq!(
         package.faults(),
@@ -387,7 +289,7 @@ fn keys_that_nobody_knows() {
 }
 
 #[test]
-fn which_points_are_better() {
+fn objective_of_grading_is_read() {
     let objective = |grading: &str| {
         let package = Package::icpc(&format!("type: scoring\n{grading}"));
         package.silent();
@@ -402,12 +304,11 @@ fn which_points_are_better() {
         objective("grading: {objective: min, show_test_data_groups: true}\n"),
         Objective::Min
     );
-    Package::icpc("grading: {objective: min}\n")
-        .warned("grading means something only in scoring problems");
+    Package::icpc("grading: {objective: min}\n").warned("grading applies to scoring problems only");
 }
 
 #[test]
-fn constants() {
+fn constants_are_filled_into_groups() {
     let package =
         Package::successor("type: scoring\nconstants: {most: 40, rest: {value: 1, tex: '1,0'}}\n");
     package.file(
@@ -435,7 +336,7 @@ fn constants() {
     for (constants, says) in [
         (
             "{1a: 5}",
-            "problem.yaml:4:13: error: \"1a\" is no name of a constant",
+            "problem.yaml:4:13: error: \"1a\" is not a valid name of a constant",
         ),
         ("{a: [1]}", "the constant a must have a value"),
         ("{a: {tex: '5'}}", "the constant a must have a value"),
@@ -449,11 +350,10 @@ fn constants() {
 }
 
 #[test]
-fn yaml() {
-    Package::icpc("name: x\nname: y\n").refused(
-        "problem.yaml:2:1: error: key \"name\" stands here a second time, first in line 1",
-    );
-    Package::icpc("name: [\n").refused("problem.yaml:2:1: error: no valid YAML");
+fn problem_yaml_with_invalid_yaml_is_refused() {
+    Package::icpc("name: x\nname: y\n")
+        .refused("problem.yaml:2:1: error: the key \"name\" is repeated; it is first in line 1");
+    Package::icpc("name: [\n").refused("problem.yaml:2:1: error: not valid YAML");
     Package::icpc("- a\n").refused("problem.yaml must be a map");
     Package::icpc("a: 1\n---\nb: 1\n").refused("a second document begins here");
     Package::icpc("? [a]\n: 1\n").refused("a key must be a text");
@@ -477,11 +377,11 @@ fn yaml() {
         b"name: x\n\nsource: \xff\n",
     )
     .unwrap();
-    package.refused("problem.yaml:3: error: this is no UTF-8");
+    package.refused("problem.yaml:3: error: is not UTF-8");
 }
 
 #[test]
-fn domjudges_files() {
+fn domjudge_files_set_title_and_time_limit() {
     let package = Package::legacy();
     package
         .file(
@@ -496,7 +396,7 @@ fn domjudges_files() {
     );
     package
         .file(".timelimit", "3\n")
-        .refused(".timelimit: error: this time limit is not that of");
+        .refused(".timelimit: error: this time limit differs from that of");
     package.file(".timelimit", "2.5").silent();
     package
         .file(".timelimit", "soon")
@@ -511,9 +411,9 @@ fn domjudges_files() {
         .refused("neither `key = value` nor a comment");
     package
         .file("domjudge-problem.ini", "special_compare=x\n")
-        .warned("names a program of some DOMjudge server");
+        .warned("names a program of a DOMjudge server");
 
-    // It may be alone, and takes the validator that there is.
+    // domjudge-problem.ini may be the only main file. An existing validator is then used.
     package
         .remove("problem.yaml")
         .file("domjudge-problem.ini", "name=Alone\ntimelimit=1\n");
@@ -527,7 +427,7 @@ fn domjudges_files() {
 }
 
 #[test]
-fn time_limits_that_differ() {
+fn time_limits_that_differ_are_refused() {
     let ini = "domjudge-problem.ini";
     for package in [
         Package::icpc("limits: {time_limit: 2}\n"),
@@ -540,7 +440,7 @@ fn time_limits_that_differ() {
         );
         package.file(ini, "name=X\ntimelimit=9\n");
         package.refused(
-            "domjudge-problem.ini:2: error: this time limit is not that of \
+            "domjudge-problem.ini:2: error: this time limit differs from that of \
             problem.yaml, 2 s; remove one",
         );
     }
@@ -548,78 +448,17 @@ fn time_limits_that_differ() {
     package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
     package.file(ini, "timelimit=1\n\ntimelimit=5\n");
     package.refused(
-        "domjudge-problem.ini:3: error: this time limit is not that of line 1, 1 s; remove one",
+        "domjudge-problem.ini:3: error: this time limit differs from that of line 1, 1 s; remove \
+         one",
     );
 }
 
 #[test]
-fn flags_of_the_default_checker() {
-    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; those there \
-        are: case_sensitive";
-    let package = Package::icpc("name: x\nvalidator_flags: float_tolerance 1e-6 no_such_flag\n");
-    package.test("secret/2").test("secret/3");
-    package.refused(&format!("problem.yaml:2:18: {no_flag}"));
-    assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
-    // Another checker has flags of its own.
-    package.file(
-        "problem.yaml",
-        "validation: custom\nvalidator_flags: no_such_flag\n",
-    );
-    package.file("output_validators/v.py", "").silent();
-
-    let package = Package::icpc("validator_flags: case_sensitive\n");
-    package.test("secret/g/1").test("secret/g/2").file(
-        "data/secret/testdata.yaml",
-        "output_validator_flags: float_tolerance x\n",
-    );
-    assert_eq!(
-        package.faults(),
-        "data/secret/testdata.yaml:1:25: error: the flag float_tolerance needs a number that is \
-         not negative after it, not \"x\""
-    );
-    let package = Package::successor("");
-    package
-        .test("secret/2")
-        .file(
-            "data/secret/test_group.yaml",
-            "output_validator_args: [float_tolerance, 0x.8]\n",
-        )
-        .silent();
-    package.file(
-        "data/secret/2.yaml",
-        "output_validator_args: no_such_flag\n",
-    );
-    package.refused(&format!("data/secret/2.yaml:1:24: {no_flag}"));
-    assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
-}
-
-#[test]
-fn included_files() {
-    let package = Package::legacy();
-    assert_eq!(package.problem().include, None);
-    package.file("include/python3/driver.py", "").silent();
-    assert_eq!(
-        package.problem().include,
-        Some(package.path().join("include"))
-    );
-    package
-        .file("include/stray.py", "")
-        .warned("include/stray.py: warning: not used");
-}
-
-#[test]
-fn static_validators_are_refused() {
-    Package::successor("")
-        .file("static_validator/v.py", "")
-        .refused("static validators are not supported");
-}
-
-#[test]
-fn a_version_that_is_not_stated() {
+fn package_with_features_of_later_formats_gets_a_warning() {
     let later = |what: &str| {
         format!(
-            "problem.yaml: warning: there is no problem_format_version, so this is read as legacy; \
-             but {what} is of later formats: add problem_format_version: 2025-09"
+            "problem.yaml: warning: `problem_format_version` is missing, so this is read as \
+             legacy, but {what} belongs to later formats; add problem_format_version: 2025-09"
         )
     };
     for (file, what) in [
@@ -631,14 +470,14 @@ fn a_version_that_is_not_stated() {
         package.file(file, "");
         assert_eq!(package.faults(), later(what));
     }
-    // Who says what the format is, is taken at their word.
+    // A package that states its format gets no warning.
     let package = Package::icpc("name: x\nproblem_format_version: legacy\n");
-    let unused = "not used, since `validation` in problem.yaml is not `custom`";
+    let unused = "not used, because `validation` in problem.yaml is not `custom`";
     package.file("statement/problem.en.md", "").silent();
     package.file("output_validator/v.py", "").warned(unused);
     let package = Package::icpc("validation: custom\n");
     package.file("output_validator/v.py", "").silent();
-    // What a header that is not understood says of validators, nobody knows.
+    // A header with faults may have meant to use the validators.
     for header in [
         "validation: [custom\n",
         "validation: costum\n",

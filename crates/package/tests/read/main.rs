@@ -1,4 +1,4 @@
-//! Small packages, made for one question each.
+//! Reads small packages, each of which tests one rule.
 
 mod archive;
 mod data;
@@ -8,6 +8,7 @@ mod generators;
 mod header;
 mod never_panics;
 mod points;
+mod programs;
 mod sim;
 mod submissions;
 
@@ -16,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A package that is being written.
+/// A package in a temporary directory.
 struct Package {
     directory: TempDir,
 }
@@ -49,7 +50,7 @@ impl Package {
         ))
     }
 
-    /// A Sim package with these lines in its Simfile besides, and one test.
+    /// A Sim package with one test and additional lines in its Simfile.
     fn sim(simfile: &str) -> Package {
         let package = Package::empty();
         package
@@ -74,7 +75,7 @@ impl Package {
         self
     }
 
-    /// A test with input and answer.
+    /// Adds a test with input and answer.
     fn test(&self, name: &str) -> &Package {
         self.file(&format!("data/{name}.in"), "")
             .file(&format!("data/{name}.ans"), "")
@@ -96,12 +97,12 @@ impl Package {
         millibox_package::read(&self.path())
     }
 
-    /// The problem; its faults end the test.
+    /// The problem. Panics if the package has errors.
     fn problem(&self) -> Problem {
         self.read().unwrap_or_else(|faults| panic!("{faults}"))
     }
 
-    /// All faults, or the warnings, one per line, paths below the package.
+    /// All faults, one per line, with paths relative to the package.
     fn faults(&self) -> String {
         let faults: Vec<_> = match self.read() {
             Ok(problem) => problem.warnings,
@@ -114,10 +115,14 @@ impl Package {
             .replace(&self.path().display().to_string(), "pack")
     }
 
-    /// What comes of it is an error with these words.
+    /// Asserts that reading fails with an error that contains these words.
     #[track_caller]
     fn refused(&self, words: &str) {
-        assert!(self.read().is_err(), "taken, with {:?}", self.faults());
+        assert!(
+            self.read().is_err(),
+            "the package has no error: {:?}",
+            self.faults()
+        );
         let faults = self.faults();
         assert!(
             faults
@@ -127,7 +132,7 @@ impl Package {
         );
     }
 
-    /// What comes of it is a problem, and a warning with these words.
+    /// Asserts that reading succeeds with a warning that contains these words.
     #[track_caller]
     fn warned(&self, words: &str) {
         let warnings: Vec<String> = self

@@ -1,9 +1,9 @@
-//! No bytes in any of the files make reading panic.
+//! Reading does not panic, with any bytes in any file.
 
 use crate::Package;
 use proptest::prelude::*;
 
-/// Bytes as they come, and lines with much of what the syntax is made of.
+/// Arbitrary bytes, and texts of syntax elements.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         proptest::sample::select(vec![
@@ -36,7 +36,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
         "[-:=\\[\\]{}#,&*!|>'\"%@`? \n\t\\\\]{1,3}",
         "[a-z0-9]{1,4}",
         "\\PC{1,2}",
-        // Nothing, in quotes; arrays of it.
+        // Blank values in quotes, and arrays of them.
         Just("' '".to_owned()),
         Just("\nstatic: [' ']\ngen: [' ']\n".to_owned()),
         Just("\nlimits: [' ']\nscoring: ['']\ntests_files: [' ']\nsolutions: [' ']\n".to_owned()),
@@ -53,17 +53,25 @@ fn write(package: &Package, path: &str, bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn problem_yaml(bytes in bytes()) {
+    fn problem_yaml_with_arbitrary_bytes_does_not_panic(bytes in bytes()) {
         let package = Package::legacy();
         write(&package, "problem.yaml", &bytes);
         let _ = package.read();
     }
 
     #[test]
-    fn files_of_the_successor(groups in bytes(), test in bytes(), submissions in bytes()) {
+    fn successor_files_with_arbitrary_bytes_do_not_panic(
+        groups in bytes(),
+        test in bytes(),
+        submissions in bytes(),
+    ) {
         let package = Package::successor("type: scoring\n");
         write(&package, "data/secret/test_group.yaml", &groups);
         write(&package, "data/secret/1.yaml", &test);
@@ -72,17 +80,26 @@ proptest! {
     }
 
     #[test]
-    fn files_of_domjudge(groups in bytes(), ini in bytes(), time in bytes(), source in bytes()) {
+    fn domjudge_files_with_arbitrary_bytes_do_not_panic(
+        groups in bytes(),
+        ini in bytes(),
+        time in bytes(),
+        source in bytes(),
+    ) {
         let package = Package::legacy();
         write(&package, "data/testdata.yaml", &groups);
         write(&package, "domjudge-problem.ini", &ini);
         write(&package, ".timelimit", &time);
-        write(&package, "submissions/accepted/a.cpp", &[b"@EXPECTED_RESULTS@: ", &*source].concat());
+        write(&package, "submissions/accepted/a.cpp", &[b"@EXPECTED_RESULTS@: \
+         ", &*source].concat());
         let _ = package.read();
     }
 
     #[test]
-    fn simfile_and_sipfile(simfile in bytes(), sipfile in bytes()) {
+    fn simfile_and_sipfile_with_arbitrary_bytes_do_not_panic(
+        simfile in bytes(),
+        sipfile in bytes(),
+    ) {
         let package = Package::sim("");
         write(&package, "Simfile", &simfile);
         write(&package, "Sipfile", &sipfile);
@@ -90,7 +107,9 @@ proptest! {
     }
 
     #[test]
-    fn archives(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn archive_of_arbitrary_bytes_does_not_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+    ) {
         let package = Package::empty();
         write(&package, "x.zip", &bytes);
         let _ = millibox_package::read(&package.path().join("x.zip"));

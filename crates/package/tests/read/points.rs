@@ -1,4 +1,4 @@
-//! Points of the successor's groups.
+//! Points of groups in the versions 2023-07 and 2025-09.
 
 use crate::Package;
 use millibox_package::model::{Objective, Rules, ScoreMode, Scoring};
@@ -20,7 +20,7 @@ fn groups(secret: &str, groups: &[(&str, &str, usize)]) -> Package {
 }
 
 #[test]
-fn by_default() {
+fn scoring_problem_has_default_points() {
     let package = Package::successor("type: scoring\n");
     package.test("secret/2").test("sample/1").silent();
     let problem = package.problem();
@@ -48,7 +48,7 @@ fn by_default() {
 }
 
 #[test]
-fn of_groups() {
+fn groups_have_rules_of_their_aggregation() {
     let package = groups(
         "",
         &[
@@ -103,7 +103,7 @@ fn of_groups() {
 }
 
 #[test]
-fn without_bound() {
+fn unbounded_groups_have_no_points() {
     let package = groups(
         "max_score: unbounded\n",
         &[("a", "score_aggregation: sum\n", 1)],
@@ -123,7 +123,7 @@ fn without_bound() {
 }
 
 #[test]
-fn faults() {
+fn invalid_points_are_reported() {
     let one = |text: &str| groups("", &[("a", text, 1)]);
     one("").refused("max_score is missing: a group may be unbounded only if data/secret is");
     one("max_score: 1.5\n")
@@ -154,15 +154,15 @@ fn faults() {
     let package = one("max_score: 5\n");
     package
         .file("data/sample/test_group.yaml", "max_score: 5\n")
-        .refused("samples bring no points");
+        .refused("samples give no points");
 
     Package::successor("")
         .file("data/secret/test_group.yaml", "max_score: 5\n")
-        .warned("only in scoring problems");
+        .warned("to scoring problems only");
 }
 
 #[test]
-fn drafts_with_the_legacy_formats_groups() {
+fn draft_with_testdata_yaml_has_legacy_groups() {
     let package = Package::successor("type: scoring\n");
     package
         .file(

@@ -1,4 +1,4 @@
-//! Sim's packages.
+//! Packages of Sim.
 
 use crate::{Package, below, names};
 use millibox_package::model::{
@@ -7,7 +7,7 @@ use millibox_package::model::{
 use std::time::Duration;
 
 #[test]
-fn the_smallest_package() {
+fn sim_package_has_default_settings() {
     let package = Package::sim("");
     package.silent();
     let problem = package.problem();
@@ -36,12 +36,14 @@ fn the_smallest_package() {
 }
 
 #[test]
-fn syntax() {
+fn simfile_syntax_is_read() {
     let package = Package::empty();
     package.file(
         "Simfile",
-        "# comment\nname = 'It''s #1'# more\nlabel: \"a\\x41\\tb\"\nmemory_limit: 8 # MiB\nempty:\n\n\
-         solutions: [,prog/a.cpp, 'prog/b c.cpp'\n  # comment\n\n  prog/d.cpp,]\nlimits: [\n  1a 0.5\n  1b 1.25 16 # own\n]\n",
+        "# comment\nname = 'It''s #1'# more\nlabel: \"a\\x41\\tb\"\nmemory_limit: 8 # MiB\nempty:\
+         \n\n\
+         solutions: [,prog/a.cpp, 'prog/b c.cpp'\n  # comment\n\n  prog/d.cpp,]\nlimits: [\n  1a \
+         0.5\n  1b 1.25 16 # own\n]\n",
     );
     package
         .file("prog/a.cpp", "")
@@ -80,26 +82,26 @@ fn syntax() {
 }
 
 #[test]
-fn faults_of_syntax_are_found_together() {
+fn simfile_reports_all_faults_of_syntax() {
     let package = Package::sim(
         "'quoted': 1\nchecker 5\nstatement: \"doc\nlabel: \"\\q\"\nscoring: [\n 'x' y\n [\n 1 \
          100\n] z\nlimits: [\n",
     );
     assert_eq!(
         package.faults(),
-        r#"Simfile:4:1: error: here should be a key
-Simfile:5:9: error: after the key "checker" should be a colon
-Simfile:6:12: error: this quote has no end in its line
+        r#"Simfile:4:1: error: expected a key
+Simfile:5:9: error: expected a colon after the key "checker"
+Simfile:6:12: error: the quote does not end in its line
 Simfile:7:9: error: unknown escape \q
-Simfile:9:6: error: 'y' after the value; a comma or a line's end should be
-Simfile:10:2: error: an array within an array; there may be none
+Simfile:9:6: error: 'y' after the value; expected a comma or the end of the line
+Simfile:10:2: error: an array within an array is not allowed
 Simfile:12:3: error: 'z' after the value; put values with such characters in quotes
-Simfile:13:9: error: this array has no end; there is no ] after it"#
+Simfile:13:9: error: the array has no end; add a ]"#
     );
 }
 
 #[test]
-fn groups_and_points() {
+fn groups_are_sorted_and_share_points() {
     let package = Package::sim("");
     for name in [
         "sum0a", "sum3ocen", "sum10a", "sum2b", "sum2a", "sum2aa", "sum03",
@@ -122,7 +124,7 @@ fn groups_and_points() {
         .iter()
         .map(|group| (&*group.name, group.rules.points))
         .collect();
-    // 100 in four parts.
+    // Four groups share 100 points.
     let some = |points| Some(f64::from(points));
     assert_eq!(
         groups,
@@ -145,7 +147,7 @@ fn groups_and_points() {
 }
 
 #[test]
-fn points_that_do_not_divide() {
+fn remainder_of_points_goes_to_the_last_group() {
     let package = Package::sim("");
     for name in ["sum2", "sum3"] {
         package
@@ -163,7 +165,7 @@ fn points_that_do_not_divide() {
 }
 
 #[test]
-fn points_by_name() {
+fn scoring_assigns_points_to_groups() {
     let package = Package::sim("scoring: [\n 1 -5\n 002 30\n]\n");
     for name in ["sum2", "sum0"] {
         package
@@ -186,14 +188,14 @@ fn points_by_name() {
     let scoring = |items: &str| Package::sim(&format!("scoring: [{items}]\n"));
     scoring("1 5, 7 5").refused("group 7 has no tests");
     scoring("").refused("scoring: group 1 has no points");
-    scoring("1 5, 1 6").refused("group 1 stands here a second time");
+    scoring("1 5, 1 6").refused("group 1 is repeated");
     scoring("1 much").refused("must be a whole number, not \"much\"");
-    scoring("x 5").refused("\"x\" is no group");
+    scoring("x 5").refused("\"x\" is not a group");
     scoring("1").refused("is not a group and its points");
 }
 
 #[test]
-fn files_of_tests() {
+fn tests_files_names_files_of_tests() {
     let package = Package::sim("tests_files: [\n sum2 data/two /data/../data/two.answer\n]\n");
     package
         .file("data/two", "")
@@ -211,14 +213,14 @@ fn files_of_tests() {
         .remove("data/two")
         .refused("Simfile:5:2: error: tests_files: there is no \"data/two\"");
     Package::sim("tests_files: [sum2 in]\n").refused("a test has an input file and an answer file");
-    Package::sim("tests_files: [sum a b]\n").refused("\"sum\" is no test");
-    // What leads outside does not: it means something in the package.
+    Package::sim("tests_files: [sum a b]\n").refused("\"sum\" is not a valid name of a test");
+    // A path that leads outside is one inside the package.
     Package::sim("tests_files: [sum2 ../../etc/passwd a]\n")
         .refused("there is no \"../../etc/passwd\"");
 }
 
 #[test]
-fn what_is_missing() {
+fn missing_files_are_reported() {
     Package::sim("")
         .file("in/sum2.in", "")
         .refused("in/sum2.in: error: test \"sum2\" has no answer; there is no sum2.out");
@@ -229,19 +231,19 @@ fn what_is_missing() {
         .refused("Simfile:4:10: error: test \"sum5\" has no input; there is no sum5.in");
     Package::sim("")
         .file("in/notes.in", "")
-        .warned("in/notes.in: warning: not read: a test's name ends in the number");
+        .warned("in/notes.in: warning: not read: the name of a test ends in the number");
     Package::sim("")
         .file("tests/sum1.in", "")
-        .warned("test \"sum1\" has in/sum1.in, too; this one is taken");
+        .warned("test \"sum1\" also has in/sum1.in; this file is used");
     Package::sim("statement: doc/x.pdf\n").warned("there is no statement \"doc/x.pdf\"");
     Package::sim("checker: check/x.cpp\n")
         .refused("Simfile:4:10: error: there is no checker \"check/x.cpp\"");
     Package::sim("solutions: [prog/x.cpp]\n").refused("there is no solution \"prog/x.cpp\"");
-    Package::sim("solutions: [prog/sum.cpp, prog/sum.cpp]\n").warned("stands here twice");
+    Package::sim("solutions: [prog/sum.cpp, prog/sum.cpp]\n").warned("is repeated");
     Package::sim("solutions: prog/sum.cpp\n").refused("solutions must be an array");
     Package::sim("")
         .remove("prog/sum.cpp")
-        .refused("there is no solution: none in `solutions`, no other source");
+        .refused("there is no solution, neither in `solutions` nor as another source");
     let package = Package::sim("");
     package
         .remove("in/sum1.in")
@@ -257,26 +259,26 @@ fn what_is_missing() {
         "Simfile:4:1: warning: unknown key \"test_files\", not read; did you mean \"tests_files\"?",
     );
     Package::sim("name: Other\n")
-        .warned("key \"name\" stands here a second time; what line 1 says is not used");
+        .warned("the key \"name\" is repeated; the value in line 1 is not used");
 }
 
 #[test]
-fn bad_limits() {
+fn invalid_limits_are_refused() {
     let limits = |items: &str| Package::sim(&format!("limits: [{items}]\n"));
     limits("sum1").refused("the time limit of test \"sum1\" is missing");
     limits("sum1 0").refused("is \"0\"; it must be more than 0 seconds");
     limits("sum1 x").refused("is \"x\"");
     limits("sum1 1 0").refused("a memory limit must be a whole number of MiB");
     limits("sum1 1 2 3").refused("\"3\" after the limits");
-    limits("sum1 1, sum1 2").refused("test \"sum1\" stands here a second time, first in line 4");
-    limits("sum 1").refused("\"sum\" is no test");
+    limits("sum1 1, sum1 2").refused("test \"sum1\" is repeated; it is first in line 4");
+    limits("sum 1").refused("\"sum\" is not a valid name of a test");
     Package::sim("memory_limit: much\n")
         .refused("must be a whole number of MiB, more than 0, but is \"much\"");
     Package::sim("interactive: maybe\n").refused("interactive must be true or false");
 }
 
 #[test]
-fn checkers() {
+fn checker_with_shortest_path_is_used() {
     let package = Package::sim("");
     package
         .file("check/checker.cpp", "")
@@ -293,11 +295,11 @@ fn checkers() {
     assert_eq!(below(&program.path, &package), "check/checker.cpp");
     package
         .file("check/checker.cpp", "#include \"testlib.h\"\n")
-        .warned("seems to be a testlib checker");
+        .warned("this looks like a testlib checker");
 }
 
 #[test]
-fn interactive() {
+fn interactive_problem_needs_a_checker() {
     let package = Package::sim("interactive: true\n");
     package.refused("an interactive problem needs a checker");
     package.file("check/i.cpp", "").silent();
@@ -306,13 +308,16 @@ fn interactive() {
         (problem.kind, problem.test("sum1").unwrap().answer.as_ref()),
         (Kind::Interactive, None)
     );
-    package
-        .file("Simfile", "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 in/sum1.in out/sum1.out]\n");
-    package.refused("has an input file, and no other");
+    package.file(
+        "Simfile",
+        "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 \
+         in/sum1.in out/sum1.out]\n",
+    );
+    package.refused("has an input file only");
 }
 
 #[test]
-fn solutions_that_nobody_names() {
+fn unnamed_solutions_are_found() {
     let package = Package::sim("");
     package
         .file("sol.c", "")
@@ -326,19 +331,19 @@ fn solutions_that_nobody_names() {
         .into_iter()
         .map(|submission| submission.name)
         .collect();
-    // The shortest is the model.
+    // The source with the shortest path is the model solution.
     assert_eq!(names, ["sol.c", "prog/a.cpp", "prog/sum.cpp"]);
 }
 
 #[test]
-fn labels_from_names() {
+fn label_is_derived_from_name() {
     let package = Package::sim("");
     package.file("Simfile", "name: A bc D\nmemory_limit: 1\n");
     assert_eq!(package.problem().label, "abc");
 }
 
 #[test]
-fn tests_that_are_made() {
+fn sipfile_names_generated_tests() {
     let package = Package::sim("");
     package.file(
         "Sipfile",
@@ -364,7 +369,7 @@ fn tests_that_are_made() {
         problem.generators[2].generator,
         Generator::Shell("echo 1 2".to_owned())
     );
-    // Sim's: the sum of letter × 257^place, with the seed's bits.
+    // The hash of Sim: the sum of letter × 257^position, XOR the base seed.
     let hash = "sum4"
         .bytes()
         .rev()
@@ -384,25 +389,25 @@ fn tests_that_are_made() {
 }
 
 #[test]
-fn faults_of_a_sipfile() {
+fn sipfile_with_fault_is_reported() {
     let package = Package::sim("");
     package
         .file("utils/gena.cpp", "")
         .file("utils/genb.cpp", "");
     let sipfile = |text: &str| package.file("Sipfile", text);
     sipfile("gen: [\n sum2 gen\n]\n").refused(
-        "Sipfile:2:2: error: the generator \"gen\" may be utils/gena.cpp or utils/genb.cpp",
+        "Sipfile:2:2: error: the generator \"gen\" is ambiguous: it may be utils/gena.cpp or \
+         utils/genb.cpp",
     );
-    sipfile("gen: [sum2 seq 5]\n")
-        .warned("taken for a command of the shell, which is better written sh:seq");
+    sipfile("gen: [sum2 seq 5]\n").warned("so it is run as a shell command; write sh:seq instead");
     sipfile("gen: [sum2]\n").refused("there is no generator after \"sum2\"");
     sipfile("gen: [sum3-2 gena]\n")
-        .refused("\"sum3-2\" is no range of tests: its end comes before its beginning");
-    sipfile("gen: [sum gena]\n").refused("\"sum\" is no test");
-    sipfile("gen: [sum2 gena, sum2 genb]\n").refused("test \"sum2\" has been named before");
+        .refused("\"sum3-2\" is not a range of tests: its end comes before its beginning");
+    sipfile("gen: [sum gena]\n").refused("\"sum\" is not a valid name of a test");
+    sipfile("gen: [sum2 gena, sum2 genb]\n").refused("test \"sum2\" is repeated");
     sipfile("static: [sum2]\n").refused("Sipfile:1:10: error: test \"sum2\" has no input");
     sipfile("static: [sum1 x]\n").warned("not read: \"x\" after the range");
-    sipfile("static: [sum1, sum1]\n").warned("stands twice in static");
+    sipfile("static: [sum1, sum1]\n").warned("is repeated in static");
     sipfile("default_time_limit: 0\n").refused("default_time_limit must be more than 0 seconds");
     sipfile("base_seed: -1\n").refused("base_seed must be a whole number");
     sipfile("bas_seed: 1\n").warned("did you mean \"base_seed\"?");

@@ -1,4 +1,4 @@
-//! Submissions and what is expected of them.
+//! Submissions and their expected verdicts.
 
 use crate::Package;
 use millibox_package::model::Expected::{self, *};
@@ -14,7 +14,7 @@ fn expected(package: &Package, name: &str) -> Vec<Expected> {
 }
 
 #[test]
-fn directories() {
+fn directory_states_expected_verdicts() {
     let package = Package::icpc("type: scoring\n");
     for directory in [
         "partially_accepted",
@@ -41,7 +41,7 @@ fn directories() {
 }
 
 #[test]
-fn directories_of_the_successor() {
+fn directories_of_the_successor_state_verdicts() {
     let package = Package::successor("");
     package
         .file("submissions/rejected/x.py", "")
@@ -54,11 +54,11 @@ fn directories_of_the_successor() {
     );
     Package::legacy()
         .file("submissions/rejected/x.py", "")
-        .warned("nothing says what is expected");
+        .warned("does not state the expected verdict");
 }
 
 #[test]
-fn order_and_files() {
+fn submissions_are_sorted_with_accepted_first() {
     let package = Package::legacy();
     package
         .file("submissions/accepted/b/main.cpp", "")
@@ -92,14 +92,15 @@ fn order_and_files() {
 }
 
 #[test]
-fn what_is_odd() {
+fn unusual_submissions_get_warnings() {
     let package = Package::legacy();
     package
         .file("submissions/stray.py", "")
         .warned("submissions/stray.py: warning: not read");
     package.remove("submissions/stray.py");
     package.file("submissions/acepted/x.py", "").warned(
-        "nothing says what is expected of the submissions here; did you mean \"accepted\"?",
+        "the package does not state the expected verdict of these submissions; did you mean \
+         \"accepted\"?",
     );
     package.remove("submissions/acepted/x.py");
     package
@@ -108,7 +109,7 @@ fn what_is_odd() {
     package.remove("submissions/accepted/e/.hidden");
     package
         .file("submissions/accepted/my prog.py", "")
-        .warned("left out: names may have letters");
+        .warned("left out: a name may have letters");
     package
         .remove("submissions/accepted/a.cpp")
         .warned("no submission that must be accepted");
@@ -121,7 +122,7 @@ fn what_is_odd() {
         .file("submissions/accepted/README", "")
         .file("submissions/accepted/notes.txt", "")
         .silent();
-    // A script says what it is.
+    // The first line of a script names its language.
     package
         .file("submissions/accepted/script", "#!/bin/bash\necho 3\n")
         .silent();
@@ -132,7 +133,7 @@ fn what_is_odd() {
 }
 
 #[test]
-fn domjudges_tags() {
+fn expected_results_tag_states_verdicts() {
     let package = Package::legacy();
     let tagged = |path: &str, text: &str| {
         package.file(&format!("submissions/{path}"), text);
@@ -160,7 +161,7 @@ fn domjudges_tags() {
         tagged("mixed/d.py", "# @EXPECTED_SCORE@: CORRECT\n"),
         [Accepted]
     );
-    // The directory chooses.
+    // The directory selects among the verdicts of the tag.
     assert_eq!(
         tagged(
             "wrong_answer/a.py",
@@ -179,15 +180,15 @@ fn domjudges_tags() {
         [Accepted]
     );
     package.warned(
-        "submissions/wrong_answer/b.py: warning: its @EXPECTED_RESULTS@ are not what \
-        its directory says",
+        "submissions/wrong_answer/b.py: warning: the source's @EXPECTED_RESULTS@ \
+        contradict its directory",
     );
     package.remove("submissions/wrong_answer/b.py");
 
     let twice = "x\n@EXPECTED_RESULTS@: CORRECT\n@EXPECTED_RESULTS@: WRONG-ANSWER\n";
     assert_eq!(tagged("wrong_answer/c.py", twice), [WrongAnswer]);
     package.warned(
-        "submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ stands more than once",
+        "submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ occurs more than once",
     );
     package.remove("submissions/wrong_answer/c.py");
 
@@ -199,7 +200,7 @@ fn domjudges_tags() {
 }
 
 #[test]
-fn domjudges_scores() {
+fn expected_score_tag_states_points() {
     let package = Package::icpc("type: scoring\n");
     package.file(
         "submissions/partial/a.py",
@@ -229,13 +230,13 @@ fn domjudges_scores() {
     package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
     assert_eq!(package.problem().submissions[0].score, None);
     package.warned(
-        "submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ means something only \
-        in scoring problems",
+        "submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ applies to scoring \
+        problems only",
     );
 }
 
 #[test]
-fn submissions_yaml() {
+fn submissions_yaml_states_claims() {
     let package = Package::successor("type: scoring\n");
     package
         .file("submissions/mixed/a.py", "")
@@ -274,7 +275,7 @@ fn submissions_yaml() {
 }
 
 #[test]
-fn a_key_that_claims_nothing_of_verdicts_leaves_what_the_directory_says() {
+fn key_without_verdicts_keeps_verdicts_of_directory() {
     let package = Package::successor("type: scoring\n");
     let of = |directory: &str| {
         package.file(&format!("submissions/{directory}/x.py"), "");
@@ -286,7 +287,7 @@ fn a_key_that_claims_nothing_of_verdicts_leaves_what_the_directory_says() {
             .silent();
         expected(&package, &format!("{directory}/x.py"))
     };
-    // The format has defaults for the first of these only.
+    // The format has default claims only for the first of these directories.
     assert_eq!(of("wrong_answer"), [WrongAnswer]);
     assert_eq!(of("partially_accepted"), [PartiallyAccepted]);
     assert_eq!(of("memory_limit"), [MemoryLimit]);
@@ -295,7 +296,7 @@ fn a_key_that_claims_nothing_of_verdicts_leaves_what_the_directory_says() {
 }
 
 #[test]
-fn tests_that_must_be_rejected() {
+fn required_verdicts_of_some_tests_apply_to_the_whole() {
     let package = Package::successor("");
     package.file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
@@ -313,7 +314,7 @@ fn tests_that_must_be_rejected() {
 }
 
 #[test]
-fn verdicts_that_some_test_must_have() {
+fn required_verdicts_that_do_not_follow_are_kept() {
     let package = Package::successor("type: scoring\n");
     package
         .file("submissions/mixed/a.py", "")
@@ -327,7 +328,7 @@ fn verdicts_that_some_test_must_have() {
         (submission.expected, submission.required)
     };
     let crash = || vec![RunTimeError, MemoryLimit];
-    // The verdict on the whole may be that of another test.
+    // The verdict of the whole submission may come from another test.
     yaml("mixed/a.py: {permitted: [AC, WA, RTE], required: [RTE]}\n").silent();
     assert_eq!(
         of("mixed/a.py"),
@@ -336,7 +337,7 @@ fn verdicts_that_some_test_must_have() {
     yaml("mixed/*: {required: [AC]}\nmixed/a.*: {required: [TLE, RTE]}\n").silent();
     let required = vec![vec![Accepted], vec![TimeLimit, RunTimeError, MemoryLimit]];
     assert_eq!(of("mixed/a.py"), (vec![Rejected], required));
-    // What cannot be is not waited for, and what follows is not said twice.
+    // Impossible verdicts are not required, and sets that follow from the verdict are omitted.
     yaml("mixed/a.py: {permitted: [AC, WA], required: [WA, TLE]}\n").silent();
     assert_eq!(of("mixed/a.py"), (vec![WrongAnswer], vec![]));
     yaml("wrong_answer/w.py: {permitted: [AC, WA, TLE], required: [WA]}\n");
@@ -349,28 +350,29 @@ fn verdicts_that_some_test_must_have() {
         "mixed/a.py:\n  required: [TLE]\n",
     );
     package.warned(
-        "submissions.yaml:1:1: warning: required: where judging ends with a failure \
+        "submissions.yaml:1:1: warning: required: if judging ends with a failure \
         before all tests",
     );
 }
 
 #[test]
-fn claims_that_contradict_each_other() {
+fn contradicting_claims_are_refused() {
     let package = Package::successor("");
     package
         .file("submissions/wrong_answer/w.py", "")
         .file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused(
-        "submissions.yaml:2:1: error: nothing can come of wrong_answer/w.py that is as claimed: \
+        "submissions.yaml:2:1: error: no verdict of wrong_answer/w.py satisfies all matching \
+         patterns: \
          \"wrong_answer/w.py\" permits TLE and requires TLE, \"wrong_answer\" permits AC, WA and \
-         requires WA; all patterns that fit it hold",
+         requires WA; make them agree",
     );
     yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n")
-        .refused("submissions.yaml:2:1: error: nothing can come of mixed/a.py");
+        .refused("submissions.yaml:2:1: error: no verdict of mixed/a.py");
     yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n")
         .refused("permits AC, WA and requires TLE");
-    yaml("wrong_answer/*: {permitted: [AC]}\n").refused("nothing can come of wrong_answer/w.py");
+    yaml("wrong_answer/*: {permitted: [AC]}\n").refused("no verdict of wrong_answer/w.py");
     yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n")
         .refused("permits AC and requires WA");
     yaml("wrong_answer: {permitted: [TLE], required: [TLE]}\n");
@@ -378,7 +380,7 @@ fn claims_that_contradict_each_other() {
 }
 
 #[test]
-fn claims_that_are_not_held() {
+fn unsupported_claims_are_reported_once() {
     let package = Package::successor("type: scoring\n");
     package.file(
         "submissions/submissions.yaml",
@@ -387,11 +389,11 @@ fn claims_that_are_not_held() {
          accepted/a*:\n  message: fine\n  secret/*: {required: [AC], score: 2}\n",
     );
     let lines = [
-        "2:12: warning: message is not supported: what is said of a test is not compared with it",
+        "2:12: warning: message is not supported: the messages of a test are not compared with it",
         "3:23: warning: permitted of some of the tests is not supported; not used",
         "3:36: warning: score of some of the tests is not supported; not used",
-        "4:52: warning: required of some of the tests is asked of all together: whichever has such \
-         a verdict will do",
+        "4:52: warning: required of some of the tests applies to all of them: any test may have \
+         the verdict",
     ];
     assert_eq!(
         package.faults(),
@@ -402,27 +404,27 @@ fn claims_that_are_not_held() {
 }
 
 #[test]
-fn faults_of_submissions_yaml() {
+fn submissions_yaml_with_fault_is_reported() {
     let package = Package::successor("");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     yaml("accepted/*: {permitted: [AX]}\n")
-        .refused("permitted: there are AC, WA, TLE and RTE, but no \"AX\"");
+        .refused("permitted: the verdicts are AC, WA, TLE and RTE, but not \"AX\"");
     yaml("accepted/*: {required: []}\n").refused("required must name at least one");
     yaml("accepted/[ab]*: {}\n")
-        .refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is no pattern");
-    yaml("accepted/**: {}\n").refused("is no pattern");
+        .refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is not a valid pattern");
+    yaml("accepted/**: {}\n").refused("is not a valid pattern");
     yaml("accepted/{: {}\n").refused("submissions.yaml:1");
     yaml("accepted/*: {score: [2, 1]}\n").refused("score must be a number");
-    yaml("accepted/*: 5\n").refused("what is expected must be a map");
-    yaml("nobody/*: {permitted: [AC]}\n").warned("no submission matches \"nobody/*\"");
+    yaml("accepted/*: 5\n").refused("the claim of a pattern must be a map");
+    yaml("other/*: {permitted: [AC]}\n").warned("no submission matches \"other/*\"");
     yaml("accepted/*: {permited: [AC]}\n")
         .warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
-    yaml("accepted/*: {score: 1}\n").warned("score means something only in scoring problems");
+    yaml("accepted/*: {score: 1}\n").warned("score applies to scoring problems only");
     yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
 }
 
 #[test]
-fn submissions_that_are_measured() {
+fn use_for_time_limit_selects_measured_submissions() {
     let package = Package::successor("");
     package
         .file("submissions/accepted/slow.py", "")
@@ -457,22 +459,23 @@ fn submissions_that_are_measured() {
     );
     package.silent();
 
-    // The directory's claim holds beside it, as the format says.
+    // The default claim of the directory also applies, as the format defines.
     assert_eq!(
         measured("accepted/slow.py: {use_for_time_limit: false}\n"),
         ["accepted/a.cpp", "accepted/slow.py"]
     );
     package.warned(
-        "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is measured all the \
-         same, for \"accepted\"; say it there, too",
+        "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is still measured \
+         because of \"accepted\"; set it to \
+         false there, too",
     );
     assert_eq!(
         measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(),
         2
     );
     package.warned(
-        "lower is not used for time_limit_exceeded/t.py: only what must be accepted is \
-        measured here",
+        "lower is not used for time_limit_exceeded/t.py: only submissions that must be accepted \
+        are measured",
     );
     assert_eq!(
         measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(),

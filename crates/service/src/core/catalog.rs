@@ -122,6 +122,12 @@ pub enum CatalogError {
     /// A path cannot be used.
     #[error("the path {0:?} cannot be used: paths are relative and contain no `..`")]
     Path(PathBuf),
+    /// The supervisor cannot be started.
+    #[error("the supervisor cannot be started")]
+    NoSupervisor,
+    /// A bug ended the thread that compiled; its message.
+    #[error("compiling failed: {0}")]
+    Panicked(String),
 }
 
 /// The runtimes and the programs that were compiled. Cheap to clone.
@@ -145,6 +151,13 @@ struct Shared {
 struct Programs {
     compiled: HashMap<[u8; 32], Compiled>,
     order: VecDeque<[u8; 32]>,
+}
+
+impl CatalogError {
+    /// Whether the service failed, and not the request.
+    pub fn is_service_failure(&self) -> bool {
+        matches!(self, CatalogError::NoSupervisor | CatalogError::Panicked(_))
+    }
 }
 
 impl Catalog {
@@ -234,7 +247,7 @@ impl Catalog {
             catalog.compile_blocking(&runtime, &sources, entry, limits)
         })
         .await
-        .unwrap_or_else(|error| failed(error.to_string()));
+        .map_err(|error| CatalogError::Panicked(error.to_string()))??;
         if is_lasting(&compiled) {
             self.shared.programs().put(digest, compiled.clone());
         }
@@ -247,20 +260,18 @@ impl Catalog {
         sources: &[SourceFile],
         entry: Option<String>,
         limits: CompileLimits,
-    ) -> Compiled {
-        let Some(toolbox) = self.shared.toolbox() else {
-            return failed("the supervisor cannot be started".to_owned());
-        };
-        let Ok(suite) = self.shared.suites.named(&runtime.name) else {
-            return failed(format!("the suite {} has gone", runtime.name));
-        };
-        let directory = match write_sources(sources) {
-            Ok(directory) => directory,
-            Err(error) => return failed(format!("cannot store the sources: {error}")),
-        };
-        let paths: Vec<PathBuf> = sources
+    ) -> Result<Compiled, CatalogError> {
+        let toolbox = self.shared.toolbox().ok_or(CatalogError::NoSupervisor)?;
+        let suite = self.shared.suites.named(&runtime.name);
+        let suite = suite.map_err(|_| CatalogError::UnknownRuntime {
+            name: runtime.name.clone(),
+            installed: Vec::new(),
+        })?;
+        let files = sources
             .iter()
-            .map(|source| directory.path().join(&source.path))
+            .map(|source| {
+                millibox_languages::files::SourceFile::new(&source.path, &source.bytes[..])
+            })
             .collect();
         let options = Options {
             cpu_time: limits.cpu_time,
@@ -274,8 +285,8 @@ impl Catalog {
             figures,
             result,
             ..
-        } = toolbox.compile(suite, &paths, &options);
-        Compiled {
+        } = toolbox.compile_files(suite, files, &options);
+        Ok(Compiled {
             messages,
             from_cache,
             figures,
@@ -285,7 +296,7 @@ impl Catalog {
                     runtime: runtime.clone(),
                 })
             }),
-        }
+        })
     }
 }
 
@@ -295,15 +306,6 @@ fn is_lasting(compiled: &Compiled) -> bool {
         compiled.result,
         Ok(_) | Err(CompileError::Refused(_) | CompileError::Limit(_))
     )
-}
-
-fn failed(reason: String) -> Compiled {
-    Compiled {
-        messages: String::new(),
-        figures: None,
-        from_cache: false,
-        result: Err(CompileError::Judge(reason)),
-    }
 }
 
 impl Shared {
@@ -379,18 +381,6 @@ fn check_path(path: &Path) -> Result<(), CatalogError> {
     } else {
         Err(CatalogError::Path(path.to_owned()))
     }
-}
-
-fn write_sources(sources: &[SourceFile]) -> std::io::Result<tempfile::TempDir> {
-    let directory = tempfile::tempdir()?;
-    for source in sources {
-        let path = directory.path().join(&source.path);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        std::fs::write(path, &source.bytes)?;
-    }
-    Ok(directory)
 }
 
 fn digest(

@@ -222,6 +222,7 @@ impl ProgramError {
     /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self {
+            ProgramError::Catalog(error) if error.is_service_failure() => Blame::Service,
             ProgramError::Refused(Refusal::TooMuchMemory { .. })
             | ProgramError::Catalog(_)
             | ProgramError::NoCommand => Blame::Request,

@@ -14,7 +14,7 @@ int main(int, char **argv) {
     for (int questions = 1; questions <= 30; questions++) {
         long long guess;
         if (!(std::cin >> guess))
-            refuse(argv, "no number, but the end of the output");
+            refuse(argv, "expected a number, but the output ended");
         if (guess < 1 || guess > n)
             refuse(argv, std::to_string(guess) + " is not from 1 to " + std::to_string(n));
         std::cout << (secret < guess ? "<" : secret > guess ? ">" : "=") << std::endl;

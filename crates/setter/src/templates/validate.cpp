@@ -19,7 +19,7 @@ static long long number(long long least, long long most) {
         text += static_cast<char>(std::cin.get());
     const std::string digits = text[0] == '-' ? text.substr(1) : text;
     if (digits.empty() || (digits[0] == '0' && text != "0"))
-        refuse("here should be a number without zeros before it");
+        refuse("expected a number without leading zeros");
     const long long value = std::stoll(text);
     if (value < least || value > most)
         refuse(text + " is not from " + std::to_string(least) + " to " + std::to_string(most));
@@ -28,13 +28,13 @@ static long long number(long long least, long long most) {
 
 static void character(char wanted) {
     if (std::cin.get() != wanted)
-        refuse(wanted == '\n' ? "here should be the end of the line" : "here should be one space");
+        refuse(wanted == '\n' ? "expected the end of the line" : "expected one space");
     if (wanted == '\n')
         line++;
 }
 
 int main() {
 {{input}}    if (std::cin.peek() != std::char_traits<char>::eof())
-        refuse("here should be the end of the input");
+        refuse("expected the end of the input");
     return 42;
 }

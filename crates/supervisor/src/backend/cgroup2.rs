@@ -1,7 +1,6 @@
-//! Unified cgroups: a fresh one for every run, which pid1 is born in.
+//! Unified cgroups: each run has a new cgroup, and its pid1 starts in it.
 //!
-//! Its counters start at zero by themselves; making and removing it is off the
-//! critical path.
+//! The counters of a new cgroup start at zero. Creating and removing it is off the critical path.
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::sys::ascii::{Decimal, Line, keyed_number, leading_number};
@@ -12,20 +11,20 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU64};
 use millibox_wire::Step;
 
-/// Processes in the run's cgroup that are not the run's: pid1.
+/// The processes in a run's cgroup that do not belong to the run: pid1.
 const OWN_PROCESSES: u64 = 1;
 
-/// Of a run's files, how many the supervisor has, too.
-pub const WATCHED: usize = 5;
+/// The number of a run's files that the supervisor has as well.
+pub const WATCHED_FILES: usize = 5;
 
-/// See the module. Descriptors are -1 where there is none.
+/// See the module. Descriptors of missing files are -1.
 pub struct Runner {
     base: i32,
     index: usize,
     limits_hold_inside: bool,
-    /// Grows when a cgroup could not be removed, so that the next gets another name.
+    /// The number of the next cgroup's name. It grows when a cgroup could not be removed.
     generation: AtomicU64,
-    /// The first generation that may still be there.
+    /// The first generation whose cgroup may still exist.
     oldest: AtomicU64,
     directory: AtomicI32,
     memory_max: AtomicI32,
@@ -39,7 +38,7 @@ pub struct Runner {
     kill: AtomicI32,
 }
 
-/// Name of a run's cgroup below the base; as long as no removal fails, the generation is 0.
+/// The name of a run's cgroup below the base. The generation is 0 until a removal fails.
 pub fn run_name(index: usize, generation: u64) -> Line<48> {
     Line::new()
         .text(b"run-")
@@ -106,7 +105,7 @@ impl Runner {
             let name = run_name(self.index, self.generation.load(Relaxed));
             match calls::mkdirat(self.base, c_name(&name), 0o755) {
                 Ok(()) => break,
-                // Left by a runner that died here; if it is empty, it goes now.
+                // A runner that died here has left the cgroup. Remove it if it is empty.
                 Err(Errno(libc::EEXIST)) => {
                     if !self.remove(self.generation.load(Relaxed)) {
                         self.generation.fetch_add(1, Relaxed);
@@ -136,31 +135,33 @@ impl Runner {
         open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
         open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
         open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
-        let open_if_there =
+        let open_if_present =
             |place: &AtomicI32, file: &CStr, flags: i32| match open(place, file, flags) {
                 Err(Errno(libc::ENOENT)) => Ok(()),
                 opened => opened,
             };
-        // Absent before Linux 5.14; then killing pid1 has to do.
-        open_if_there(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
-        // Absent: the cpu controller is not delegated (cpu.max), swap accounting is off
-        // (swap.max), Linux before 5.19 (memory.peak) or before 6.1 (pids.peak).
-        open_if_there(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
-        open_if_there(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
-        open_if_there(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
-        open_if_there(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
-        // A run that its caller lets make namespaces could mount its own cgroup, which belongs
-        // to its user: it shall make none below it, which would outlive it. (The limits
-        // themselves cannot be written from inside: cgroups(7), nsdelegate; or see pid1.rs.)
+        // Missing before Linux 5.14. Then killing pid1 must suffice.
+        open_if_present(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
+        // Missing if the cpu controller is not delegated (cpu.max), if swap accounting is off
+        // (swap.max), before Linux 5.19 (memory.peak) and before Linux 6.1 (pids.peak).
+        open_if_present(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
+        open_if_present(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
+        open_if_present(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
+        open_if_present(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
+        // A run that may create namespaces could mount its own cgroup, which belongs to its user.
+        // Cgroups that it creates below would outlive it, so their number is limited to 0. The
+        // limits themselves cannot be written from inside (cgroups(7), nsdelegate; otherwise see
+        // pid1.rs).
         calls::write_file(directory, c"cgroup.max.descendants", b"0")?;
-        // Pressure stall accounting costs on every switch and nobody reads it here
+        // Pressure stall accounting costs time on every switch, and millibox does not read it
         // (cgroup.pressure, Linux 6.1).
         let _ = calls::write_file(directory, c"cgroup.pressure", b"0");
         Ok(())
     }
 
-    /// In the order in which Linux got them, so that those that are there come first.
-    pub fn watched(&self) -> [i32; WATCHED] {
+    /// The descriptors of the files that the supervisor watches, oldest kernel feature first, so
+    /// that missing files come last.
+    pub fn watched(&self) -> [i32; WATCHED_FILES] {
         let all = [
             &self.cpu_stat,
             &self.memory_events,
@@ -171,7 +172,8 @@ impl Runner {
         all.map(|place| place.load(Relaxed))
     }
 
-    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    /// Closes all files except for those with the figures. Only a pid1 with its own memory and
+    /// descriptors calls this.
     pub fn close_limits(&self) {
         let _ = calls::close(self.base);
         for place in [
@@ -220,7 +222,7 @@ impl Runner {
             if self.cpu_max.load(Relaxed) < 0 {
                 return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
             }
-            super::tell_bandwidth(socket, self.cpu_max.load(Relaxed))?;
+            super::send_bandwidth_file(socket, self.cpu_max.load(Relaxed))?;
             let line = Line::<48>::new()
                 .number(launch.quota)
                 .text(b" ")
@@ -254,8 +256,8 @@ impl Runner {
                 let _ = calls::close(fd);
             }
         }
-        // A dead process can keep a cgroup busy for a moment (and another may have been put
-        // there by somebody): what is left is tried again after the next runs.
+        // A dead process can keep a cgroup busy for a moment, and another process may have been
+        // moved into it. Cgroups that cannot be removed now are tried again after the next runs.
         let newest = self.generation.load(Relaxed);
         let oldest = self.oldest.load(Relaxed);
         let mut kept = None;
@@ -274,7 +276,7 @@ impl Runner {
         self.generation.store(next, Relaxed);
     }
 
-    /// Removes the run's cgroup of this generation; whether it is gone.
+    /// Removes the run's cgroup of this generation. Returns whether it no longer exists.
     fn remove(&self, generation: u64) -> bool {
         let name = run_name(self.index, generation);
         matches!(
@@ -284,24 +286,25 @@ impl Runner {
     }
 }
 
-/// How far above its limit the memory of a run may be.
-const ABOVE_THE_LIMIT: u64 = 2 << 20;
+/// The tolerance above the limit of a run's memory.
+const LIMIT_TOLERANCE_BYTES: u64 = 2 << 20;
 
-/// Whether a run's peak says that it does not keep to its limit. The kernel charges what has
-/// arrived at a socket even above it, as in an interrupt nobody can wait for memory
-/// (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12), and does nothing against it until a
-/// process asks for memory in its own name. memory.events tells of such charges.
+/// Whether the peak of a run shows that the run exceeds its limit.
+///
+/// The kernel charges data that arrives at a socket even above the limit, because an interrupt
+/// cannot wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12). It does nothing
+/// against this until a process requests memory itself. memory.events counts such charges.
 pub fn is_above(peak: u64, limit: u64) -> bool {
-    peak > limit.saturating_add(ABOVE_THE_LIMIT)
+    peak > limit.saturating_add(LIMIT_TOLERANCE_BYTES)
 }
 
-/// What a run used, by the files that [`Runner::watched`] names: the runner's, or, where that is
-/// dead, the supervisor's.
-pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<()> {
+/// Reads what a run used from the files of [`Runner::watched`]. They are the runner's, or the
+/// supervisor's if the runner is dead.
+pub fn measure(watched: [i32; WATCHED_FILES], start: &Start, end: &mut End) -> Result<()> {
     let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
     end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);
     if end.pid1_died == 1 {
-        // A killed pid1 has waited for nobody, so its rusage tells nothing of the run.
+        // A killed pid1 has reaped no process, so its rusage does not cover the run.
         let mut buffer = [0; 512];
         let text = calls::read_at_start(cpu_stat, &mut buffer)?;
         end.user_us = keyed_number(text, b"user_usec").unwrap_or(0);
@@ -310,7 +313,7 @@ pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<
     let mut buffer = [0; 256];
     let text = calls::read_at_start(memory_events, &mut buffer)?;
     end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
-    // Counted where the limit is and above, not below (memory.events in the kernel's
+    // Counted at the cgroup with the limit and above it, not below (memory.events in the kernel's
     // cgroup-v2.rst).
     end.own_limit_reached = keyed_number(text, b"oom").unwrap_or(UNLIMITED);
     end.peak_memory = read_number(memory_peak)?.unwrap_or(0);
@@ -333,7 +336,7 @@ fn c_name(line: &Line<48>) -> &CStr {
     CStr::from_bytes_with_nul(line.as_bytes()).unwrap_or(c"run")
 }
 
-/// The number in a file; `None`: this kernel has no such file.
+/// The number in a file; `None` if this kernel has no such file.
 fn read_number(fd: i32) -> Result<Option<u64>> {
     if fd < 0 {
         return Ok(None);

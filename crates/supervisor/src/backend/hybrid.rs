@@ -1,156 +1,54 @@
 //! Version 1 hierarchies: memory, pids, cpu, cpuacct.
 //!
-//! Moving a process into a v1 cgroup takes the write side of a per-CPU lock, an RCU
-//! grace period when it is the first for a while (5 to 9 ms); being born beside a
-//! parent costs nothing. So a runner moves into its cgroups once, all its runs are born
-//! there, and counters are reset by writing to them. What cannot be reset is left behind: the
-//! runner moves to a fresh cgroup before its next run, off the critical path. So it does
+//! Moving a process into a version 1 cgroup takes the write side of a per-CPU lock. The first move
+//! after a pause waits for an RCU grace period, 5 to 9 ms. A process that starts in the cgroup of
+//! its parent costs nothing. So a runner moves into its cgroups once, and all its runs start there.
+//! Counters are reset by writing to them. If something cannot be reset, the runner moves to a new
+//! cgroup before its next run, off the critical path:
 //!
-//! * of pids after a run that had more than one process, since pids.peak stays;
-//! * of memory after a run that left some which cannot be had back at once. Who stayed would
-//!   have to guess how much of it goes while the next run is on, and a wrong guess gives that
-//!   run more than its limit. Nobody but the kernel frees what was left, when it comes to it.
+//! * to a new pids cgroup after a run that had more than one process, because pids.peak cannot be
+//!   reset;
+//! * to a new memory cgroup after a run that left memory that cannot be reclaimed at once. In the
+//!   old cgroup the runner would have to guess how much of it the kernel frees during the next run,
+//!   and a wrong guess gives that run more than its limit. Only the kernel frees that memory, at a
+//!   time of its choice.
 //!
-//! All files were opened by root (the keeper) and stay root's: neither supervisor nor
-//! target could open them, whatever they see of /sys/fs/cgroup.
+//! All files are opened by the keeper as root and belong to root. Neither the supervisor nor the
+//! target could open them, independent of the part of /sys/fs/cgroup that they see.
 
-use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED, message};
+use crate::launch::{AppliedLimits, End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
 use crate::sys::calls::Received;
 use crate::sys::{self, Errno, calls};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicI32};
 use millibox_wire::Step;
-use serde::{Deserialize, Serialize};
 
-/// Open files of one runner's cgroups, as descriptor numbers.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Files {
-    /// What the runner and its runs are placed and limited by.
-    pub limits: Limits,
-    /// What their figures are read from.
-    pub figures: Figures,
-    /// An eventfd that counts when the memory cgroup is out of memory: the supervisor's.
-    pub oom_event: i32,
-}
+mod files;
 
-/// See [`Files`]. The supervisor, which only looks, has no use for these.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Limits {
-    /// cgroup.procs of the memory cgroup.
-    pub memory_join: Option<i32>,
-    /// The same of the cpu cgroup, and of the cpuacct cgroup where that is another.
-    pub join_others: [Option<i32>; 2],
-    /// memory.limit_in_bytes
-    pub memory: i32,
-    /// memory.memsw.limit_in_bytes; `None`: the kernel does not account swap.
-    pub memory_swap: Option<i32>,
-    /// memory.kmem.tcp.limit_in_bytes; `None`: the kernel has none (without CONFIG_INET).
-    pub sockets: Option<i32>,
-    /// memory.usage_in_bytes
-    pub memory_usage: i32,
-    /// memory.force_empty
-    pub memory_empty: i32,
-    /// cgroup.procs of the pids cgroup
-    pub pids_join: i32,
-    /// pids.max
-    pub pids_max: i32,
-    /// cgroup.procs of the runner's own cpu cgroup, where runner and zygote are not: a run whose
-    /// bandwidth is limited goes there. `None`: they live in it, and so do all their runs.
-    pub cpu_join: Option<i32>,
-    /// cpu.cfs_quota_us
-    pub cpu_quota: i32,
-    /// cpu.cfs_period_us
-    pub cpu_period: i32,
-    /// A socket on which the keeper renews this runner's pids cgroup.
-    pub keeper: i32,
-}
+pub use files::{Figures, Files, Limits};
 
-/// See [`Files`].
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Figures {
-    /// memory.max_usage_in_bytes
-    pub memory_peak: i32,
-    /// memory.oom_control
-    pub oom_control: i32,
-    /// pids.peak; `None`: the kernel is older than 6.1.
-    pub pids_peak: Option<i32>,
-    /// cpuacct.usage
-    pub cpu_usage: i32,
-}
-
-impl Limits {
-    fn each(&mut self) -> impl Iterator<Item = &mut i32> {
-        let always = [
-            &mut self.memory,
-            &mut self.memory_usage,
-            &mut self.memory_empty,
-            &mut self.pids_join,
-            &mut self.pids_max,
-            &mut self.cpu_quota,
-            &mut self.cpu_period,
-            &mut self.keeper,
-        ];
-        let sometimes = [&mut self.memory_swap, &mut self.sockets, &mut self.cpu_join];
-        let once = self.join_others.iter_mut().chain([&mut self.memory_join]);
-        always
-            .into_iter()
-            .chain(sometimes.into_iter().flatten())
-            .chain(once.flatten())
-    }
-
-    pub fn close(&mut self) {
-        for fd in self.each() {
-            let _ = calls::close(std::mem::replace(fd, -1));
-        }
-    }
-}
-
-impl Figures {
-    fn each(&mut self) -> impl Iterator<Item = &mut i32> {
-        [
-            &mut self.memory_peak,
-            &mut self.oom_control,
-            &mut self.cpu_usage,
-        ]
-        .into_iter()
-        .chain(&mut self.pids_peak)
-    }
-}
-
-impl Files {
-    /// What runners have of it, so all but what is the supervisor's.
-    fn of_runners(&mut self) -> impl Iterator<Item = &mut i32> {
-        self.limits.each().chain(self.figures.each())
-    }
-
-    pub fn all(mut self) -> Vec<i32> {
-        let oom_event = self.oom_event;
-        self.of_runners().map(|fd| *fd).chain([oom_event]).collect()
-    }
-}
-
-/// Processes in the runner's cgroups that are not the run's: runner, zygote and pid1.
+/// The processes in the runner's cgroups that do not belong to the run: runner, zygote and pid1.
 const OWN_PROCESSES: u64 = 3;
-/// With less memory than this left, the next run's preparation might not fit.
-const ROOM_TO_PREPARE: u64 = 16 << 20;
+/// The memory that the preparation of the next run may need.
+const PREPARATION_BYTES: u64 = 16 << 20;
 
-/// A runner's cgroup that holds more than this between two runs is emptied, or left. Kernel memory
-/// of the runner's own, and what the kernel charges ahead in batches of 64 pages for each CPU, is
-/// always there.
-const LEFT_BEHIND: u64 = 1536 << 10;
+/// The memory that a runner's cgroup may hold between two runs. If it holds more, the runner
+/// empties or leaves it. Kernel memory of the runner itself always remains, and so do charges that
+/// the kernel makes in advance, in batches of 64 pages for each CPU.
+const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 
-/// For how long a cgroup is emptied, again and again, until the runner leaves it. Where pages
-/// cannot be reclaimed, as another run holds them (mlock(2)), a single time can take tens of
+/// The time after which the runner stops emptying a cgroup and leaves it. If pages cannot be
+/// reclaimed because another run holds them (mlock(2)), a single attempt can take tens of
 /// milliseconds.
-const LONGEST_EMPTYING_NS: u64 = 50_000_000;
+const EMPTYING_TIMEOUT_NS: u64 = 50_000_000;
 
 /// See the module.
 pub struct Runner {
     files: Files,
-    /// Process id of the runner that joined.
+    /// The process id of the runner that joined.
     process: AtomicI32,
-    /// It has moved to a fresh cgroup.
+    /// The runner has moved to a new cgroup.
     moved: AtomicBool,
 }
 
@@ -168,7 +66,8 @@ impl Runner {
         files.of_runners().map(|fd| *fd).collect()
     }
 
-    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    /// Closes all files except for those with the figures. Only a pid1 with its own memory and
+    /// descriptors calls this.
     pub fn close_limits(&self) {
         let mut limits = self.files.limits;
         limits.close();
@@ -178,10 +77,9 @@ impl Runner {
         self.process.store(calls::getpid(), Relaxed);
         let limits = &self.files.limits;
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
-        // A runner that takes the place of a dead one cannot know what its cgroups are of those
-        // that are renewed.
+        // A runner that replaces a dead one does not know which of its cgroups were renewed.
         if again {
-            self.enter_memory(&self.ask_for(RENEW_MEMORY)?, socket)?;
+            self.enter_memory(&self.request_cgroup(RENEW_MEMORY)?, socket)?;
             self.renew_pids()?;
         } else {
             limits.memory_join.map_or(Ok(()), joined)?;
@@ -194,9 +92,10 @@ impl Runner {
             .try_for_each(joined)
     }
 
-    /// Runner, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
-    /// is allocated anew for each pid1 and target (`dup_fd()` in fs/file.c).
-    pub fn settle(&mut self) -> Result<(), Failure> {
+    /// Moves descriptors to the lowest numbers. A runner calls this after it has joined. A table of
+    /// more than 64 descriptors is allocated again for each pid1 and target (`dup_fd()` in
+    /// fs/file.c).
+    pub fn set_up(&mut self) -> Result<(), Failure> {
         let limits = &mut self.files.limits;
         for fd in limits
             .join_others
@@ -214,116 +113,126 @@ impl Runner {
 
     pub fn prepare(&self, shared: &Shared, socket: i32) -> Result<(), Failure> {
         let files = &self.files;
-        let standing = &shared.standing;
-        // What the last run left behind would count for the next: page cache, which can be
-        // reclaimed (dear: it visits all CPUs, so a little is left), and what the kernel frees
-        // a moment later (shared memory of an IPC namespace goes by a work queue).
+        let applied_limits = &shared.applied_limits;
+        // Memory that the last run left would count for the next run. Page cache can be reclaimed,
+        // but this is expensive because it visits all CPUs, so a small amount may stay. Other
+        // memory is freed by the kernel a moment later: a work queue frees the shared memory of an
+        // IPC namespace.
         let usage_now = || {
             read_number(files.limits.memory_usage)
                 .map_err(|errno| Failure::new(Step::Counters, errno))
         };
         let mut usage = usage_now()?;
         let begin = calls::monotonic_raw_ns();
-        while usage > LEFT_BEHIND
-            && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS
+        while usage > MAX_LEFTOVER_BYTES
+            && calls::monotonic_raw_ns().saturating_sub(begin) < EMPTYING_TIMEOUT_NS
         {
             let _ = calls::write(files.limits.memory_empty, b"0");
             usage = usage_now()?;
-            if usage > LEFT_BEHIND {
+            if usage > MAX_LEFTOVER_BYTES {
                 calls::sleep_ns(1_000_000);
                 usage = usage_now()?;
             }
         }
-        if usage > LEFT_BEHIND {
-            // Files on a tmpfs of the host, pages that others hold, or the kernel has not come to
-            // it. Our messages take memory, too, for which the last run's limit may have left no
-            // room.
-            self.set_memory(standing, UNLIMITED, UNLIMITED)?;
-            let fresh = self.ask_for(RENEW_MEMORY)?;
-            standing.forget_memory();
+        if usage > MAX_LEFTOVER_BYTES {
+            // The remaining memory belongs to files on a tmpfs of the host or to pages that others
+            // hold, or the kernel has not freed it yet. The messages to the keeper take memory,
+            // too, and the last run's limit may have left no room for them.
+            self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
+            let fresh = self.request_cgroup(RENEW_MEMORY)?;
+            applied_limits.mark_memory_unknown();
             if self.enter_memory(&fresh, socket).is_err() {
-                // The open files need not be those of the cgroup that we are in, and would limit
-                // nobody.
+                // The open files may not belong to the present cgroup, so writing to them may limit
+                // nothing.
                 calls::exit(1);
             }
             usage = usage_now()?;
         }
-        if standing.oom_kills_before.load(Relaxed) == UNLIMITED {
+        if applied_limits.oom_kills_before.load(Relaxed) == UNLIMITED {
             let count = self
                 .oom_kills()
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
-            standing.oom_kills_before.store(count, Relaxed);
-            standing.oom_kills.store(count, Relaxed);
+            applied_limits.oom_kills_before.store(count, Relaxed);
+            applied_limits.oom_kills.store(count, Relaxed);
         }
-        // The last run's limit must not be felt by the next one's preparation.
-        if standing.memory.load(Relaxed) < usage.saturating_add(ROOM_TO_PREPARE) {
-            self.set_memory(standing, UNLIMITED, UNLIMITED)?;
+        // The preparation of the next run must not be subject to the last run's limit.
+        if applied_limits.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
+            self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
         }
-        if standing.processes.load(Relaxed) < 2 {
-            self.set_processes(standing, UNLIMITED)?;
+        if applied_limits.processes.load(Relaxed) < 2 {
+            self.set_processes(applied_limits, UNLIMITED)?;
         }
-        // Nor must its debt, whose cgroup that is; and whoever ended it has lifted the limit, so
-        // that it does not stand.
-        if standing.quota.load(Relaxed) != UNLIMITED {
-            self.set_bandwidth(standing, UNLIMITED, 0)?;
+        // Nor must it pay the debt of the last run's bandwidth. The process that ended the run has
+        // lifted the limit, so the limit is not in force.
+        if applied_limits.quota.load(Relaxed) != UNLIMITED {
+            self.set_bandwidth(applied_limits, UNLIMITED, 0)?;
         }
         Ok(())
     }
 
-    pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
-        // What is here beyond the least that this runner ever held, because its world takes more to
-        // prepare or as the little that an earlier run left, is not the next run's.
+    pub fn reset(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
+        // Memory beyond the least that this runner ever held does not belong to the next run. Its
+        // world may take more to prepare, or an earlier run has left a small amount.
         let usage = read_number(self.files.limits.memory_usage)?;
-        let least = standing.least_memory.load(Relaxed).min(usage);
-        standing.least_memory.store(least, Relaxed);
-        standing.left_memory.store(usage - least, Relaxed);
-        // memory.max_usage_in_bytes becomes the present usage.
+        let least = applied_limits.least_memory.load(Relaxed).min(usage);
+        applied_limits.least_memory.store(least, Relaxed);
+        applied_limits.left_memory.store(usage - least, Relaxed);
+        // Writing sets memory.max_usage_in_bytes to the present usage.
         calls::write(self.files.figures.memory_peak, b"0")
     }
 
     pub fn limit(&self, shared: &Shared, launch: &Launch, socket: i32) -> Result<(), Failure> {
-        let standing = &shared.standing;
+        let applied_limits = &shared.applied_limits;
         let mut memory = launch.memory;
-        if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
-            // What was on its way may have gone since we looked. What is still there takes nothing
-            // from this run's limit. It is what preparing took, which no run can free, and of
-            // earlier runs no more than `prepare` lets be.
-            self.reset(standing)
+        if applied_limits.left_memory.load(Relaxed) > MAX_LEFTOVER_BYTES {
+            // Memory that was in transit may have been freed since the check. The remaining memory
+            // takes nothing from this run's limit. It is the cost of the preparation, which no run
+            // can free, and at most the amount that `prepare` tolerates from earlier runs.
+            self.reset(applied_limits)
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
-            let left = standing.left_memory.load(Relaxed);
-            if memory != UNLIMITED && left > LEFT_BEHIND {
+            let left = applied_limits.left_memory.load(Relaxed);
+            if memory != UNLIMITED && left > MAX_LEFTOVER_BYTES {
                 memory = memory.saturating_add(left);
             }
         }
-        if standing.memory.load(Relaxed) != memory || standing.swap.load(Relaxed) != launch.swap {
-            self.set_memory(standing, memory, launch.swap)?;
+        if applied_limits.memory.load(Relaxed) != memory
+            || applied_limits.swap.load(Relaxed) != launch.swap
+        {
+            self.set_memory(applied_limits, memory, launch.swap)?;
         }
-        if standing.processes.load(Relaxed) != launch.processes {
-            self.set_processes(standing, launch.processes)?;
+        if applied_limits.processes.load(Relaxed) != launch.processes {
+            self.set_processes(applied_limits, launch.processes)?;
         }
         if launch.quota == UNLIMITED {
-            // None stands: see `prepare`.
+            // No bandwidth limit is in force; see `prepare`.
             return Ok(());
         }
-        super::tell_bandwidth(socket, self.files.limits.cpu_quota)?;
-        self.set_bandwidth(standing, launch.quota, launch.period)?;
-        // A move, with what it costs (see the module), and no way back: we end there.
+        super::send_bandwidth_file(socket, self.files.limits.cpu_quota)?;
+        self.set_bandwidth(applied_limits, launch.quota, launch.period)?;
+        // This is a move with its costs (see the module). The target does not return; its process
+        // ends in that cgroup.
         self.files.limits.cpu_join.map_or(Ok(()), |fd| {
             calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
         })
     }
 
-    /// Sets memory and swap. The kernel keeps memory <= memory + swap at each moment
-    /// and refuses what would break it, so the sum is lifted first and set last.
-    fn set_memory(&self, standing: &Standing, memory: u64, swap: u64) -> Result<(), Failure> {
-        // Whatever fails: what stands is no longer known to be anything.
-        standing.memory.store(0, Relaxed);
+    /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at each
+    /// moment, so the sum is lifted first and set last.
+    fn set_memory(
+        &self,
+        applied_limits: &AppliedLimits,
+        memory: u64,
+        swap: u64,
+    ) -> Result<(), Failure> {
+        // If a step fails, the limit in force is unknown.
+        applied_limits.memory.store(0, Relaxed);
         if let Some(fd) = self.files.limits.memory_swap {
             write_limit(fd, UNLIMITED).map_err(|errno| Failure::new(Step::SwapLimit, errno))?;
         }
         write_limit(self.files.limits.memory, memory)
             .map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
-        // Version 1 counts buffers of network sockets apart: so they may be as much again.
+        // Version 1 counts the buffers of network sockets separately, so they may have as much
+        // again.
         if let Some(fd) = self.files.limits.sockets {
             write_limit(fd, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
         }
@@ -331,20 +240,20 @@ impl Runner {
             match self.files.limits.memory_swap {
                 Some(fd) => write_limit(fd, memory.saturating_add(swap))
                     .map_err(|errno| Failure::new(Step::SwapLimit, errno))?,
-                // Without swap accounting a limit on swap cannot be kept; root's host
-                // has to say `swapaccount=1`.
+                // Without swap accounting a swap limit cannot be enforced. The host must boot with
+                // `swapaccount=1`.
                 None if swap != 0 => {
                     return Err(Failure::new(Step::SwapLimit, Errno(libc::EOPNOTSUPP)));
                 }
                 None => {}
             }
         }
-        standing.swap.store(swap, Relaxed);
-        standing.memory.store(memory, Relaxed);
+        applied_limits.swap.store(swap, Relaxed);
+        applied_limits.memory.store(memory, Relaxed);
         Ok(())
     }
 
-    fn set_processes(&self, standing: &Standing, processes: u64) -> Result<(), Failure> {
+    fn set_processes(&self, applied_limits: &AppliedLimits, processes: u64) -> Result<(), Failure> {
         let answer = match processes {
             UNLIMITED => calls::write(self.files.limits.pids_max, b"max"),
             n => calls::write(
@@ -353,14 +262,19 @@ impl Runner {
             ),
         };
         answer.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?;
-        standing.processes.store(processes, Relaxed);
+        applied_limits.processes.store(processes, Relaxed);
         Ok(())
     }
 
-    fn set_bandwidth(&self, standing: &Standing, quota: u64, period: u64) -> Result<(), Failure> {
+    fn set_bandwidth(
+        &self,
+        applied_limits: &AppliedLimits,
+        quota: u64,
+        period: u64,
+    ) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::CpuBandwidth, errno);
-        standing.quota.store(0, Relaxed);
-        // Without quota any period is accepted, so it goes first.
+        applied_limits.quota.store(0, Relaxed);
+        // Without a quota any period is accepted, so the quota is removed first.
         calls::write(self.files.limits.cpu_quota, super::NO_QUOTA).map_err(failed)?;
         if quota != UNLIMITED {
             calls::write(
@@ -371,7 +285,7 @@ impl Runner {
             calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes())
                 .map_err(failed)?;
         }
-        standing.quota.store(quota, Relaxed);
+        applied_limits.quota.store(quota, Relaxed);
         Ok(())
     }
 
@@ -384,20 +298,25 @@ impl Runner {
         Ok(())
     }
 
-    pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
-        standing.most_tasks.store(UNLIMITED, Relaxed);
+    pub fn measure(
+        &self,
+        applied_limits: &AppliedLimits,
+        start: &Start,
+        end: &mut End,
+    ) -> sys::Result<()> {
+        applied_limits.peak_tasks.store(UNLIMITED, Relaxed);
         end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
-        // The count is the runner's, of all its runs.
+        // The count covers all runs of the runner.
         let by_now = self.oom_kills()?;
-        standing.oom_kills.store(by_now, Relaxed);
-        end.oom_kills = by_now.saturating_sub(standing.oom_kills_before.load(Relaxed));
+        applied_limits.oom_kills.store(by_now, Relaxed);
+        end.oom_kills = by_now.saturating_sub(applied_limits.oom_kills_before.load(Relaxed));
         end.own_limit_reached = UNLIMITED;
         end.peak_memory = read_number(self.files.figures.memory_peak)?
-            .saturating_sub(standing.left_memory.load(Relaxed));
+            .saturating_sub(applied_limits.left_memory.load(Relaxed));
         end.peak_processes = match self.files.figures.pids_peak {
             Some(fd) => {
                 let most = read_number(fd)?;
-                standing.most_tasks.store(most, Relaxed);
+                applied_limits.peak_tasks.store(most, Relaxed);
                 most.saturating_sub(OWN_PROCESSES)
             }
             None => UNLIMITED,
@@ -408,32 +327,32 @@ impl Runner {
     fn oom_kills(&self) -> sys::Result<u64> {
         let mut buffer = [0; 128];
         let text = calls::read_at_start(self.files.figures.oom_control, &mut buffer)?;
-        // Not there before Linux 4.13.
+        // The key is missing before Linux 4.13.
         Ok(keyed_number(text, b"oom_kill").unwrap_or(0))
     }
 
-    pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
-        standing
+    pub fn clean(&self, applied_limits: &AppliedLimits) -> Result<(), Failure> {
+        applied_limits
             .oom_kills_before
-            .store(standing.oom_kills.load(Relaxed), Relaxed);
-        // A peak above "runner, pid1, one target" would be the next run's as well.
+            .store(applied_limits.oom_kills.load(Relaxed), Relaxed);
+        // A peak above that of runner, pid1 and one target would count for the next run as well.
         if self.files.figures.pids_peak.is_some()
-            && standing.most_tasks.load(Relaxed) > OWN_PROCESSES + 1
+            && applied_limits.peak_tasks.load(Relaxed) > OWN_PROCESSES + 1
         {
-            // After a failure half-way the open files need not be those of the cgroup that we
-            // are in, and would limit nobody: then this runner must not go on.
+            // After a partial failure the open files may not belong to the present cgroup and may
+            // limit nothing. Then this runner must not continue.
             self.renew_pids()?;
-            standing.most_tasks.store(0, Relaxed);
-            standing.processes.store(UNLIMITED, Relaxed);
+            applied_limits.peak_tasks.store(0, Relaxed);
+            applied_limits.processes.store(UNLIMITED, Relaxed);
         }
         Ok(())
     }
 
-    /// Asks the keeper for a fresh cgroup; its files.
-    fn ask_for(&self, what: u8) -> Result<Received, Failure> {
+    /// Requests a new cgroup from the keeper and returns its files.
+    fn request_cgroup(&self, what: u8) -> Result<Received, Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let keeper = self.files.limits.keeper;
-        // A runner that died here may have left an answer behind.
+        // A runner that died here may have left an answer in the socket.
         while let Ok(old) = calls::receive(keeper, &mut [0; 1], libc::MSG_DONTWAIT)
             && old.length > 0
         {
@@ -457,14 +376,14 @@ impl Runner {
         Ok(received)
     }
 
-    /// How many files of a memory cgroup there are: those of this kernel.
+    /// The number of files of a memory cgroup on this kernel.
     fn memory_files(&self) -> usize {
         let limits = &self.files.limits;
         7 + usize::from(limits.memory_swap.is_some()) + usize::from(limits.sockets.is_some())
     }
 
-    /// Moves to a fresh memory cgroup, runner and zygote, and gives the supervisor what it looks
-    /// at. The new descriptors take the old ones' numbers.
+    /// Moves runner and zygote to a new memory cgroup, and sends the supervisor the files that it
+    /// reads. The new descriptors replace the old ones under the same numbers.
     fn enter_memory(&self, fresh: &Received, socket: i32) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let Files {
@@ -482,7 +401,7 @@ impl Runner {
         ] = fresh.descriptors;
         let mut others = others.into_iter();
         let news = [peak, oom_control, oom_event];
-        // It must not take an old event, or the old peak, for the next run's.
+        // The supervisor must not read an old event or the old peak for the next run.
         let mut told = calls::send_descriptors(socket, &[message::MEMORY], &news);
         for _ in 0..1000 {
             if !told.is_err_and(Errno::passes) {
@@ -514,15 +433,15 @@ impl Runner {
         entered
     }
 
-    /// Moves runner and zygote.
+    /// Moves runner and zygote to another cgroup.
     fn enter(&self, join: i32) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let runner = self.process.load(Relaxed);
         calls::write(join, Decimal::new(runner as u64).as_bytes()).map_err(failed)?;
         if calls::getpid() != runner {
             calls::write(join, b"0").map_err(failed)?;
-            // The zygote's namespace has the old cgroup as its root, and a run would see the
-            // new one's name. (A runner that joins makes its namespace afterwards.)
+            // The root of the zygote's cgroup namespace is the old cgroup, so a run would see the
+            // name of the new one. (A runner that joins creates its namespace afterwards.)
             calls::unshare(libc::CLONE_NEWCGROUP)
                 .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
@@ -530,12 +449,12 @@ impl Runner {
         Ok(())
     }
 
-    /// Moves to a fresh pids cgroup, runner and zygote. The new descriptors take the old ones'
-    /// numbers.
+    /// Moves runner and zygote to a new pids cgroup. The new descriptors replace the old ones under
+    /// the same numbers.
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
-        let [join, max, peak, ..] = self.ask_for(RENEW)?.descriptors;
+        let [join, max, peak, ..] = self.request_cgroup(RENEW)?.descriptors;
         for (new, old) in [
             (join, Some(files.limits.pids_join)),
             (max, Some(files.limits.pids_max)),
@@ -547,13 +466,13 @@ impl Runner {
             }
         }
         self.enter(files.limits.pids_join)?;
-        // The keeper removes the old one when it hears that it is empty.
+        // The keeper removes the old cgroup after this message, because it is empty now.
         calls::send(files.limits.keeper, &[RENEWED]).map_err(failed)
     }
 
-    /// Zygote, before its first run: the runner's namespace does not know where another zygote has
-    /// moved.
-    pub fn look_from_here(&self) -> Result<(), Failure> {
+    /// Enters a new cgroup namespace. A zygote calls this before its first run, because another
+    /// zygote may have moved since the runner created its namespace.
+    pub fn enter_own_cgroup_namespace(&self) -> Result<(), Failure> {
         if self.moved.load(Relaxed) {
             calls::unshare(libc::CLONE_NEWCGROUP)
                 .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
@@ -562,12 +481,12 @@ impl Runner {
     }
 }
 
-/// Runner → keeper: a fresh pids cgroup, please. The answer is this byte with its files.
+/// Runner to keeper: requests a new pids cgroup. The answer is this byte with the files.
 pub const RENEW: u8 = b'N';
-/// Runner → keeper: a fresh memory cgroup, please. As above; the one that the runner leaves is
-/// removed when it asks again.
+/// Runner to keeper: requests a new memory cgroup, as above. The keeper removes the old one at the
+/// next request.
 pub const RENEW_MEMORY: u8 = b'E';
-/// Runner → keeper: I have moved to the pids cgroup.
+/// Runner to keeper: the runner has moved to the new pids cgroup.
 pub const RENEWED: u8 = b'M';
 
 fn close_all(descriptors: &[i32]) {

@@ -1,21 +1,20 @@
-//! Holding and measuring a run: three ways, one file each.
+//! Limiting and measuring a run. There are three backends, with one file for each.
 //!
-//! | backend | a run's cgroup | born in it by |
+//! | backend | cgroup of a run | how pid1 starts in it |
 //! | --- | --- | --- |
-//! | [`cgroup2`] | a fresh one for every run | `CLONE_INTO_CGROUP` |
-//! | [`hybrid`] | the runner's, reset between runs | birth: the runner lives in it |
+//! | [`cgroup2`] | a new one for every run | `CLONE_INTO_CGROUP` |
+//! | [`hybrid`] | the runner's, reset between runs | by inheritance from the runner |
 //! | [`rlimit`] | none | |
 //!
-//! What a run has used beyond its CPU bandwidth is a debt of its cgroup: the kernel stops a task
-//! only on its way back to the program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux
-//! 6.18; before, not while it holds its CPU), so a single long call can take seconds of a few
-//! milliseconds, and in what is paid back, minutes, nobody in the cgroup runs, not even to die. So
-//! whoever ends a run lifts the limit first, and each run begins with one that was set for it, and
-//! no debt.
+//! CPU time beyond the bandwidth of a run is a debt of its cgroup. The kernel stops a task only on
+//! its way back to the program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux 6.18; in
+//! earlier versions not while the task holds its CPU). So a single long call can take seconds
+//! instead of a few milliseconds. While the debt is paid back, for up to minutes, no process of the
+//! cgroup runs, not even to exit. So a process that ends a run lifts the limit first, and each run
+//! begins with a limit that was set for it and without debt.
 //!
-//! This file and those below it hold what a *runner* and its children do; all of it
-//! runs between a clone and an exec, so it neither allocates nor locks. Finding and
-//! making cgroups is the keeper's work ([`crate::keeper`]).
+//! The code in this directory runs in a *runner* and its children, between a clone and an exec, so
+//! it neither allocates nor locks. The keeper finds and creates cgroups ([`crate::keeper`]).
 
 pub mod cgroup2;
 pub mod hybrid;
@@ -27,49 +26,50 @@ use crate::sys::{self, Errno, calls};
 use millibox_wire::Step;
 use serde::{Deserialize, Serialize};
 
-/// What the keeper hands to the supervisor, by descriptor number.
+/// The files that the keeper passes to the supervisor, as descriptor numbers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Handover {
     /// Unified cgroups.
     Cgroup2 {
-        /// The directory below which runs get their cgroups.
+        /// The directory below which the cgroups of runs are created.
         base: i32,
-        /// A cgroup's owner cannot write its limits from inside (nsdelegate).
+        /// The owner of a cgroup cannot write its limits from inside (nsdelegate).
         limits_hold_inside: bool,
     },
     /// Version 1 hierarchies.
     Hybrid {
-        /// For each runner, its files.
+        /// The files of each runner.
         runners: Vec<hybrid::Files>,
     },
     /// No cgroups.
     Rlimit,
 }
 
-/// One runner's way to hold and measure its runs.
+/// How one runner limits and measures its runs.
 pub enum Backend {
     Cgroup2(cgroup2::Runner),
     Hybrid(hybrid::Runner),
     Rlimit,
 }
 
-/// Version 1: what cpu.cfs_quota_us is told where there is no limit.
+/// The content of cpu.cfs_quota_us (version 1) without a limit.
 pub const NO_QUOTA: &[u8] = b"-1";
-/// Version 2: the same of cpu.max.
+/// The content of cpu.max (version 2) without a limit.
 pub const NO_BANDWIDTH: &[u8] = b"max";
 
-/// Target: the supervisor is to be able to lift the limit in this file.
-fn tell_bandwidth(socket: i32, file: i32) -> Result<(), Failure> {
+/// Sends the supervisor the file with the bandwidth limit, so that it can lift the limit. The
+/// target calls this.
+fn send_bandwidth_file(socket: i32, file: i32) -> Result<(), Failure> {
     calls::send_descriptors(socket, &[message::BANDWIDTH], &[file])
         .map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
 }
 
-fn uncounted(errno: Errno) -> Failure {
+fn counters_failure(errno: Errno) -> Failure {
     Failure::new(Step::Counters, errno)
 }
 
 impl Backend {
-    /// The part of `handover` that is runner `index`'s.
+    /// The part of `handover` for runner `index`.
     pub fn for_runner(handover: &Handover, index: usize) -> Option<Backend> {
         Some(match handover {
             Handover::Cgroup2 {
@@ -83,7 +83,7 @@ impl Backend {
         })
     }
 
-    /// Descriptors that the runner must keep open.
+    /// The descriptors that the runner must keep open.
     pub fn descriptors(&self) -> Vec<i32> {
         match self {
             Backend::Cgroup2(runner) => vec![runner.base()],
@@ -92,7 +92,8 @@ impl Backend {
         }
     }
 
-    /// Runner, once: goes where its runs shall be born. `socket`: its own, to the supervisor.
+    /// Enters the cgroup in which runs will start. A runner calls this once. `socket` leads to the
+    /// supervisor.
     pub fn join(&self, again: bool, socket: i32) -> Result<(), Failure> {
         match self {
             Backend::Hybrid(runner) => runner.join(again, socket),
@@ -100,23 +101,23 @@ impl Backend {
         }
     }
 
-    /// Runner, once it has joined.
-    pub fn settle(&mut self) -> Result<(), Failure> {
+    /// Completes the set-up of a runner that has joined.
+    pub fn set_up(&mut self) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.settle(),
+            Backend::Hybrid(runner) => runner.set_up(),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
 
-    /// Zygote, once: what runs see of cgroups begins where they are.
-    pub fn look_from_here(&self) -> Result<(), Failure> {
+    /// Makes the runs see their own cgroup as the root. A zygote calls this once.
+    pub fn enter_own_cgroup_namespace(&self) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.look_from_here(),
+            Backend::Hybrid(runner) => runner.enter_own_cgroup_namespace(),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
 
-    /// Runner, before pid1 is cloned: a place with nothing of the last run in it.
+    /// Makes a cgroup without remains of the last run. The runner calls this before it clones pid1.
     pub fn prepare(&self, shared: &Shared, socket: i32, how: &mut Clone) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.prepare(how),
@@ -125,15 +126,18 @@ impl Backend {
         }
     }
 
-    /// Target, when all is prepared: what preparing has cost shall not be the run's.
+    /// Resets the counters, so that the preparation does not count for the run. The target calls
+    /// this when the preparation is complete.
     pub fn reset(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(runner) => runner.reset(&shared.standing).map_err(uncounted),
+            Backend::Hybrid(runner) => runner
+                .reset(&shared.applied_limits)
+                .map_err(counters_failure),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
 
-    /// Target: makes the run's limits hold.
+    /// Applies the limits of the run. The target calls this.
     pub fn limit(&self, shared: &Shared, launch: &Launch, socket: i32) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.limit(launch, socket),
@@ -142,7 +146,8 @@ impl Backend {
         }
     }
 
-    /// pid1, in its runner's memory, before it ends what the target has left behind.
+    /// Lifts the bandwidth limit, so that remaining processes can die. pid1 calls this in its
+    /// runner's memory before it kills them.
     pub fn lift_bandwidth(&self, launch: &Launch) {
         if launch.quota == UNLIMITED {
             return;
@@ -154,17 +159,17 @@ impl Backend {
         }
     }
 
-    /// Target, last before the exec: where the counters stand.
+    /// Reads the counters. The target calls this last before the exec.
     pub fn start(&self, start: &mut Start) -> Result<(), Failure> {
         match self {
-            Backend::Cgroup2(runner) => runner.start(start).map_err(uncounted),
-            Backend::Hybrid(runner) => runner.start(start).map_err(uncounted),
+            Backend::Cgroup2(runner) => runner.start(start).map_err(counters_failure),
+            Backend::Hybrid(runner) => runner.start(start).map_err(counters_failure),
             Backend::Rlimit => Ok(()),
         }
     }
 
-    /// pid1 (or the runner, if pid1 was killed): what the run used, once all its
-    /// processes are gone. What cannot be read is the run's failure, and nobody's 0.
+    /// Reads what the run used after all its processes have ended. pid1 calls this, or the runner
+    /// if pid1 was killed. A figure that cannot be read is a failure of the run, never a 0.
     pub fn measure(
         &self,
         shared: &Shared,
@@ -177,7 +182,7 @@ impl Backend {
             end.system_us = usage.system_us;
             match self {
                 Backend::Cgroup2(runner) => runner.measure(start, end),
-                Backend::Hybrid(runner) => runner.measure(&shared.standing, start, end),
+                Backend::Hybrid(runner) => runner.measure(&shared.applied_limits, start, end),
                 Backend::Rlimit => {
                     rlimit::measure(&usage, start, end);
                     Ok(())
@@ -187,30 +192,31 @@ impl Backend {
         if let Err(errno) = measured
             && shared.failure.get().step == 0
         {
-            shared.failure.set(uncounted(errno));
+            shared.failure.set(counters_failure(errno));
         }
     }
 
-    /// Runner, once pid1 has been waited for. After a failure the runner must end.
+    /// Cleans up after pid1 was reaped. After a failure the runner must exit.
     pub fn clean(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.clean(),
-            Backend::Hybrid(runner) => return runner.clean(&shared.standing),
+            Backend::Hybrid(runner) => return runner.clean(&shared.applied_limits),
             Backend::Rlimit => {}
         }
         Ok(())
     }
 
-    /// Descriptors of this run's cgroup that the supervisor is to have: cpu.stat, memory.events,
-    /// cgroup.kill, memory.peak, pids.peak (where they are not the runner's for good).
-    pub fn watched(&self) -> Option<[i32; cgroup2::WATCHED]> {
+    /// Descriptors of this run's cgroup for the supervisor: cpu.stat, memory.events, cgroup.kill,
+    /// memory.peak, pids.peak. `None` if the files belong to the runner permanently.
+    pub fn watched(&self) -> Option<[i32; cgroup2::WATCHED_FILES]> {
         match self {
             Backend::Cgroup2(runner) => Some(runner.watched()),
             Backend::Hybrid(_) | Backend::Rlimit => None,
         }
     }
 
-    /// pid1 with memory and descriptors of its own: closes all but what [`Backend::measure`] reads.
+    /// Closes all files except for those that [`Backend::measure`] reads. Only a pid1 with its own
+    /// memory and descriptors calls this.
     pub fn close_limits(&self) {
         match self {
             Backend::Cgroup2(runner) => runner.close_limits(),
@@ -219,13 +225,13 @@ impl Backend {
         }
     }
 
-    /// Whether pid1 and target are to make a cgroup namespace of their own (because
-    /// the runner is not where they are).
+    /// Whether pid1 and target must create their own cgroup namespace, because they start in
+    /// another cgroup than the runner.
     pub fn needs_cgroup_namespace(&self) -> bool {
         matches!(self, Backend::Cgroup2(_))
     }
 
-    /// Whether only the want of further cgroup namespaces keeps a run from writing its own limits.
+    /// Whether a run could write its own limits if it could create further cgroup namespaces.
     pub fn needs_no_other_cgroup_namespace(&self) -> bool {
         matches!(self, Backend::Cgroup2(runner) if !runner.limits_hold_inside())
     }

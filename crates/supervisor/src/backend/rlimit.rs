@@ -1,15 +1,16 @@
-//! No cgroups: resource limits of each process, and what wait4(2) tells.
+//! No cgroups: resource limits of each process, and the figures of wait4(2).
 //!
-//! Weaker, and chosen only when nothing else is asked for or by an explicit word:
+//! This backend is weaker. It is chosen only explicitly, or if no other backend is available and
+//! none was requested.
 //!
-//! * memory is address space of each process (`RLIMIT_AS`), not memory of the tree;
-//! * processes are those of the run's user namespace (`RLIMIT_NPROC` is counted per
-//!   user namespace since Linux 5.14);
-//! * CPU time is that of the processes that were waited for, and the limit is checked
-//!   by looking at each living process;
-//! * the peak is the largest resident set of one process, which survives exec, and
-//!   so includes the sandbox's own few hundred pages; of a run that we end it is that of
-//!   the processes that it has then.
+//! * Memory is the address space of each process (`RLIMIT_AS`), not the memory of the tree.
+//! * Processes are those of the run's user namespace (`RLIMIT_NPROC` is counted for each user
+//!   namespace since Linux 5.14).
+//! * CPU time is that of the reaped processes. The supervisor checks the limit by looking at each
+//!   living process.
+//! * The peak is the largest resident set of one process. It survives exec, so it includes a few
+//!   hundred pages of the sandbox. For a run that the supervisor ends, it is the peak of the
+//!   processes that exist then.
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::sys::process::Waited;
@@ -17,7 +18,7 @@ use crate::sys::{Errno, calls};
 use crate::tree;
 use millibox_wire::Step;
 
-/// Processes of the run's user namespace that are not the run's: pid1.
+/// The processes in the run's user namespace that do not belong to the run: pid1.
 const OWN_PROCESSES: u64 = 1;
 
 pub fn limit(launch: &Launch) -> Result<(), Failure> {
@@ -32,12 +33,12 @@ pub fn limit(launch: &Launch) -> Result<(), Failure> {
         libc::RLIMIT_NPROC,
         launch.processes.saturating_add(OWN_PROCESSES),
     ) {
-        // The default limit is above what the supervisor was started with, which holds already.
+        // The default limit is above the supervisor's own, which is in force already.
         Err(Errno(libc::EPERM)) if launch.processes_named == 0 => {}
         set => set.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?,
     }
     if launch.cpu_time_ns != UNLIMITED && launch.rlimit_mask & 1 << libc::RLIMIT_CPU == 0 {
-        // A second net, in whole seconds, below the supervisor's own.
+        // A second limit, in whole seconds, in case the supervisor is late.
         set(
             libc::RLIMIT_CPU,
             launch.cpu_time_ns / 1_000_000_000 + 1,
@@ -56,19 +57,19 @@ pub fn measure(usage: &Waited, start: &Start, end: &mut End) {
     end.peak_processes = UNLIMITED;
 }
 
-/// CPU time of all processes below one, which is ours: of the living by their clocks, of the dead
-/// by what their parents have collected (in clock ticks, proc_pid_stat(5)).
+/// CPU time of all descendants of a process: of the living by their clocks, of the dead by the sums
+/// of their parents (in clock ticks, proc_pid_stat(5)).
 pub fn tree_cpu_ns(root: i32) -> u64 {
     if root <= 0 {
-        // Nobody is there. To the clocks 0 would be ourselves (clock_getcpuclockid(3)).
+        // No process. For the clocks 0 would mean this process (clock_getcpuclockid(3)).
         return 0;
     }
     let collected = |pid: i32| {
-        let ticks = tree::stat(pid).map_or(0, |stat| stat.childrens_user + stat.childrens_system);
+        let ticks = tree::stat(pid).map_or(0, |stat| stat.children_user + stat.children_system);
         ticks * (1_000_000_000 / tree::TICKS_PER_SECOND)
     };
     // pid1 comes first.
-    let below = tree::below(root, MAX_COUNTED_PROCESSES + 1)
+    let below = tree::descendants(root, MAX_COUNTED_PROCESSES + 1)
         .into_iter()
         .skip(1);
     collected(root)
@@ -77,17 +78,17 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
             .sum::<u64>()
 }
 
-/// The most processes of a run whose CPU time is added up: this must not take longer than other
-/// runs can wait. A run has no more by default.
+/// The most processes of a run whose CPU time is added up, because other runs wait meanwhile. By
+/// default a run has no more.
 const MAX_COUNTED_PROCESSES: usize = millibox_wire::DEFAULT_PROCESS_LIMIT as usize;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// To clock_gettime(2) the clock of process 0 is the caller's.
+    /// For clock_gettime(2) the clock of process 0 is the caller's.
     #[test]
-    fn nobody_has_used_nothing() {
+    fn tree_cpu_ns_of_process_0_is_0() {
         assert!(tree::cpu_ns(0) > 0);
         assert_eq!(tree_cpu_ns(0), 0);
     }

@@ -1,20 +1,20 @@
-//! Making unified cgroups in a subtree that is ours to divide.
+//! Creates unified cgroups in a subtree that belongs to the caller.
 //!
 //! ```text
 //! PARENT/                      delegated: its controllers are enabled for its children
-//! ├── callers/                 whoever was in PARENT (processes may only be in leaves)
-//! └── millibox-PID-RANDOM/     ours
+//! ├── callers/                 processes that were in PARENT (only leaves may have processes)
+//! └── millibox-PID-RANDOM/     created here
 //!     ├── supervisor/          supervisor and runners
 //!     └── run-0.0/ ...         one for each run
 //! ```
 //!
-//! PARENT is, in this order: what `--cgroup-parent` names; our own cgroup or the one above
-//! it, where they may be written and are not systemd's to divide; a scope that systemd makes
-//! for us, with `Delegate=yes`.
+//! PARENT is the first possible one of these: the cgroup that `--cgroup-parent` names; the keeper's
+//! own cgroup or the one above it, if they are writable and systemd does not manage them; a scope
+//! that systemd creates for the keeper, with `Delegate=yes`.
 //!
-//! What systemd has made and not delegated is let alone even by who may write there (root,
-//! and a user among the units of the user's own manager): systemd switches controllers on
-//! and off in it as it sees fit (systemd's CGROUP_DELEGATION).
+//! A cgroup that systemd has created and not delegated is not used, even if the user may write to
+//! it. Root may, and so may a user in the units of the user's own manager. systemd enables and
+//! disables controllers there as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
 use super::{Made, Refusal, Supervisor, Top, fresh_name, remove};
@@ -28,23 +28,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Without these nothing is held.
+/// Without these controllers the backend cannot limit a run.
 const NEEDED: [&str; 2] = ["memory", "pids"];
-/// For the CPU bandwidth alone (CPU time is counted in every cgroup): some systemds do not
-/// delegate it to users' managers.
+/// Needed only for the CPU bandwidth: every cgroup counts CPU time. Some versions of systemd do not
+/// delegate it to the managers of users.
 const CPU: &str = "cpu";
-/// Where processes go that were in PARENT.
+/// The cgroup for processes that were in PARENT.
 const CALLERS: &str = "callers";
-/// How long another keeper may need to divide PARENT.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The time that another keeper may take to prepare PARENT.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Processes that had to leave PARENT so that its controllers could be enabled.
+/// Processes that were moved out of PARENT so that its controllers could be enabled.
 pub struct Evacuated {
     parent: String,
 }
 
 impl Evacuated {
-    /// Puts them back, unless somebody else still needs PARENT.
+    /// Moves the processes back, unless another supervisor still needs PARENT.
     pub fn back(self) {
         let _lock = lock(&self.parent);
         let mut below = std::fs::read_dir(&self.parent)
@@ -69,7 +69,7 @@ impl Evacuated {
     }
 }
 
-/// Makes our subtree.
+/// Creates the subtree.
 pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     let hierarchy = hosts
         .version2
@@ -77,7 +77,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
         .ok_or("no unified hierarchy is mounted")?;
     let own = hierarchy
         .own_directory()
-        .ok_or("our own cgroup is outside the mounted part of the hierarchy")?;
+        .ok_or("the keeper's cgroup is outside the mounted end_partner of the hierarchy")?;
     let missing = missing(&hierarchy.mount, "cgroup.controllers");
     if !missing.is_empty() {
         return Err(format!(
@@ -89,11 +89,11 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     if let Some(parent) = &options.cgroup_parent {
         return below(
             &format!("{}{}", hierarchy.mount, parent.trim_end_matches('/')),
-            Room::Given,
+            Occupancy::Empty,
             options,
         );
     }
-    // Who had to make room is still in PARENT, as far as the choice is concerned.
+    // The choice treats processes that were moved to `callers` as if they were in PARENT.
     let (own, moved) = match own.strip_suffix(&format!("/{CALLERS}")) {
         Some(parent) => (parent, true),
         None => (own.as_str(), false),
@@ -101,10 +101,10 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     let mut reasons = Vec::new();
     match may_divide(hierarchy, own, options) {
         Ok(()) => {
-            for (parent, room) in candidates(hierarchy, own, moved) {
-                match below(&parent, room, options) {
+            for (parent, occupancy) in candidates(hierarchy, own, moved) {
+                match below(&parent, occupancy, options) {
                     Ok(made) => return Ok(made),
-                    // One directory can be tried twice, and fail twice for one reason.
+                    // One directory can be tried twice and fail twice for the same reason.
                     Err(why) if reasons.contains(&why) => {}
                     Err(why) => reasons.push(why),
                 }
@@ -115,7 +115,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     if !options.scoped {
         reasons.push(match Manager::find() {
             Some(manager) => manager.scope(options),
-            None => "no systemd answers that could delegate one".to_owned(),
+            None => "no systemd manager that could delegate one answers".to_owned(),
         });
     }
     reasons.push(
@@ -126,23 +126,23 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     Err(format!("no delegated cgroup: {}", reasons.join("; ")))
 }
 
-/// How a PARENT becomes free of processes.
+/// Whether PARENT has processes, which must not be beside child cgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
-    /// It must be.
-    Given,
-    /// We move them to a leaf of it.
-    Made,
-    /// Another supervisor has moved them; the last one that ends takes them back.
-    MadeBefore,
+enum Occupancy {
+    /// It must be empty already.
+    Empty,
+    /// The keeper moves its processes to a leaf.
+    MustMove,
+    /// Another supervisor has moved its processes. The last supervisor moves them back.
+    Moved,
 }
 
-/// Where our subtree might go.
-fn candidates(hierarchy: &Hierarchy, own: &str, moved: bool) -> Vec<(String, Room)> {
+/// The possible places for the subtree, best first.
+fn candidates(hierarchy: &Hierarchy, own: &str, moved: bool) -> Vec<(String, Occupancy)> {
     let path = own.strip_prefix(hierarchy.mount.as_str()).unwrap_or("");
     let top = || may_divide_top().then(|| hierarchy.mount.clone());
     let above = match unit_of(path) {
-        // What is above a unit is never that unit's.
+        // A cgroup above a unit never belongs to that unit.
         Some(unit) if unit.len() == path.len() => None,
         _ => match path.rsplit_once('/') {
             Some(("", _)) => top(),
@@ -152,49 +152,54 @@ fn candidates(hierarchy: &Hierarchy, own: &str, moved: bool) -> Vec<(String, Roo
     };
     let mut all = vec![(
         own.to_owned(),
-        if moved { Room::MadeBefore } else { Room::Given },
+        if moved {
+            Occupancy::Moved
+        } else {
+            Occupancy::Empty
+        },
     )];
-    all.extend(above.map(|above| (above, Room::Given)));
+    all.extend(above.map(|above| (above, Occupancy::Empty)));
     if rustix::process::geteuid().is_root() && unit_of(path).is_none() {
-        all.extend(top().map(|top| (top, Room::Given)));
+        all.extend(top().map(|top| (top, Occupancy::Empty)));
     }
-    // Processes are moved within a subtree that was given to us, if nothing else helps.
-    all.push((own.to_owned(), Room::Made));
+    // As the last choice, move processes within the keeper's own subtree.
+    all.push((own.to_owned(), Occupancy::MustMove));
     all.dedup();
     all
 }
 
-/// Whether the top of the hierarchy is anybody's who may write there.
+/// Whether cgroups may be created at the top of the hierarchy, if it is writable.
 fn may_divide_top() -> bool {
     // sd_booted(3)
     !(rustix::process::geteuid().is_root() && Path::new("/run/systemd/system").is_dir())
 }
 
-/// Whether what `own` lies in is not for systemd alone to divide; else why.
+/// Checks that `own` does not lie in a part that only systemd manages. Returns the reason
+/// otherwise.
 fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(), String> {
     let path = own.strip_prefix(hierarchy.mount.as_str()).unwrap_or("");
     let Some(unit) = unit_of(path) else {
-        let ours = !path.is_empty() || may_divide_top();
-        return if ours {
+        let usable = !path.is_empty() || may_divide_top();
+        return if usable {
             Ok(())
         } else {
-            Err(format!("{own} is systemd's to divide"))
+            Err(format!("{own} belongs to systemd"))
         };
     };
-    // systemd has just made it for us.
+    // systemd has just created it for this keeper.
     if options.scoped {
         return Ok(());
     }
     let directory = format!("{}{unit}", hierarchy.mount);
     let name = unit.rsplit('/').next().unwrap_or(unit);
-    let not_ours = || {
+    let managed_by_systemd = || {
         Err(format!(
-            "{directory} is systemd's to divide: the unit has no Delegate=yes"
+            "{directory} belongs to systemd: the unit has no Delegate=yes"
         ))
     };
     if name.starts_with("user@") {
-        // Delegated, but to the user's manager.
-        return not_ours();
+        // It is delegated, but to the user's manager.
+        return managed_by_systemd();
     }
     if has_delegate_attribute(&directory) {
         return Ok(());
@@ -202,39 +207,42 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     let root = rustix::process::geteuid().is_root();
     let users = unit.contains("/user@");
     if !root && !users {
-        // The system's manager makes units writable only for whom it delegates them to.
+        // The system's manager makes a unit writable only for the user to which it is delegated.
         return Ok(());
     }
     if root && users {
-        return not_ours();
+        return managed_by_systemd();
     }
     match Manager::find().map(|manager| manager.has_delegated(name)) {
         Some(true) => Ok(()),
-        Some(false) => not_ours(),
-        // Nobody is there who would divide it.
+        Some(false) => managed_by_systemd(),
+        // Without a manager no process manages the cgroup.
         None if !root => Ok(()),
-        None => not_ours(),
+        None => managed_by_systemd(),
     }
 }
 
-/// What systemd marks delegated units with; managers of users do it since version 253 or so.
+/// Whether systemd has marked a unit as delegated. Managers of users do so since about version 253.
 fn has_delegate_attribute(directory: &str) -> bool {
-    ["user.delegate", "trusted.delegate"].into_iter().any(|name| {
-        let mut value = [0u8; 8];
-        matches!(rustix::fs::getxattr(directory, name, &mut value), Ok(length) if value[..length] == *b"1")
-    })
+    ["user.delegate", "trusted.delegate"]
+        .into_iter()
+        .any(|name| {
+            let mut value = [0u8; 8];
+            rustix::fs::getxattr(directory, name, &mut value)
+                .is_ok_and(|length| value[..length] == *b"1")
+        })
 }
 
-/// A systemd that answers: the user's, or, for root, the system's.
+/// A running systemd manager: the user's, or the system's for root.
 struct Manager {
-    /// $XDG_RUNTIME_DIR, if it is the user's.
+    /// `$XDG_RUNTIME_DIR` of a user's manager.
     runtime: Option<PathBuf>,
 }
 
 impl Manager {
     fn find() -> Option<Manager> {
         let user = rustix::process::geteuid();
-        // su and cron leave the variable unset though the user's manager may run.
+        // su and cron leave the variable unset even if the user's manager runs.
         let runtime = (!user.is_root()).then(|| {
             let named = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
             named.map_or_else(
@@ -259,7 +267,7 @@ impl Manager {
         command
     }
 
-    /// Whether the unit is its owner's to divide.
+    /// Whether a unit is delegated to its owner.
     fn has_delegated(&self, unit: &str) -> bool {
         let mut command = self.command("systemctl");
         command.args(["show", "--property=Delegate", "--value", "--", unit]);
@@ -267,9 +275,9 @@ impl Manager {
         answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"yes")
     }
 
-    /// Starts this program again in a scope of its own; only returns on failure.
+    /// Executes this program again in its own scope. Returns only if that fails.
     fn scope(&self, options: &Options) -> String {
-        // systemd-run looks the program up itself, so it needs the path, not /proc/self/exe.
+        // systemd-run resolves the program itself, so it needs the path and not /proc/self/exe.
         let program = match std::env::current_exe() {
             Ok(program) => program,
             Err(error) => {
@@ -289,7 +297,7 @@ impl Manager {
                 .arg(&program);
             command
         };
-        // Once it is executed there is no way back to another backend, so it is tried first.
+        // After its execution there is no way back to another backend, so try it first.
         match scope().arg("--version").stdin(Stdio::null()).output() {
             Ok(answer) if answer.status.success() => {}
             Ok(answer) => {
@@ -322,14 +330,14 @@ impl Manager {
     }
 }
 
-/// Keeps other keepers from dividing `parent` at the same time. Anybody may take such a lock
-/// and keep it, so after a while we go on without.
+/// Keeps other keepers from preparing `parent` at the same time. Any process may take such a lock
+/// and keep it, so after a while this keeper continues without it.
 fn lock(parent: &str) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(parent, flags, Mode::empty()).ok()?;
     let begin = Instant::now();
     while rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > BUSY_TIMEOUT {
             return None;
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -337,11 +345,11 @@ fn lock(parent: &str) -> Option<OwnedFd> {
     Some(directory)
 }
 
-/// Makes our subtree below `parent`.
-fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
+/// Creates the subtree below `parent`.
+fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, String> {
     for file in ["", "/cgroup.procs"] {
         rustix::fs::access(format!("{parent}{file}"), Access::WRITE_OK)
-            .map_err(|errno| format!("{parent}{file} may not be written: {errno}"))?;
+            .map_err(|errno| format!("{parent}{file} is not writable: {errno}"))?;
     }
     let lock = lock(parent);
     let not_there = missing(parent, "cgroup.controllers");
@@ -352,11 +360,11 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         ));
     }
     remove::sweep_orphans(parent);
-    let mut evacuated = (room == Room::MadeBefore).then(|| Evacuated {
+    let mut evacuated = (occupancy == Occupancy::Moved).then(|| Evacuated {
         parent: parent.to_owned(),
     });
     if !wanted(parent).is_empty() {
-        if room == Room::Made {
+        if occupancy == Occupancy::MustMove {
             let callers = format!("{parent}/{CALLERS}");
             match rustix::fs::mkdir(&callers, Mode::from_raw_mode(0o755)) {
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}
@@ -382,15 +390,15 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         let supervisor = format!("{path}/supervisor");
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
             .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
-        super::swap_is_held(&format!("{supervisor}/memory.swap.max"))?;
+        super::check_swap_limit(&format!("{supervisor}/memory.swap.max"))?;
         let directory = super::open_control(
             &supervisor,
             OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
         )
         .map_err(Refusal::words)?;
-        if let Some((uid, gid)) = crate::start::drops_to(options) {
-            // Its own to divide, but not what limits it: the files of `path` itself stay
-            // root's, except those that moving processes below needs.
+        if let Some((uid, gid)) = crate::start::target_user(options) {
+            // The supervisor may divide the cgroup, but not change its limits. The files of `path`
+            // itself belong to root, except for those that moving processes below it needs.
             for file in [
                 "",
                 "/cgroup.procs",
@@ -423,7 +431,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
             evacuated,
         }),
         Err(why) => {
-            remove::remove_patiently([path.as_str()]);
+            remove::remove_waiting([path.as_str()]);
             drop((top, lock));
             if let Some(evacuated) = evacuated {
                 evacuated.back();
@@ -433,7 +441,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
     }
 }
 
-/// Words of a control file; none if it cannot be read.
+/// The words of a control file; empty if it cannot be read.
 fn words(path: &str) -> Vec<String> {
     std::fs::read_to_string(path)
         .unwrap_or_default()
@@ -442,7 +450,7 @@ fn words(path: &str) -> Vec<String> {
         .collect()
 }
 
-/// Controllers we need that `file` of `directory` does not list.
+/// The required controllers that `file` of `directory` does not list.
 fn missing(directory: &str, file: &str) -> Vec<&'static str> {
     let there = words(&format!("{directory}/{file}"));
     NEEDED
@@ -451,7 +459,7 @@ fn missing(directory: &str, file: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Controllers that `directory` has, we want, and are not yet enabled for its children.
+/// The wanted controllers that `directory` has and that are not yet enabled for its children.
 fn wanted(directory: &str) -> Vec<String> {
     let enabled = words(&format!("{directory}/cgroup.subtree_control"));
     let mut wanted = words(&format!("{directory}/cgroup.controllers"));
@@ -467,7 +475,7 @@ fn enable(directory: &str) -> Result<(), String> {
     std::fs::write(&control, on.join(" ")).map_err(|error| {
         let remedy = match error.raw_os_error() {
             Some(libc::EBUSY) => {
-                ": it has processes of its own, and these may only be in leaves (cgroups(7))"
+                ": it has processes of its own, and only leaves may have processes (cgroups(7))"
             }
             _ => "",
         };
@@ -478,7 +486,7 @@ fn enable(directory: &str) -> Result<(), String> {
     })
 }
 
-/// Moves all processes of one cgroup to another; new ones may appear meanwhile.
+/// Moves all processes of one cgroup to another. New processes may appear meanwhile.
 fn move_all(from: &str, to: &str) {
     for _ in 0..10 {
         let processes = words(&format!("{from}/cgroup.procs"));
@@ -496,7 +504,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_a_subtree_may_go() {
+    fn candidates_depend_on_systemd_unit() {
         let hierarchy = |own: &str| Hierarchy {
             controllers: Vec::new(),
             mount: "/cg".to_owned(),
@@ -507,30 +515,33 @@ mod tests {
             let host = hierarchy(own);
             let all = candidates(&host, &host.own_directory().unwrap_or_default(), moved);
             all.into_iter()
-                .map(|(path, room)| format!("{path} {room:?}"))
+                .map(|(path, occupancy)| format!("{path} {occupancy:?}"))
                 .collect::<Vec<String>>()
         };
         let scope = "/user.slice/user-1.slice/user@1.service/app.slice/run-r1.scope";
-        // Nothing above a unit is ours.
+        // A cgroup above a unit is not a candidate.
         assert_eq!(
             places(scope, false),
-            [format!("/cg{scope} Given"), format!("/cg{scope} Made")]
+            [format!("/cg{scope} Empty"), format!("/cg{scope} MustMove")]
         );
         assert_eq!(
             places(scope, true),
-            [format!("/cg{scope} MadeBefore"), format!("/cg{scope} Made")]
+            [format!("/cg{scope} Moved"), format!("/cg{scope} MustMove")]
         );
         let below = format!("{scope}/main");
         assert_eq!(
             places(&below, false),
             [
-                format!("/cg{below} Given"),
-                format!("/cg{scope} Given"),
-                format!("/cg{below} Made")
+                format!("/cg{below} Empty"),
+                format!("/cg{scope} Empty"),
+                format!("/cg{below} MustMove")
             ]
         );
         let plain = places("/sbx/main", false);
-        assert_eq!(plain[..2], ["/cg/sbx/main Given", "/cg/sbx Given"]);
-        assert_eq!(plain.last().map(String::as_str), Some("/cg/sbx/main Made"));
+        assert_eq!(plain[..2], ["/cg/sbx/main Empty", "/cg/sbx Empty"]);
+        assert_eq!(
+            plain.last().map(String::as_str),
+            Some("/cg/sbx/main MustMove")
+        );
     }
 }

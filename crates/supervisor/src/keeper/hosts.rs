@@ -1,21 +1,21 @@
-//! Where the host's cgroup hierarchies are, by looking: /proc/self/cgroup and
-//! /proc/self/mountinfo (cgroups(7), proc_pid_mountinfo(5)).
+//! Finds the host's cgroup hierarchies in /proc/self/cgroup and /proc/self/mountinfo (cgroups(7),
+//! proc_pid_mountinfo(5)).
 
-/// One mounted hierarchy.
+/// A mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
     /// Version 1 controllers; empty for version 2.
     pub controllers: Vec<String>,
-    /// Where it is mounted.
+    /// The mount point.
     pub mount: String,
-    /// Which of its directories is mounted there.
+    /// The directory of the hierarchy that is mounted there.
     pub root: String,
-    /// Our own cgroup, from the hierarchy's root.
+    /// The cgroup of this process, relative to the hierarchy's root.
     pub own: String,
 }
 
 impl Hierarchy {
-    /// The directory of our own cgroup, if it is below the mount.
+    /// The directory of this process's cgroup, if it is below the mount point.
     pub fn own_directory(&self) -> Option<String> {
         let below = if self.root == "/" {
             Some(self.own.as_str())
@@ -26,7 +26,7 @@ impl Hierarchy {
     }
 }
 
-/// All hierarchies that are mounted and that we are in.
+/// All mounted hierarchies of which this process is a member.
 #[derive(Debug, Default)]
 pub struct Hosts {
     pub version1: Vec<Hierarchy>,
@@ -34,8 +34,8 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Looks.
-    pub fn look() -> Result<Hosts, String> {
+    /// Reads the two files.
+    pub fn read() -> Result<Hosts, String> {
         let read = |path: &str| {
             std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
         };
@@ -123,8 +123,8 @@ impl Hosts {
     }
 }
 
-/// Whether version 2 cgroups are mounted so that who owns a cgroup cannot write its limits from
-/// inside of a namespace of it (cgroups(7), nsdelegate).
+/// Whether version 2 cgroups are mounted with nsdelegate (cgroups(7)). Then the owner of a cgroup
+/// cannot write its limits from inside a cgroup namespace.
 pub fn limits_hold_inside() -> bool {
     std::fs::read_to_string("/proc/self/mountinfo")
         .is_ok_and(|mountinfo| has_nsdelegate(&mountinfo))
@@ -138,23 +138,23 @@ fn has_nsdelegate(mountinfo: &str) -> bool {
     mountinfo.lines().filter_map(options).any(|there| there)
 }
 
-/// The systemd unit that a cgroup is or lies in, as the part of its path that ends there. A
-/// container's cgroups have none: its top is not shown as the unit that it is outside.
+/// The part of a cgroup's path that ends with its systemd unit. Cgroups of a container have no
+/// unit: its top is not shown as the unit that it is outside.
 pub fn unit_of(path: &str) -> Option<&str> {
     let mut end = path.len();
     loop {
-        let part = &path[..end];
+        let end_partner = &path[..end];
         if [".slice", ".scope", ".service"]
             .iter()
-            .any(|suffix| part.ends_with(suffix))
+            .any(|suffix| end_partner.ends_with(suffix))
         {
-            return Some(part);
+            return Some(end_partner);
         }
-        end = part.rfind('/')?;
+        end = end_partner.rfind('/')?;
     }
 }
 
-/// Octal escapes of mountinfo (`\040` is a space).
+/// Decodes the octal escapes of mountinfo (`\040` is a space).
 fn unescape(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hybrid_host() {
+    fn parse_finds_hybrid_hierarchies() {
         let hosts = Hosts::parse(
             "5:memory:/batch/17\n3:cpu,cpuacct:/\n0::/\n",
             "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n\
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn units_of_systemd() {
+    fn unit_of_path_ends_with_unit() {
         assert_eq!(
             unit_of("/system.slice/judge.service"),
             Some("/system.slice/judge.service")
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nsdelegate() {
+    fn nsdelegate_is_found_in_superblock_options() {
         let line = |options| {
             format!("41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 {options}\n")
         };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_sees_its_own_part_only() {
+    fn container_sees_only_its_own_subtree() {
         let hosts = Hosts::parse(
             "0::/pod/7\n",
             "41 31 0:38 /pod /sys/fs/cgroup rw - cgroup2 cgroup rw,nsdelegate\n",

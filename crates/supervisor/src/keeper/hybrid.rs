@@ -1,12 +1,12 @@
-//! Making version 1 cgroups, as root, for a supervisor that is not.
+//! Creates version 1 cgroups as root for an unprivileged supervisor.
 //!
-//! They are made at the top of each hierarchy as we see it: in a container that is the
-//! container's own cgroup, so its limits hold for our runs too. `--cgroup-parent` places
-//! them below any other.
+//! They are created at the top of each hierarchy as the keeper sees it. In a container this is the
+//! container's own cgroup, so its limits apply to the runs as well. `--cgroup-parent` selects
+//! another place.
 
 use super::hosts::{Hierarchy, Hosts};
 use super::{
-    Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_there, remove,
+    Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_present, remove,
     seqpacket_pair,
 };
 use crate::backend::Handover;
@@ -17,7 +17,7 @@ use rustix::event::EventfdFlags;
 use rustix::fs::OFlags;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Renews runners' pids and memory cgroups.
+/// Renews the pids and memory cgroups of runners.
 pub struct Renewals {
     pids: String,
     memory: String,
@@ -26,15 +26,15 @@ pub struct Renewals {
 
 struct Renewal {
     socket: OwnedFd,
-    /// How often it has been given another pids cgroup.
+    /// The number of its renewals of the pids cgroup.
     pids: u64,
-    /// The same of memory.
+    /// The number of its renewals of the memory cgroup.
     memory: u64,
-    /// Supervisor and runners have closed their end: they are dying.
+    /// Supervisor and runners have closed their end, because they are dying.
     closed: bool,
 }
 
-/// Makes a set of cgroups for each runner and opens their files.
+/// Creates a set of cgroups for each runner and opens their files.
 pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Refusal> {
     let find = |controller: &str| {
         hosts
@@ -128,18 +128,19 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
             })
         }
         Err(why) => {
-            remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
+            remove::remove_waiting(tops.iter().map(|top| top.path.as_str()));
             Err(why)
         }
     }
 }
 
-/// One runner's cgroups and files; and our end of its socket.
+/// Creates the cgroups of one runner and opens their files. Also returns the keeper's end of the
+/// runner's socket.
 ///
-/// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a
-/// task of another costs more than within. A pair's two programs do hardly anything else, so they
-/// are in one, their slot's; a runner's own is for a run whose bandwidth is limited. Where cpuacct
-/// is mounted together with cpu that cannot be.
+/// A switch between tasks of different cpu cgroups costs the scheduler more than a switch within
+/// one. The two programs of a pair do hardly anything but switch, so they share the cpu cgroup of
+/// their slot. A runner's own cpu cgroup is for a run with limited bandwidth. If cpuacct is mounted
+/// together with cpu, this separation is not possible.
 fn runner(
     index: usize,
     slot: usize,
@@ -173,7 +174,7 @@ fn runner(
             Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)),
         )
     };
-    super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
+    super::check_swap_limit(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let memory_files = MemoryFiles::open(memory)?;
     let mut join = |directory: &str| {
         Ok::<_, Refusal>(Some(number(control(
@@ -244,11 +245,11 @@ struct MemoryFiles {
 impl MemoryFiles {
     fn open(directory: &str) -> Result<MemoryFiles, Refusal> {
         let control = |file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
-        let if_there = |file: &str| open_if_there(&format!("{directory}/{file}"), OFlags::WRONLY);
+        let if_there = |file: &str| open_if_present(&format!("{directory}/{file}"), OFlags::WRONLY);
         let oom_control = control("memory.oom_control", OFlags::RDONLY)?;
         // cgroup.event_control: "<eventfd> <control file>"
-        // (Documentation/admin-guide/cgroup-v1/memory.rst, 10). When a cgroup goes its eventfd is
-        // told, too, so that each has one of its own.
+        // (Documentation/admin-guide/cgroup-v1/memory.rst, 10). The removal of a cgroup also
+        // signals its eventfd, so each cgroup has its own.
         let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK)
             .map_err(|errno| Refusal::new(errno, "cannot make an eventfd"))?;
         let event_control = control("cgroup.event_control", OFlags::WRONLY)?;
@@ -275,7 +276,7 @@ impl MemoryFiles {
         })
     }
 
-    /// In the order of `backend::hybrid::Runner::enter_memory`: what is always there comes first.
+    /// In the order of `backend::hybrid::Runner::enter_memory`: files that always exist come first.
     fn numbers(&self) -> Vec<i32> {
         let always = [
             &self.join,
@@ -306,13 +307,13 @@ impl PidsFiles {
         Ok(PidsFiles {
             join: open_control(&format!("{directory}/cgroup.procs"), OFlags::WRONLY)?,
             max: open_control(&format!("{directory}/pids.max"), OFlags::WRONLY)?,
-            peak: open_if_there(&format!("{directory}/pids.peak"), OFlags::RDONLY)?,
+            peak: open_if_present(&format!("{directory}/pids.peak"), OFlags::RDONLY)?,
         })
     }
 }
 
 impl Renewals {
-    /// Sockets to wait for, with the number of their runner.
+    /// The open sockets, each with the index of its runner.
     pub fn sockets(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
         self.runners
             .iter()
@@ -321,7 +322,7 @@ impl Renewals {
             .map(|(index, runner)| (index, runner.socket.as_fd()))
     }
 
-    /// Nobody can ask for runner `index` any more.
+    /// Closes the socket of runner `index` after its other end was closed.
     pub fn close(&mut self, index: usize) {
         if let Some(runner) = self.runners.get_mut(index) {
             runner.closed = true;
@@ -358,23 +359,23 @@ impl Renewals {
                         descriptors.extend(files.peak.as_ref().map(AsRawFd::as_raw_fd));
                         answer(socket, RENEW, &descriptors);
                     }
-                    // Without descriptors: the runner knows that it has none.
+                    // The answer has no descriptors, so the runner knows that it has no new cgroup.
                     Err(_) => answer(socket, RENEW, &[]),
                 }
             }
             Ok(received) if received.length == 1 && byte[0] == RENEWED => {
-                // The one that it was in, and any before that could not be removed then.
+                // Remove the cgroup that it has left, and earlier ones that could not be removed.
                 remove_before(&self.pids, runner.pids);
             }
             Ok(received) if received.length == 1 && byte[0] == RENEW_MEMORY => {
-                // Not the one that it is in, which the supervisor may be looking at for a moment
-                // more: that goes the next time.
+                // Keep the cgroup that it leaves, because the supervisor may still read its files.
+                // It is removed at the next renewal.
                 remove_before(&self.memory, runner.memory);
                 runner.memory += 1;
                 let path = directory(&self.memory, runner.memory);
                 match make(&path).and_then(|()| MemoryFiles::open(&path)) {
                     Ok(files) => answer(socket, RENEW_MEMORY, &files.numbers()),
-                    // As above: the runner stays where it is.
+                    // As above: the runner stays in its cgroup.
                     Err(_) => answer(socket, RENEW_MEMORY, &[]),
                 }
             }

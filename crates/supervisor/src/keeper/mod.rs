@@ -1,16 +1,17 @@
-//! The keeper: the client side's part that outlives the client's own code.
+//! The keeper: the process of the client's side that outlives the client's own code.
 //!
-//! It is needed because of what the supervisor may not do. Started by root, it alone can
-//! make and remove version 1 cgroups; started by a user with a delegated subtree, it is
-//! who removes the cgroups when client and supervisor are both killed. It makes the
-//! cgroups, starts the supervisor (as an unprivileged user, for good), and then sleeps
-//! until the supervisor is dead, but for one service: a fresh pids or memory cgroup for a runner
-//! ([`crate::backend::hybrid`]). A supervisor that outlives its client it ends.
+//! The keeper exists because the supervisor has too few rights. Started by root, only the keeper
+//! can create and remove version 1 cgroups. Started by a user with a delegated subtree, it removes
+//! the cgroups if client and supervisor are both killed.
 //!
-//! When the supervisor is started it gives up what that does not need ([`crate::confine`]).
+//! The keeper creates the cgroups and starts the supervisor, which becomes an unprivileged user for
+//! good. Then it sleeps until the supervisor is dead, except for one service: it creates new pids
+//! and memory cgroups for runners ([`crate::backend::hybrid`]). It kills a supervisor that outlives
+//! its client. After the start of the supervisor it gives up all rights that this work does not
+//! need ([`crate::confine`]).
 //!
-//! It takes nothing from the supervisor but one-byte messages on sockets that say which
-//! runner they belong to. Without cgroups there is nothing to keep, and no keeper.
+//! From the supervisor's side the keeper accepts only messages of one byte, on sockets that
+//! identify a runner. Without cgroups there is no keeper.
 
 mod cgroup2;
 mod hosts;
@@ -30,43 +31,43 @@ use rustix::fs::OFlags;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Cgroups that were made for one supervisor.
+/// The cgroups of one supervisor.
 pub struct Made {
     pub handover: Handover,
-    /// Their top directories, to be removed in the end.
+    /// The top directories, which are removed at the end.
     pub tops: Vec<Top>,
     /// Descriptors that must stay open until the supervisor has them.
     pub open: Vec<OwnedFd>,
-    /// Where the supervisor itself shall live.
+    /// The cgroup of the supervisor.
     pub supervisor: Supervisor,
-    /// For hybrid: serves runners.
+    /// For hybrid: the service for runners.
     pub renewals: Option<hybrid::Renewals>,
-    /// For cgroup2: how processes that had to make room get back.
+    /// For cgroup2: processes that must be moved back.
     pub evacuated: Option<cgroup2::Evacuated>,
 }
 
-/// How the supervisor's cgroup comes about.
+/// How the supervisor gets into its cgroup.
 pub enum Supervisor {
-    /// It is born in this cgroup, a directory.
+    /// It starts in the cgroup of this directory.
     Inside(OwnedFd),
-    /// It stays in ours, whose cgroup.procs this is, if it could be opened.
+    /// It stays in the keeper's cgroup. This is cgroup.procs of that cgroup, if it could be opened.
     Beside(Option<OwnedFd>),
 }
 
-/// A directory of ours among foreign cgroups. The lock says that its owner lives: it goes
-/// with the last process that has it, in whatever PID namespace.
+/// A directory of millibox among other cgroups. Its lock shows that its owner lives: the lock
+/// disappears with the last process that has it open, in any PID namespace.
 pub struct Top {
     pub path: String,
     _lock: OwnedFd,
 }
 
 impl Top {
-    /// Makes `parent/name` and locks it.
+    /// Creates `parent/name` and locks it.
     fn make(parent: &str, name: &str) -> Result<Top, Refusal> {
         let path = format!("{parent}/{name}");
         let failed = |errno| Refusal::new(errno, format_args!("cannot make the cgroup {path}"));
-        // A keeper that starts at the same time takes one that is not locked yet for an orphan. It
-        // looks once.
+        // Another keeper that starts now takes a directory that is not locked yet for an orphan.
+        // Each keeper looks only once.
         for _ in 0..1000 {
             rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
             match remove::lock(&path, rustix::fs::FlockOperation::LockExclusive) {
@@ -76,12 +77,12 @@ impl Top {
             }
         }
         Err(Refusal::NotHere(format!(
-            "cannot make the cgroup {path}: somebody removes it again and again"
+            "cannot make the cgroup {path}: another process removes it repeatedly"
         )))
     }
 }
 
-/// A name that no other supervisor has.
+/// A name that no other supervisor uses.
 fn fresh_name() -> String {
     let mut random = [0u8; 8];
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
@@ -93,17 +94,17 @@ fn fresh_name() -> String {
     )
 }
 
-/// The keeper's whole life. Returns the exit code.
+/// The main function of the keeper. Returns the exit status.
 pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
-    // Ctrl-C at the client's terminal is the client's business.
+    // A Ctrl-C at the client's terminal must reach only the client.
     if rustix::process::setsid().is_ok() {
-        // Where the kernel schedules by sessions (autogroup, sched(7)), the session needs the
-        // priority, too: nice values only count within one. Else 64 threads that sleep for 10 us
-        // each starved the supervisor, which then enforced no limit for as long as they went on.
+        // If the kernel schedules by sessions (autogroup, sched(7)), the session needs the
+        // priority, too, because nice values apply only inside a session. Without this, 64 threads
+        // that slept for 10 us at a time starved the supervisor, which enforced no limit meanwhile.
         // Only root may lower the value.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
     }
-    // It may have been moved from where the command line says.
+    // Another cgroup than the one of the command line may be in use.
     let options = &Options {
         socket: socket.as_raw_fd(),
         ..options.clone()
@@ -136,10 +137,10 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         .collect();
     let keeper = calls::getpid();
     inheritance.keeper = keeper;
-    // If the supervisor is killed, what was below it comes to us to be waited for.
+    // If the supervisor is killed, its children become the keeper's, and the keeper reaps them.
     let _ = calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    // Born there it need not wait for a grace period, as who enters must; a container may refuse
-    // clone3(2).
+    // A process that starts in a cgroup waits for no grace period, unlike one that enters it. A
+    // container may refuse clone3(2).
     let born = match &made.supervisor {
         Supervisor::Inside(directory) => process::fork_into(directory.as_raw_fd()).ok(),
         Supervisor::Beside(_) => None,
@@ -188,9 +189,9 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     if let Supervisor::Beside(Some(procs)) =
         std::mem::replace(&mut made.supervisor, Supervisor::Beside(None))
     {
-        // To no effect but one: the first who moves processes among cgroups waits for a grace
-        // period, some 5 to 20 ms (percpu_down_write() of cgroup_threadgroup_rwsem), and those who
-        // follow soon do not. The runners are about to.
+        // This write has only a side effect. The first process that moves between cgroups waits for
+        // a grace period, some 5 to 20 ms (percpu_down_write() of cgroup_threadgroup_rwsem).
+        // Processes that follow soon do not wait, and the runners are about to move.
         let _ = calls::write(procs.as_raw_fd(), b"0");
     }
     let code = match process::decode_status(keep(supervisor, client, &mut made)) {
@@ -203,18 +204,18 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             128 + signal
         }
     };
-    // All of it is dying: runners by their parent's death, pid1s by theirs.
+    // All remaining processes are dying: each process dies with its parent.
     while process::wait(-1, libc::__WALL).is_ok() {}
     clean_up(made);
     Ok(code)
 }
 
-/// Where the supervisor's pidfd is: the one number that our seccomp program lets us send a signal
-/// to.
+/// The number of the supervisor's pidfd, the only one to which the keeper's seccomp program allows
+/// a signal.
 const SUPERVISOR: i32 = 0;
-/// How long a supervisor may live on without its client: it gives those that are dying three
-/// seconds.
-const WITHOUT_CLIENT: Duration = Duration::from_secs(8);
+/// The time after which a supervisor without its client is killed. The supervisor itself waits
+/// three seconds for its dying children.
+const CLIENT_DEATH_TIMEOUT: Duration = Duration::from_secs(8);
 
 fn watch(supervisor: i32) -> Result<(), String> {
     let pid = rustix::process::Pid::from_raw(supervisor).unwrap_or(rustix::process::Pid::INIT);
@@ -227,8 +228,8 @@ fn watch(supervisor: i32) -> Result<(), String> {
         .map_err(|errno| failed(crate::messages::errno_text(errno)))
 }
 
-/// Serves runners until the supervisor is dead; its wait status. One that does not end when its
-/// client has, since somebody has stopped it or it hangs, is ended.
+/// Serves runners until the supervisor is dead, and returns its wait status. Kills a supervisor
+/// that does not end with its client, because it was stopped or hangs.
 fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
     let mut client = Some(client);
     let mut deadline = None;
@@ -245,7 +246,7 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
         }
         let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
         let supervisors_end = sys::borrow(SUPERVISOR);
-        // A descriptor that is watched for nothing.
+        // Without a client this entry watches for no events.
         let mut watched = vec![
             PollFd::new(&supervisors_end, PollFlags::IN),
             client.as_ref().map_or(
@@ -262,7 +263,7 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
             poll(&mut watched, timeout.as_ref()),
             Ok(_) | Err(rustix::io::Errno::INTR)
         ) {
-            // No more services, but no spinning either.
+            // Stop the service, but do not spin.
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
         let events: Vec<PollFlags> = watched.iter().map(PollFd::revents).collect();
@@ -272,7 +273,7 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
         }
         if client.is_some() && !events[1].is_empty() {
             client = None;
-            deadline = Some(Instant::now() + WITHOUT_CLIENT);
+            deadline = Some(Instant::now() + CLIENT_DEATH_TIMEOUT);
         }
         if let Some(renewals) = &mut made.renewals {
             for (runner, events) in runners.into_iter().zip(&events[2..]) {
@@ -297,17 +298,17 @@ fn clean_up(made: Made) {
         ..
     } = made;
     drop((open, supervisor, renewals));
-    remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
+    remove::remove_waiting(tops.iter().map(|top| top.path.as_str()));
     drop(tops);
     if let Some(evacuated) = evacuated {
         evacuated.back();
     }
 }
 
-/// Finds the best backend there is, or the one that was asked for. `None`: rlimit.
+/// Chooses the requested backend, or the best available one. `None` means rlimit.
 fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>, String> {
     let runners = options.slots * options.runners_per_slot;
-    let hosts = hosts::Hosts::look()?;
+    let hosts = hosts::Hosts::read()?;
     match options.backend {
         BackendChoice::Rlimit => Ok(None),
         BackendChoice::Cgroup2 => cgroup2::make(&hosts, options)
@@ -327,7 +328,7 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
                 Err(Refusal::NotHere(why)) => declined.push(format!("hybrid: {why}")),
             }
             match &options.cgroup_parent {
-                // Who says where wants them.
+                // A caller that names a parent wants cgroups.
                 Some(parent) => Err(format!(
                     "no cgroups can be made below {parent}: {}",
                     declined.join("; ")
@@ -338,12 +339,13 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
     }
 }
 
-/// Why a backend cannot be had.
+/// The reason why a backend is not available.
 #[derive(Debug)]
 enum Refusal {
-    /// It is not on this host, or not for us: a weaker one may do.
+    /// The backend is missing on this host or not usable by this user. A weaker one may be chosen.
     NotHere(String),
-    /// It is, and what it takes is not left: a weaker one would be chosen for a reason that passes.
+    /// The backend exists but lacks a resource at the moment, which is no reason to choose a weaker
+    /// one.
     Short(String),
 }
 
@@ -371,16 +373,16 @@ impl From<String> for Refusal {
     }
 }
 
-/// Opens a control file for good, so that the supervisor inherits it by number.
+/// Opens a control file without `O_CLOEXEC`.
 fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, Refusal> {
-    // O_CLOEXEC is left to the one exec that must not hand it on: the supervisor sets it
-    // for all it inherits.
+    // The supervisor inherits it by number. The one exec that must not pass it on is the
+    // supervisor's: there the supervisor sets the flag on all inherited descriptors.
     rustix::fs::open(path, flags, rustix::fs::Mode::empty())
         .map_err(|errno| Refusal::new(errno, format_args!("cannot open {path}")))
 }
 
-/// The same of one that not every kernel has.
-fn open_if_there(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> {
+/// Opens a control file that some kernels do not have.
+fn open_if_present(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> {
     match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
         Err(rustix::io::Errno::NOENT) => Ok(None),
         Ok(file) => Ok(Some(file)),
@@ -388,29 +390,29 @@ fn open_if_there(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> 
     }
 }
 
-/// A memory limit does not hold where there is swap that the kernel does not account for.
-fn swap_is_held(limit_of_swap: &str) -> Result<(), String> {
-    swap_is_held_of("/proc/swaps", limit_of_swap)
+/// Checks that a memory limit covers swap: no swap exists, or the kernel accounts for it.
+fn check_swap_limit(swap_limit: &str) -> Result<(), String> {
+    check_swap_limit_of("/proc/swaps", swap_limit)
 }
 
-fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
+fn check_swap_limit_of(swaps: &str, swap_limit: &str) -> Result<(), String> {
     let areas = match std::fs::read_to_string(swaps) {
-        // One line for each area, below a heading (proc(5)).
+        // One line for each area, after a heading (proc(5)).
         Ok(text) => text.lines().skip(1).count(),
-        // A kernel that cannot swap.
+        // The kernel cannot swap.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
         Err(error) => {
             return Err(format!(
-                "cannot tell whether there is swap: cannot read {swaps}: {error}"
+                "cannot determine whether swap exists: cannot read {swaps}: {error}"
             ));
         }
     };
-    if areas == 0 || std::path::Path::new(limit_of_swap).exists() {
+    if areas == 0 || std::path::Path::new(swap_limit).exists() {
         return Ok(());
     }
     Err(format!(
-        "there is swap, and {limit_of_swap} is not there: a memory limit would not hold; boot with \
-         swapaccount=1, or use no swap"
+        "swap is in use, but {swap_limit} does not exist, so a memory limit would not cover \
+         swap; boot with swapaccount=1, or disable swap"
     ))
 }
 
@@ -425,9 +427,9 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
     .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
 }
 
-/// Sends a file's descriptors, as the answer to a runner, which would wait for it for ever: so what
-/// passes is waited for, for a second; then the runner is told that there are none, and another
-/// takes its place.
+/// Sends a runner the descriptors of its new files. The runner would wait for the answer forever,
+/// so temporary errors are retried for a second. Then the answer has no descriptors, and another
+/// runner replaces this one.
 fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
     for _ in 0..1000 {
         match calls::send_descriptors(socket, &[tag], descriptors) {
@@ -443,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn swap_without_a_limit_on_it_is_refused() {
+    fn unlimited_swap_is_rejected() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
         let heading = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
@@ -454,23 +456,26 @@ mod tests {
         std::fs::write(&some, [heading, area].concat()).unwrap();
         std::fs::write(&limit, "max\n").unwrap();
         for swaps in [&none, &some, &absent] {
-            assert_eq!(swap_is_held_of(swaps, &limit), Ok(()), "{swaps}");
+            assert_eq!(check_swap_limit_of(swaps, &limit), Ok(()), "{swaps}");
         }
-        assert_eq!(swap_is_held_of(&none, &absent), Ok(()));
-        // No such file: the kernel cannot swap.
-        assert_eq!(swap_is_held_of(&absent, &absent), Ok(()));
-        let why = swap_is_held_of(&some, &absent).unwrap_err();
+        assert_eq!(check_swap_limit_of(&none, &absent), Ok(()));
+        // The file does not exist, so the kernel cannot swap.
+        assert_eq!(check_swap_limit_of(&absent, &absent), Ok(()));
+        let why = check_swap_limit_of(&some, &absent).unwrap_err();
         assert!(
             why.contains(&absent) && why.contains("swapaccount=1"),
             "{why}"
         );
-        // Nobody knows: a directory cannot be read.
-        let why = swap_is_held_of(place.path().to_str().unwrap(), &absent).unwrap_err();
-        assert!(why.contains("cannot tell whether there is swap"), "{why}");
+        // A directory cannot be read, so the answer is unknown.
+        let why = check_swap_limit_of(place.path().to_str().unwrap(), &absent).unwrap_err();
+        assert!(
+            why.contains("cannot determine whether swap exists"),
+            "{why}"
+        );
     }
 
     #[test]
-    fn keepers_that_start_at_the_same_time_leave_each_others_directories_alone() {
+    fn concurrent_keepers_keep_their_directories() {
         let parent = tempfile::tempdir().unwrap();
         let parent = parent.path().to_str().unwrap();
         let keeper = || {
@@ -493,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_are_swept() {
+    fn orphaned_cgroups_are_swept() {
         let parent = tempfile::tempdir().unwrap();
         let parent = parent.path().to_str().unwrap();
         let lives = Top::make(parent, &fresh_name()).unwrap();

@@ -1,4 +1,4 @@
-//! Removing cgroups: our own at the end, and those of supervisors that died with their
+//! Removes cgroups: those of this keeper at its end, and those of supervisors that died with their
 //! keepers.
 
 use crate::messages::complain;
@@ -7,17 +7,17 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// All our directories among cgroups begin so.
+/// The beginning of the names of all directories that millibox creates among cgroups.
 pub const PREFIX: &str = "millibox-";
 
-/// How long processes that are being killed may keep a cgroup busy.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long dying processes may keep a cgroup busy.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Removes a cgroup and those below it; true if it is gone. Fails on those that still
-/// have processes (EBUSY).
+/// Removes a cgroup and the cgroups below it. Returns whether it is gone; it stays if it still has
+/// processes (EBUSY).
 fn remove(path: &str) -> bool {
     let removed = || matches!(rustix::fs::rmdir(path), Ok(()) | Err(Errno::NOENT));
-    // Most have none below, and listing one takes longer than removing it.
+    // Most cgroups have none below, and listing takes longer than removing.
     if removed() {
         return true;
     }
@@ -29,14 +29,13 @@ fn remove(path: &str) -> bool {
     removed()
 }
 
-/// Removes cgroups, waiting for processes that are about to be gone: for all together no longer
-/// than for one.
-pub fn remove_patiently<'a>(paths: impl IntoIterator<Item = &'a str>) {
+/// Removes cgroups and waits for their dying processes. The timeout covers all of them together.
+pub fn remove_waiting<'a>(paths: impl IntoIterator<Item = &'a str>) {
     let begin = Instant::now();
     for path in paths {
         let mut pause = Duration::from_micros(200);
         while !remove(path) {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > BUSY_TIMEOUT {
                 complain(format_args!(
                     "cannot remove the cgroup {path}: it is still in use"
                 ));
@@ -48,8 +47,8 @@ pub fn remove_patiently<'a>(paths: impl IntoIterator<Item = &'a str>) {
     }
 }
 
-/// Removes the cgroups of supervisors that are gone and could not clean up: directories of
-/// ours that nobody has locked.
+/// Removes the cgroups of supervisors that have died without cleaning up: directories of millibox
+/// that no process has locked.
 pub fn sweep_orphans(parent: &str) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -63,8 +62,8 @@ pub fn sweep_orphans(parent: &str) {
     }
 }
 
-/// Opens a directory and locks it. ENOENT also if it was removed before it was locked, and perhaps
-/// made anew: who has the lock has it of what is there.
+/// Opens a directory and locks it. Returns ENOENT also if the directory was removed before it was
+/// locked, and perhaps created again: the lock must be on the directory that exists now.
 pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
@@ -77,12 +76,12 @@ pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// For a client whose keeper died: removes what it had made.
+/// Removes the cgroups of a dead keeper for its client.
 pub fn sweep(paths: &[String]) {
     let is_ours = |path: &&str| {
         path.rsplit('/')
             .next()
             .is_some_and(|name| name.starts_with(PREFIX))
     };
-    remove_patiently(paths.iter().map(String::as_str).filter(is_ours));
+    remove_waiting(paths.iter().map(String::as_str).filter(is_ours));
 }

@@ -1,7 +1,7 @@
-//! The messages of the client: what is accepted, and the answers.
+//! The messages of the client, and the answers to them.
 
+use super::deaths::Unreaped;
 use super::limits::Cause;
-use super::runners::Orphans;
 use super::{Fatal, Request, Setbacks, Supervisor, Token, fatal};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
@@ -17,15 +17,15 @@ use rustix::fs::SealFlags;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 impl Supervisor {
-    /// Tells the client that it can send requests.
+    /// Sends the greeting, after which the client can send requests.
     pub fn hello(&mut self, backend: Backend) -> Result<(), Fatal> {
         let slots = self.setup.slots as u32;
         let hello = Hello {
             pid: calls::getpid() as u32,
             backend,
             slots,
-            // Enough that no slot waits for the client, and few enough that waiting runs fill
-            // neither the descriptor table nor the socket's buffer.
+            // Enough requests that no slot waits for the client, and few enough that waiting runs
+            // fill neither the descriptor table nor the socket's buffer.
             credits: (slots * 4).clamp(8, 64),
             uid: self.setup.uid,
             gid: self.setup.gid,
@@ -60,7 +60,8 @@ impl Supervisor {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
-                // When memory is short the socket stays writable, and the next turn tries again.
+                // If memory is short, the socket stays writable, and the next turn of the loop
+                // retries.
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has ended; the next read reports that.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
@@ -72,8 +73,8 @@ impl Supervisor {
                 }
             }
         }
-        if self.wants_room == self.unsent.is_empty() {
-            self.wants_room = !self.unsent.is_empty();
+        if self.watches_for_room == self.unsent.is_empty() {
+            self.watches_for_room = !self.unsent.is_empty();
             let mut events = epoll::EventFlags::IN;
             if !self.unsent.is_empty() {
                 events |= epoll::EventFlags::OUT;
@@ -92,7 +93,7 @@ impl Supervisor {
     pub(super) fn answer(&mut self, id: u64, result: &RunResult) {
         // A client that cannot receive an answer would wait forever.
         if let Err(fatal) = self.send(Kind::Result, id, &encode(result)) {
-            self.speechless.get_or_insert(fatal);
+            self.send_failure.get_or_insert(fatal);
         }
     }
 
@@ -118,7 +119,7 @@ impl Supervisor {
     }
 
     /// Reads all available frames. Returns false if the client has closed the connection.
-    pub(super) fn client_frames(&mut self) -> Result<bool, Fatal> {
+    pub(super) fn read_client_frames(&mut self) -> Result<bool, Fatal> {
         loop {
             let mut buffer = std::mem::take(&mut self.buffer);
             let received = calls::receive(
@@ -135,10 +136,10 @@ impl Supervisor {
                         .filter_map(crate::sys::adopt)
                         .collect();
                     match buffer.get(..received.length) {
-                        Some(frame) => self.client_frame(frame, descriptors),
+                        Some(frame) => self.handle_client_frame(frame, descriptors),
                         None => {
                             let (bytes, max_bytes) = (received.length as u64, buffer.len() as u64);
-                            self.refuse(None, FrameProblem::TooLong { bytes, max_bytes });
+                            self.reject(None, FrameProblem::TooLong { bytes, max_bytes });
                         }
                     }
                     Ok(true)
@@ -162,25 +163,25 @@ impl Supervisor {
         }
     }
 
-    fn refuse(&mut self, id: Option<u64>, problem: FrameProblem) {
+    fn reject(&mut self, id: Option<u64>, problem: FrameProblem) {
         let error = RunError::new(Step::Request).with_hint(Hint::Frame(problem));
-        // Without an id the refusal cannot be about a certain run; no run has the id 0.
+        // Without an id the error belongs to no run. No run has the id 0.
         self.answer_error(id.unwrap_or(0), Outcome::failed(error));
     }
 
-    fn client_frame(&mut self, frame: &[u8], mut descriptors: Vec<OwnedFd>) {
+    fn handle_client_frame(&mut self, frame: &[u8], mut descriptors: Vec<OwnedFd>) {
         let (header, inline) = match Header::decode(frame) {
             Ok(parts) => parts,
-            Err((id, error)) => return self.refuse(id, malformed(&error)),
+            Err((id, error)) => return self.reject(id, malformed(&error)),
         };
         let outside;
         let body = if header.in_memfd {
             if descriptors.is_empty() {
-                return self.refuse(Some(header.id), FrameProblem::MemfdMissing);
+                return self.reject(Some(header.id), FrameProblem::MemfdMissing);
             }
             match read_memfd(&descriptors.remove(0)) {
                 Ok(bytes) => outside = bytes,
-                Err(why) => return self.refuse(Some(header.id), why),
+                Err(why) => return self.reject(Some(header.id), why),
             }
             &outside[..]
         } else {
@@ -188,8 +189,8 @@ impl Supervisor {
         };
         match header.kind {
             Kind::Run => match decode::<Run>(body) {
-                Ok(run) => self.request(header.id, run, descriptors),
-                Err(error) => self.refuse(Some(header.id), malformed(&error)),
+                Ok(run) => self.handle_request(header.id, run, descriptors),
+                Err(error) => self.reject(Some(header.id), malformed(&error)),
             },
             Kind::Kill => match decode::<Kill>(body) {
                 Ok(Kill {
@@ -198,27 +199,27 @@ impl Supervisor {
                 Ok(Kill {
                     reason: KillReason::OutputLimit,
                 }) => self.end(header.id, Cause::Output),
-                Err(error) => self.refuse(Some(0), malformed(&error)),
+                Err(error) => self.reject(Some(0), malformed(&error)),
             },
             Kind::Cancel => self.end(header.id, Cause::Cancelled),
             Kind::Hello | Kind::Result => {
-                self.refuse(Some(0), FrameProblem::WrongDirection);
+                self.reject(Some(0), FrameProblem::WrongDirection);
             }
         }
     }
 
     /// Accepts a run. If it is rejected, its partner does not wait for it.
-    fn request(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
+    fn handle_request(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
         let partner = run.partner;
-        self.take_in(id, run, descriptors);
+        self.accept(id, run, descriptors);
         if let Some(partner) = partner
             && !self.requests.contains_key(&id)
         {
-            self.part(partner, id);
+            self.end_partner(partner, id);
         }
     }
 
-    fn take_in(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
+    fn accept(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
         let checked = check(&run, &descriptors).and_then(|launch| {
             if self.requests.contains_key(&id) {
                 return Err(RunError::new(Step::Request).with_hint(Hint::IdInUse));
@@ -236,7 +237,7 @@ impl Supervisor {
             launch.cpu_words = mask.len() as u32;
             launch.cpus[..mask.len()].copy_from_slice(mask);
         }
-        if run.limits.cpu_time_ns.is_some() && !self.sees_runs {
+        if run.limits.cpu_time_ns.is_some() && !self.reads_cpu_time {
             let error = RunError::new(Step::Request).with_hint(Hint::ProcHidesProcesses);
             return self.answer_error(id, Outcome::NotStarted(error));
         }
@@ -261,7 +262,7 @@ impl Supervisor {
                 launch,
                 strings: run.strings.to_vec(),
                 descriptors,
-                cpus: self.setup.cpus.at_once(
+                cpus: self.setup.cpus.usable_at_once(
                     (!run.cpus.is_empty()).then_some(&run.cpus),
                     self.worlds.may_choose_cpus(world),
                 ),
@@ -279,7 +280,7 @@ impl Supervisor {
         }
     }
 
-    /// Checks the partner: a run waits for its partner, so that must exist or arrive.
+    /// Checks that the partner exists or may still arrive, because a run waits for its partner.
     fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
         let Some(partner) = partner else {
             return Ok(());
@@ -295,46 +296,47 @@ impl Supervisor {
             Some(request) if request.partner != Some(id) => {
                 refused(Hint::PartnerNotMutual { partner })
             }
-            Some(_) if !self.queue.contains(&partner) => Err(partner_is_gone()),
-            None if partner < id => Err(partner_is_gone()),
+            Some(_) if !self.queue.contains(&partner) => Err(partner_not_started()),
+            None if partner < id => Err(partner_not_started()),
             _ => Ok(()),
         }
     }
 
-    /// Answers a run that will not be started, if it still waits, and its partner.
-    pub(super) fn turn_away(&mut self, id: u64, outcome: Outcome) {
+    /// Answers a run that will not be started, and its partner. Does nothing if the run no longer
+    /// waits.
+    pub(super) fn reject_waiting(&mut self, id: u64, outcome: Outcome) {
         let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
             return;
         };
         self.queue.remove(place);
-        let partner = self.forget(id).and_then(|request| request.partner);
+        let partner = self.remove_request(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
         if let Some(partner) = partner {
-            self.part(partner, id);
+            self.end_partner(partner, id);
         }
     }
 
-    /// Ends the partner of a run that will not be started, if the two are paired.
-    pub(super) fn part(&mut self, partner: u64, gone: u64) {
+    /// Ends the partner of a run that will not be started, if the partner names that run.
+    pub(super) fn end_partner(&mut self, partner: u64, gone: u64) {
         if self
             .requests
             .get(&partner)
             .is_some_and(|request| request.partner == Some(gone))
         {
-            self.turn_away(partner, Outcome::NotStarted(partner_is_gone()));
+            self.reject_waiting(partner, Outcome::NotStarted(partner_not_started()));
         }
     }
 
     /// Removes a request.
-    pub(super) fn forget(&mut self, id: u64) -> Option<Request> {
+    pub(super) fn remove_request(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.dying
-            .extend(self.worlds.release(request.world).map(Orphans::one));
+        self.unreaped
+            .extend(self.worlds.release(request.world).map(Unreaped::one));
         Some(request)
     }
 }
 
-pub(super) fn partner_is_gone() -> RunError {
+pub(super) fn partner_not_started() -> RunError {
     RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted)
 }
 

@@ -1,7 +1,7 @@
 //! Assigns waiting runs to runners.
 
-use super::client::partner_is_gone;
-use super::limits::SHORTEST_WAIT_NS;
+use super::client::partner_not_started;
+use super::limits::MIN_WAIT_NS;
 use super::{Request, Supervisor, Token};
 use crate::locks;
 use crate::slot::{Runner, State};
@@ -28,14 +28,14 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn mounter_done(&mut self, world: WorldId) {
-        if let Err(outcome) = self.worlds.mounter_done(world) {
+    pub(super) fn handle_mounter(&mut self, world: WorldId) {
+        if let Err(outcome) = self.worlds.handle_mounter(world) {
             self.fail_world(world, outcome);
         }
     }
 
-    /// Fails every waiting run of a world that cannot be built, or sets it back if the failure says
-    /// nothing about the world. The next request tries again.
+    /// Fails every waiting run of a world that cannot be built. If the failure does not depend on
+    /// the world, the runs are set back. The next request tries again.
     pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
         let failed: Vec<u64> = self
             .queue
@@ -47,19 +47,19 @@ impl Supervisor {
         for id in failed.into_iter().rev() {
             match &outcome {
                 Outcome::SandboxError(why) => self.set_back(id, why.clone()),
-                _ => self.turn_away(id, outcome.clone()),
+                _ => self.reject_waiting(id, outcome.clone()),
             }
         }
         self.worlds.drop_failed(world);
     }
 
-    /// Assigns waiting requests to runners, in the order of arrival among those whose world is
-    /// built.
+    /// Assigns waiting requests to runners. Among requests whose world is built, the earliest comes
+    /// first.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
-        self.rebuild_for_setbacks();
-        // Before the assignment, because it may make a runner able to accept launches.
-        self.looks_again = !self.queue.is_empty() && self.clears_up();
+        self.rebuild_worlds();
+        // This precedes the assignment, which may make a runner able to accept launches.
+        self.polls_runners = !self.queue.is_empty() && self.has_runner_in_cleanup();
         // Slots where a pair will start as soon as both runners are ready.
         let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
@@ -68,7 +68,7 @@ impl Supervisor {
                 continue;
             };
             let world = request.world;
-            if !self.worlds.is_built(world) || self.has_setbacks && self.pauses(request) {
+            if !self.worlds.is_built(world) || self.has_setbacks && self.is_paused(request) {
                 continue;
             }
             if let Some(partner) = request.partner {
@@ -84,7 +84,7 @@ impl Supervisor {
                     at -= 1;
                     self.queue.remove(at);
                     if !self.launch(index, id) {
-                        // The run is in the queue again and pauses, or it is answered.
+                        // The run is in the queue again and paused, or it was answered.
                         continue;
                     }
                     self.latest = Some((index, world));
@@ -101,15 +101,15 @@ impl Supervisor {
                 Pick::AllBusy => break,
             }
         }
-        self.looks_again &= !self.queue.is_empty();
-        // A world that is not needed any more must not keep a runner from being idle. Runners
-        // release it when they switch.
+        self.polls_runners &= !self.queue.is_empty();
+        // An unneeded world must not keep a runner from being idle. Runners release their worlds
+        // when they switch.
         self.worlds.trim();
     }
 
     /// Whether a free slot has a runner that will accept launches without a further message.
-    fn clears_up(&self) -> bool {
-        let clears = |runner: &Runner| runner.state == State::Ready && !runner.takes_launch();
+    fn has_runner_in_cleanup(&self) -> bool {
+        let clears = |runner: &Runner| runner.state == State::Ready && !runner.accepts_launch();
         self.free_slots(&[], None)
             .any(|slot| self.runners[self.setup.runners_of(slot)].iter().any(clears))
     }
@@ -120,8 +120,9 @@ impl Supervisor {
         }
     }
 
-    /// Gives a world with a launch a second runner, on another CPU if possible, as long as some are
-    /// idle, so that the next run need not wait for the end of this one.
+    /// Prepares a second runner for a world with a launch, so that the next run need not wait for
+    /// the end of this one. The runner is on another CPU if possible. This happens only while some
+    /// runners are idle.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
         let elsewhere =
             |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
@@ -152,7 +153,7 @@ impl Supervisor {
     }
 
     /// The time of the last launch on the CPU of a runner.
-    fn launched_near(&self, index: usize) -> Option<u64> {
+    fn last_launch_on_cpu_of(&self, index: usize) -> Option<u64> {
         self.launched_on
             .get(self.setup.cpus.of_runner(index)?)
             .copied()
@@ -174,7 +175,7 @@ impl Supervisor {
             .is_none_or(|request| request.partner != Some(ids[0]))
         {
             // The run arrived before its partner, which names another one.
-            self.turn_away(ids[0], Outcome::NotStarted(partner_is_gone()));
+            self.reject_waiting(ids[0], Outcome::NotStarted(partner_not_started()));
             return true;
         }
         if !self.worlds.is_built(second) {
@@ -198,7 +199,7 @@ impl Supervisor {
             let runner = &mut self.runners[index];
             match runner.state {
                 State::Idle => self.prepare(index, world),
-                State::Ready if runner.world != Some(world) && runner.takes_launch() => {
+                State::Ready if runner.world != Some(world) && runner.accepts_launch() => {
                     runner.switch()
                 }
                 _ => {}
@@ -206,7 +207,7 @@ impl Supervisor {
         }
         let ready = |index: usize, world| {
             let runner = &self.runners[index];
-            runner.state == State::Ready && runner.world == Some(world) && runner.takes_launch()
+            runner.state == State::Ready && runner.world == Some(world) && runner.accepts_launch()
         };
         if !ready(runners[0], first) || !ready(runners[1], second) {
             claimed.push(runners[0] / self.setup.runners_per_slot);
@@ -226,31 +227,31 @@ impl Supervisor {
     }
 
     /// Whether a run that was set back must not be tried yet.
-    pub(super) fn pauses(&self, request: &Request) -> bool {
-        let pauses = |request: &Request| {
+    pub(super) fn is_paused(&self, request: &Request) -> bool {
+        let is_paused = |request: &Request| {
             let setbacks = &request.setbacks;
             setbacks.count > 0 && setbacks.try_at_ns > calls::monotonic_raw_ns()
         };
-        pauses(request)
+        is_paused(request)
             || request
                 .partner
                 .and_then(|partner| self.requests.get(&partner))
-                .is_some_and(pauses)
+                .is_some_and(is_paused)
     }
 
-    /// How far a runner is from serving a world: 0 means at once.
+    /// The distance of a runner from serving a world; 0 means that it can serve at once.
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let runner = &self.runners[index];
         match runner.state {
-            State::Ready if runner.world == Some(world) && runner.takes_launch() => {
+            State::Ready if runner.world == Some(world) && runner.accepts_launch() => {
                 u32::from(!runner.is_prepared())
             }
             State::Idle => 2,
-            State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
+            State::Starting | State::Ending | State::Switching | State::Running(_) => 3,
             State::Ready if runner.world == Some(world) && !runner.is_late() => 3,
-            State::Ready if runner.takes_launch() => 4,
+            State::Ready if runner.accepts_launch() => 4,
             State::Ready => 5,
-            State::Gone => 6,
+            State::Dead => 6,
         }
     }
 
@@ -282,7 +283,7 @@ impl Supervisor {
                     && (self.runners[index].world == Some(world)) == same
             })
         };
-        let takes = |&index: &usize| self.runners[index].takes_launch();
+        let takes = |&index: &usize| self.runners[index].accepts_launch();
         let ready = in_state(State::Ready, true)
             .filter(takes)
             .min_by_key(|&index| {
@@ -292,7 +293,7 @@ impl Supervisor {
                 // `crate::cpus`.
                 (
                     !prepared,
-                    self.launched_near(index).filter(|_| prepared),
+                    self.last_launch_on_cpu_of(index).filter(|_| prepared),
                     runner.last_used,
                 )
             });
@@ -338,7 +339,7 @@ impl Supervisor {
     /// again, or answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
-        self.remember_locks(now);
+        self.request_lock_history(now);
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
@@ -348,20 +349,21 @@ impl Supervisor {
             .iter()
             .map(|fd| fd.as_raw_fd())
             .collect();
-        runner.clear_out_of_memory(&self.setup.handover, index);
+        runner.discard_oom_event(&self.setup.handover, index);
         if let Some(cpu) = self.setup.cpus.of_runs()
             && request.partner.is_none()
         {
-            runner.bring_to(cpu);
+            runner.move_target_to(cpu);
         }
         let sent = runner.launch(&request.launch, &request.strings, &descriptors);
         match sent {
             Ok(()) => {
-                // From here on only the target holds the pipes' ends.
+                // From here on only the target holds the ends of the pipes.
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;
-                runner.receipt_deadline = Some(now.saturating_add(request.setbacks.receipt_ns()));
+                runner.receipt_deadline =
+                    Some(now.saturating_add(request.setbacks.receipt_timeout_ns()));
                 if let Some(latest) = self
                     .setup
                     .cpus
@@ -374,11 +376,11 @@ impl Supervisor {
                 runner.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
                 runner.cpu_deadline = limits
                     .cpu_time_ns
-                    .map(|limit| now.saturating_add((limit / request.cpus).max(SHORTEST_WAIT_NS)));
+                    .map(|limit| now.saturating_add((limit / request.cpus).max(MIN_WAIT_NS)));
                 runner.locks_deadline = limits
                     .memory
                     .filter(|_| self.locks.is_some())
-                    .map(|_| now.saturating_add(locks::PERIOD_NS));
+                    .map(|_| now.saturating_add(locks::SCAN_INTERVAL_NS));
             }
             Err(errno) => self.set_back(id, RunError::new(Step::Runner).with_errno(errno.0)),
         }

@@ -9,23 +9,24 @@ use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::{Hint, Outcome, RunError, Step};
 
 /// The shortest time between two checks for something that is expected soon.
-pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
-/// The same near a CPU-time limit. Meanwhile a run may use this much time on each CPU.
-const SHORTEST_CPU_WAIT_NS: u64 = 400_000;
+pub(super) const MIN_WAIT_NS: u64 = 1_000_000;
+/// The same near a CPU-time limit. A run may use this much time on each CPU between two checks.
+const MIN_CPU_WAIT_NS: u64 = 400_000;
 /// The tick of the slowest kernel (CONFIG_HZ=100), at which it counts the time of running
 /// processes.
-pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
+pub(super) const MAX_TICK_NS: u64 = 10_000_000;
 /// A run that has not reached its exec this long after its real-time limit hangs before the exec,
 /// or its runner is not scheduled.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
-/// Why the supervisor ends a run.
+/// The reason why the supervisor ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
     /// Its target has received the launch but does not reach its exec.
     NotExecuted,
-    /// With the CPU time that was seen: a later look at short-lived processes may see less.
+    /// The run reached its CPU-time limit with this CPU time. A later reading of short-lived
+    /// processes may be lower.
     CpuTime {
         used_ns: u64,
     },
@@ -57,7 +58,7 @@ impl Supervisor {
             .iter()
             .filter(|runner| matches!(runner.state, State::Running(_)))
             .flat_map(|runner| {
-                let sockets = runner.sockets.as_ref().map(|its| its.look_at_ns);
+                let sockets = runner.sockets.as_ref().map(|its| its.scan_at_ns);
                 [
                     runner.real_deadline,
                     runner.cpu_deadline,
@@ -68,32 +69,32 @@ impl Supervisor {
             })
             .chain(self.runners.iter().map(|runner| {
                 runner
-                    .kill_again
-                    .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
+                    .kill_pending
+                    .then(|| calls::monotonic_raw_ns().saturating_add(MIN_WAIT_NS))
             }))
             .chain(
-                self.dying
-                    .iter()
-                    .map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))),
+                self.unreaped.iter().map(|unreaped| {
+                    Some(calls::monotonic_raw_ns().saturating_add(unreaped.wait_ns()))
+                }),
             )
             .chain(
                 self.runners
                     .iter()
-                    .map(|runner| runner.rest.as_ref().map(|rest| rest.look_at_ns)),
+                    .map(|runner| runner.survivors.as_ref().map(|rest| rest.scan_at_ns)),
             )
             .chain(self.runners.iter().map(|runner| runner.switch_deadline))
-            .chain([self.try_again_ns])
+            .chain([self.retry_at_ns])
             .flatten()
-            .chain(self.gone.iter().map(|gone| gone.at_ns))
+            .chain(self.restarts.iter().map(|restart| restart.at_ns))
             .chain(
-                self.looks_again
-                    .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)),
+                self.polls_runners
+                    .then(|| calls::monotonic_raw_ns().saturating_add(MIN_WAIT_NS)),
             )
             .min()
     }
 
     /// Ends runs whose sockets hold, or could hold, more memory than their limit.
-    pub(super) fn look_at_sockets(&mut self) {
+    pub(super) fn check_sockets(&mut self) {
         let held = !matches!(self.setup.handover, Handover::Rlimit);
         for index in 0..self.runners.len() {
             let runner = &mut self.runners[index];
@@ -109,14 +110,14 @@ impl Supervisor {
                 runner.sockets = None;
                 continue;
             };
-            if calls::monotonic_raw_ns() >= sockets.look_at_ns && sockets.look() > limit {
+            if calls::monotonic_raw_ns() >= sockets.scan_at_ns && sockets.scan() > limit {
                 self.end(id, Cause::Memory);
             }
         }
     }
 
-    /// Requests a count of the file locks of runs that have been in progress for a while.
-    pub(super) fn look_at_locks(&mut self) {
+    /// Requests a scan of the file locks of runs that have been in progress for a while.
+    pub(super) fn request_lock_scan(&mut self) {
         let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
         let is_due = |runner: &Runner| {
@@ -128,13 +129,13 @@ impl Supervisor {
             return;
         }
         let mut runs = Vec::new();
-        // Request all of them: the cost is the same for one and for many.
+        // Request all of them, because the cost is the same for one and for many.
         for runner in self
             .runners
             .iter_mut()
             .filter(|runner| runner.locks_deadline.is_some())
         {
-            runner.locks_deadline = Some(now.saturating_add(locks::PERIOD_NS));
+            runner.locks_deadline = Some(now.saturating_add(locks::SCAN_INTERVAL_NS));
             let pid1 = runner.shared.pid1.load(SeqCst);
             if let State::Running(id) = runner.state
                 && pid1 != 0
@@ -143,25 +144,25 @@ impl Supervisor {
             }
         }
         if locks.is_free() {
-            self.locks_asked_ns = now;
+            self.locks_requested_ns = now;
             locks.ask(runs);
         }
     }
 
-    /// Before a launch, requests a look that remembers the present file locks, if the last is long
-    /// ago.
-    pub(super) fn remember_locks(&mut self, now: u64) {
+    /// Requests a scan that records the existing file locks, if the last one is long ago. The
+    /// supervisor calls this before a launch.
+    pub(super) fn request_lock_history(&mut self, now: u64) {
         if let Some(locks) = &self.locks
-            && now.saturating_sub(self.locks_asked_ns) >= locks::LONGEST_PAUSE_NS
+            && now.saturating_sub(self.locks_requested_ns) >= locks::MAX_SCAN_AGE_NS
             && locks.is_free()
         {
-            self.locks_asked_ns = now;
+            self.locks_requested_ns = now;
             locks.ask(Vec::new());
         }
     }
 
     /// Handles a finished count of file locks.
-    pub(super) fn locks_counted(&mut self) -> Result<(), Fatal> {
+    pub(super) fn handle_lock_counts(&mut self) -> Result<(), Fatal> {
         let too_many = self.locks.as_ref().map_or(Ok(Vec::new()), Locks::answer)?;
         for run in too_many {
             self.end(run.id, Cause::Memory);
@@ -169,30 +170,30 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn look_at_clocks(&mut self) {
+    pub(super) fn check_clocks(&mut self) {
         for index in 0..self.runners.len() {
-            if self.runners[index].kill_again {
+            if self.runners[index].kill_pending {
                 self.runners[index].kill_pid1(false);
             }
             let is_due = |deadline: Option<u64>| {
                 deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns)
             };
             if is_due(self.runners[index].switch_deadline) {
-                // Its zygote hangs, or the kernel does not finish removing what a run left. Another
+                // The zygote hangs, or the kernel does not finish removing an earlier run. Another
                 // runner can serve.
                 self.runners[index].switch_deadline = None;
                 self.runners[index].kill_process();
             }
             if is_due(self.runners[index].receipt_deadline) {
-                self.look_for_receipt(index);
+                self.check_receipt(index);
             }
             let runner = &mut self.runners[index];
             let State::Running(id) = runner.state else {
                 continue;
             };
-            if let Some(rest) = &runner.rest {
-                if calls::monotonic_raw_ns() >= rest.look_at_ns {
-                    runner.kill_rest();
+            if let Some(rest) = &runner.survivors {
+                if calls::monotonic_raw_ns() >= rest.scan_at_ns {
+                    runner.kill_survivors();
                 }
                 continue;
             }
@@ -232,11 +233,11 @@ impl Supervisor {
                     continue;
                 }
                 if reached == u64::MAX {
-                    // It has not reached its exec yet.
+                    // The target has not reached its exec yet.
                     runner.last_used = now;
                 }
                 let again = if start.exec_ns == 0 {
-                    now + SHORTEST_WAIT_NS
+                    now + MIN_WAIT_NS
                 } else {
                     reached
                 };
@@ -256,12 +257,12 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Looking at many processes takes time, and most time must be left for other runs.
-                // Use the time on the CPU, not the elapsed one: otherwise the next look would come
-                // later the more others compute.
+                // Reading many processes takes time, of which other runs need most. The next
+                // reading depends on the CPU time of this one and not on the elapsed time:
+                // otherwise it would come later the more other processes compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
-                    .max(SHORTEST_CPU_WAIT_NS)
+                    .max(MIN_CPU_WAIT_NS)
                     .max(took.saturating_mul(10));
                 self.runners[index].cpu_deadline = Some(now + wait);
             }
@@ -286,14 +287,14 @@ impl Supervisor {
         }
     }
 
-    /// Ends a run for a reason; its result follows when it is gone. Unknown ids belong to runs that
-    /// ended before the request arrived.
+    /// Ends a run. The result follows after its death. Unknown ids belong to runs that ended before
+    /// the request arrived.
     pub(super) fn end(&mut self, id: u64, cause: Cause) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;
         };
         if self.queue.contains(&id) {
-            self.turn_away(id, cause.outcome());
+            self.reject_waiting(id, cause.outcome());
             return;
         }
         if request.ended.is_some() && cause != Cause::Cancelled {
@@ -304,7 +305,7 @@ impl Supervisor {
             .iter()
             .position(|runner| runner.state == State::Running(id))
         {
-            if !self.runners[index].is_launched() && self.end_unbegun(index, cause.outcome()) {
+            if !self.runners[index].is_launched() && self.end_unreceived(index, cause.outcome()) {
                 return;
             }
             let Some(request) = self.requests.get_mut(&id) else {

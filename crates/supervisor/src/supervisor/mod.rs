@@ -1,23 +1,24 @@
 //! The supervisor: one event loop without capabilities outside its own namespaces.
 //!
-//! It is a process of its own, apart from the client, because namespaces and capabilities belong to
-//! processes, and because its address space must be small and separate from the caller's. It
-//! accepts requests, finds for each a runner whose next pid1 is prepared for the request's world,
-//! launches it, watches the clocks and answers.
+//! It is separate from the client because namespaces and capabilities belong to processes, and
+//! because its address space must be small and separate from the caller's. It accepts requests,
+//! finds for each a runner whose next pid1 is prepared for the request's world, launches the run,
+//! watches the clocks and answers.
 //!
-//! A request passes through [`Supervisor::client_frame`] (`client.rs`), the queue,
+//! A request passes through [`Supervisor::handle_client_frame`] (`client.rs`), the queue,
 //! [`Supervisor::dispatch`] and [`Supervisor::launch`] (`dispatch.rs`), target and pid1,
-//! [`Supervisor::runner_message`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
-//! `limits.rs` watches meanwhile. A run that could not begin in a runner returns to the queue
-//! (`setbacks.rs`).
+//! [`Supervisor::handle_runner_messages`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
+//! `limits.rs` watches the run meanwhile. A run that could not begin in a runner returns to the
+//! queue (`setbacks.rs`).
 //!
-//! The supervisor waits for nothing except events: mounters mount, runners clone runs, and the
-//! keeper creates cgroups. The spawner forks runners and mounters and does nothing else, so the
-//! supervisor does wait for its answer. So the supervisor can give up nearly all rights of a
+//! The supervisor waits only for events: mounters mount, runners clone runs, and the keeper creates
+//! cgroups. The one exception is the spawner. It forks runners and mounters and does nothing more,
+//! so the supervisor waits for its answer. So the supervisor can give up nearly all rights of a
 //! process ([`crate::confine`]). Reading the file locks of runs blocks, so a second thread does
 //! that ([`crate::locks`]).
 
 mod client;
+mod deaths;
 mod dispatch;
 mod limits;
 mod results;
@@ -33,8 +34,9 @@ use crate::spawner::Spawner;
 use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
+use deaths::{StartHistory, Unreaped};
 use limits::Cause;
-use runners::{Gone, Orphans, new_memory};
+use runners::{PendingRestart, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
@@ -55,7 +57,7 @@ pub struct Setup {
     pub gid: u32,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
-    /// The version of landlock that confines the supervisor; 0 if the kernel has none.
+    /// The version of landlock that confines the supervisor; 0 without landlock.
     pub landlock: u32,
     /// The mount point of all devices as one mount; see [`crate::devices`].
     pub devices: Option<String>,
@@ -75,18 +77,17 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    /// The number of CPUs that it can use at one time.
+    /// The number of CPUs that the run can use at one time.
     cpus: u64,
     /// The run that starts together with this one.
     partner: Option<u64>,
-    /// The partner that has begun without this run, which may use its slot.
+    /// The partner that has begun without this run. The run may use the partner's slot.
     begun_partner: Option<u64>,
     setbacks: Setbacks,
     ended: Option<Ended>,
 }
 
-/// The runners that this run was given to, or that were prepared for it, and in which it could not
-/// begin.
+/// The failed attempts to begin a run: runners that received it, or that were prepared for it.
 #[derive(Default)]
 struct Setbacks {
     count: u32,
@@ -94,7 +95,7 @@ struct Setbacks {
     try_at_ns: u64,
 }
 
-/// How the supervisor ended a run, and what it read before.
+/// How the supervisor ended a run, and the figures that it read before.
 struct Ended {
     cause: Cause,
     /// The time (`CLOCK_MONOTONIC_RAW`).
@@ -117,32 +118,32 @@ pub struct Supervisor {
     /// Frames that wait for room in the client's socket.
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
-    /// The CPU time of a run in progress can be read.
-    sees_runs: bool,
+    /// Whether the CPU time of a run in progress can be read.
+    reads_cpu_time: bool,
     /// The runner of the last launch that was not a pair, and its world.
     latest: Option<(usize, WorldId)>,
     /// For each CPU, the time of the last launch in one of its runners.
     launched_on: Vec<u64>,
-    /// The client's socket is watched for room to send.
-    wants_room: bool,
-    /// Why an answer could not be sent.
-    speechless: Option<Fatal>,
-    /// Children that were killed and not yet waited for.
-    dying: Vec<Orphans>,
-    /// For each runner, how often in a row it died before it could serve runs.
-    unsettled: Vec<runners::Unsettled>,
-    /// Runners that died and could not be restarted yet.
-    gone: Vec<Gone>,
-    /// A run waits, and a runner may become able to accept launches without an event.
-    looks_again: bool,
-    /// Runs that were set back may be waiting.
+    /// Whether the client's socket is watched for room to send.
+    watches_for_room: bool,
+    /// The reason why an answer could not be sent.
+    send_failure: Option<Fatal>,
+    /// Children that were killed and are not yet reaped.
+    unreaped: Vec<Unreaped>,
+    /// The start history of each runner's place.
+    start_histories: Vec<StartHistory>,
+    /// Runners that are dead and not yet restarted.
+    restarts: Vec<PendingRestart>,
+    /// Whether a run waits and a runner may become able to accept launches without an event.
+    polls_runners: bool,
+    /// Whether runs that were set back may be waiting.
     has_setbacks: bool,
     /// The time of the earliest next attempt of such a run (`CLOCK_MONOTONIC_RAW`).
-    try_again_ns: Option<u64>,
+    retry_at_ns: Option<u64>,
     /// `None` if file locks cannot be counted here.
     locks: Option<Locks>,
-    /// The time of the last request for a look at file locks (`CLOCK_MONOTONIC_RAW`).
-    locks_asked_ns: u64,
+    /// The time of the last request for a scan of file locks (`CLOCK_MONOTONIC_RAW`).
+    locks_requested_ns: u64,
 }
 
 /// The subject of an epoll event.
@@ -184,7 +185,7 @@ impl Token {
     }
 }
 
-/// Why the supervisor ends, as a text for the client.
+/// The reason why the supervisor ends, as a text for the client.
 pub type Fatal = String;
 
 fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
@@ -203,8 +204,8 @@ impl Supervisor {
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
-            sees_runs: !matches!(setup.handover, Handover::Rlimit)
-                || crate::tree::shows(spawner.pid()),
+            reads_cpu_time: !matches!(setup.handover, Handover::Rlimit)
+                || crate::tree::can_list_children(spawner.pid()),
             setup,
             spawner,
             epoll,
@@ -216,16 +217,16 @@ impl Supervisor {
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
             latest: None,
             launched_on,
-            wants_room: false,
-            speechless: None,
-            dying: Vec::new(),
-            unsettled: Vec::new(),
-            gone: Vec::new(),
-            looks_again: false,
+            watches_for_room: false,
+            send_failure: None,
+            unreaped: Vec::new(),
+            start_histories: Vec::new(),
+            restarts: Vec::new(),
+            polls_runners: false,
             has_setbacks: false,
-            try_again_ns: None,
+            retry_at_ns: None,
             locks,
-            locks_asked_ns: 0,
+            locks_requested_ns: 0,
         };
         supervisor.watch(
             supervisor.setup.socket.as_raw_fd(),
@@ -278,7 +279,7 @@ impl Supervisor {
         epoll::add(&self.epoll, crate::sys::borrow(fd), token.data(), events)
     }
 
-    /// Serves until the client has ended.
+    /// Serves until the client ends.
     pub fn serve(&mut self) -> Result<(), Fatal> {
         let mut events = Vec::with_capacity(64);
         loop {
@@ -305,32 +306,32 @@ impl Supervisor {
                         if flags.contains(epoll::EventFlags::OUT) {
                             self.send_unsent()?;
                         }
-                        if !self.client_frames()? {
+                        if !self.read_client_frames()? {
                             return Ok(());
                         }
                     }
                     Token::ClientDeath => return Ok(()),
-                    Token::SpawnerDeath => return Err(self.spawner.last_words()),
-                    Token::Runner(index) => self.runner_message(index)?,
+                    Token::SpawnerDeath => return Err(self.spawner.exit_reason()),
+                    Token::Runner(index) => self.handle_runner_messages(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
-                    Token::Mounter(world) => self.mounter_done(world),
-                    Token::Locks => self.locks_counted()?,
+                    Token::Mounter(world) => self.handle_mounter(world),
+                    Token::Locks => self.handle_lock_counts()?,
                 }
             }
-            self.look_at_the_dying()?;
-            self.start_the_gone()?;
-            self.look_at_clocks();
-            self.look_at_sockets();
-            self.look_at_locks();
+            self.reap_killed()?;
+            self.restart_due_runners()?;
+            self.check_clocks();
+            self.check_sockets();
+            self.request_lock_scan();
             self.dispatch();
-            if let Some(fatal) = self.speechless.take() {
+            if let Some(fatal) = self.send_failure.take() {
                 return Err(fatal);
             }
         }
     }
 
-    /// Ends every runner, and with them all runs, and waits until they are gone. The wait is
-    /// bounded, because a process may hang in the kernel.
+    /// Kills every runner, and thereby all runs, and waits for their deaths. The wait is bounded,
+    /// because a process may hang in the kernel.
     pub fn shut_down(&mut self) {
         self.spawner.kill();
         for runner in &mut self.runners {
@@ -342,7 +343,7 @@ impl Supervisor {
         while begin.elapsed() < Duration::from_secs(3) {
             match process::wait(-1, libc::__WALL | libc::WNOHANG) {
                 Ok(waited) if waited.pid == 0 => {
-                    // Most runners are gone within a millisecond, and the client waits.
+                    // Most runners die within a millisecond, and the client waits.
                     let soon = begin.elapsed() < Duration::from_millis(2);
                     std::thread::sleep(Duration::from_micros(if soon { 100 } else { 1000 }));
                 }

@@ -1,4 +1,4 @@
-//! Turns the report of pid1 into the result for the client: why a run ended, and its figures.
+//! Turns the report of pid1 into the result for the client: the outcome and the figures.
 
 use super::limits::Cause;
 use super::{Request, Supervisor};
@@ -9,9 +9,9 @@ use crate::world::WorldId;
 use millibox_wire::path;
 use millibox_wire::{Figures, Hint, Outcome, RunError, RunResult, Step};
 
-/// A peak may be this much below the limit that was reached: the figure excludes what an earlier
-/// run left behind (see backend/hybrid.rs), and the kernel charges in batches.
-const PEAK_SLACK: u64 = 2 << 20;
+/// A peak may be this much below the limit that the run reached. The figure excludes memory that an
+/// earlier run left (see backend/hybrid.rs), and the kernel charges in batches.
+const PEAK_TOLERANCE_BYTES: u64 = 2 << 20;
 
 impl Supervisor {
     pub(super) fn failure(
@@ -40,10 +40,10 @@ impl Supervisor {
     }
 
     pub(super) fn finish(&mut self, id: u64, report: &Report) {
-        let Some(request) = self.forget(id) else {
+        let Some(request) = self.remove_request(id) else {
             return;
         };
-        self.may_be_stale(request.world, report);
+        self.rebuild_if_stale(request.world, report);
         let end = &report.end;
         let started = report.start.exec_ns;
         let mut figures = Figures {
@@ -61,9 +61,8 @@ impl Supervisor {
             cpu_ns = cpu_ns.max(ended.used_ns);
         }
         if started != 0 {
-            // The total is the cgroup's, exact to the nanosecond. The kernel's figures for
-            // processes that were waited for, or that a killed pid1 had, divide it into user and
-            // system time.
+            // The total comes from the cgroup and is exact to the nanosecond. The figures of reaped
+            // processes, or of the processes of a killed pid1, divide it into user and system time.
             let (user, system) = match &request.ended {
                 Some(ended) if end.pid1_died == 1 && ended.used.times != (0, 0) => ended.used.times,
                 _ => (end.user_us, end.system_us),
@@ -105,7 +104,7 @@ impl Supervisor {
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
-        // Otherwise the exit status is that of a target that refused to begin, or could not.
+        // Otherwise the exit status belongs to a target that refused to begin or could not begin.
         let began = started != 0 && report.failure.step == 0 && !not_started;
         let result = RunResult {
             outcome,
@@ -153,7 +152,7 @@ impl Supervisor {
             let its_own = limits
                 .memory
                 .is_some_and(|limit| match end.own_limit_reached {
-                    UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
+                    UNLIMITED => peak.saturating_add(PEAK_TOLERANCE_BYTES) >= limit,
                     times => times > 0,
                 });
             return if its_own {
@@ -179,8 +178,8 @@ impl Supervisor {
             let error = self.failure(&report.failure_parts(), Some(request.world));
             return Outcome::failed(error);
         }
-        // Only the run can have changed pid1's limits. Then its end is the program's fault, and the
-        // whole run was killed.
+        // Only the run can have changed pid1's limits. Then the program caused its end, and the
+        // kernel killed the whole run.
         let by_itself =
             end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
         if end.pid1_died == 1 && !by_itself {

@@ -1,19 +1,19 @@
-//! Runs that could not begin in a runner: they go back to the front of the queue.
+//! Runs that could not begin in a runner: they return to the front of the queue.
 //!
-//! Nothing of a run has begun until a target has received its launch. Until then the supervisor can
-//! take the launch back, with the run's descriptors, and give the run to another runner. It does so
-//! when the runner dies, cannot prepare a target, or has no target that receives the launch in
-//! time: the kernel may be taking apart what an earlier run left there, or a neighbour may keep the
+//! A run has begun when a target has received its launch. Until then the supervisor can take back
+//! the launch, with the run's descriptors, and give the run to another runner. It does so if the
+//! runner dies, cannot prepare a target, or has no target that receives the launch in time. The
+//! kernel may still be removing what an earlier run left there, or another process may keep the
 //! runner from its CPU.
 //!
-//! The patience is bounded, so that a broken machine yields an error that names the cause: a run is
-//! set back [`MOST_SETBACKS`] times. The first runner has [`FIRST_RECEIPT_NS`] to receive it, each
-//! further one twice as long as the one before, up to 5 s: 26 s in all. A pause comes before each
-//! attempt, too, from the third on: a second and a half in all, in which a machine that was out of
-//! processes or memory may recover. The run's own clocks begin at its exec, so none of this counts
-//! towards its limits.
+//! The number of attempts is bounded, so that a broken machine yields an error that names the
+//! cause: a run is set back at most [`MAX_SETBACKS`] times. The first runner has
+//! [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it. Each further runner has twice as long as the one
+//! before, up to 5 s: 26 s in all. From the third attempt on a pause precedes each attempt: 1.5 s
+//! in all, in which a machine without free processes or memory may recover. The run's own clocks
+//! begin at its exec, so none of this counts towards its limits.
 
-use super::limits::LONGEST_TICK_NS;
+use super::limits::MAX_TICK_NS;
 use super::{Setbacks, Supervisor};
 use crate::launch::Report;
 use crate::slot::State;
@@ -21,33 +21,33 @@ use crate::sys::{Errno, calls};
 use millibox_wire::{Hint, Outcome, RunError, Step};
 use std::os::fd::OwnedFd;
 
-/// How often a run is set back at most, before it ends with an error.
-const MOST_SETBACKS: u32 = 12;
-/// How long the first runner has to receive a run.
-const FIRST_RECEIPT_NS: u64 = 20_000_000;
-/// How often that time is doubled at most: 5 s.
-const MOST_DOUBLINGS: u32 = 8;
-/// The pause before the third attempt; it is doubled each time, too.
-const FIRST_PAUSE_NS: u64 = 1_000_000;
+/// The most times that a run is set back before it ends with an error.
+const MAX_SETBACKS: u32 = 12;
+/// The time that the first runner has to receive a run.
+const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
+/// The most times that this time is doubled, to 5 s.
+const MAX_DOUBLINGS: u32 = 8;
+/// The pause before the third attempt. It is doubled for each further one.
+const INITIAL_PAUSE_NS: u64 = 1_000_000;
 
 impl Setbacks {
-    /// How long the next runner has to receive the run.
-    pub(super) fn receipt_ns(&self) -> u64 {
-        FIRST_RECEIPT_NS << self.count.min(MOST_DOUBLINGS)
+    /// The time that the next runner has to receive the run.
+    pub(super) fn receipt_timeout_ns(&self) -> u64 {
+        INITIAL_RECEIPT_TIMEOUT_NS << self.count.min(MAX_DOUBLINGS)
     }
 
     fn pause_ns(&self) -> u64 {
         match self.count {
             0 | 1 => 0,
-            more => FIRST_PAUSE_NS << (more - 2).min(MOST_DOUBLINGS),
+            more => INITIAL_PAUSE_NS << (more - 2).min(MAX_DOUBLINGS),
         }
     }
 }
 
 impl Supervisor {
-    /// Takes the launch of a runner's run back, if no target has received it: the run. The caller
-    /// says what becomes of the runner.
-    fn unlaunch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
+    /// Takes back the launch of a runner's run if no target has received it. Returns the run. The
+    /// caller decides what happens to the runner.
+    fn withdraw_launch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
         let runner = &mut self.runners[index];
         let State::Running(id) = runner.state else {
             return None;
@@ -59,31 +59,32 @@ impl Supervisor {
 
     /// Takes back a launch that no target has received, and gives its run to another runner.
     /// Returns false if a target has received it. The caller decides what happens to the runner.
-    pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else {
+    pub(super) fn retry_elsewhere(&mut self, index: usize, why: RunError) -> bool {
+        let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
-        // The runner serves no run any more, and must not be found by the id of this one.
+        // The runner serves no run now, and must not be found by the id of this one.
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
         self.set_back(id, why);
         true
     }
 
-    /// The same, if the runner has reported why it could not prepare a target. A fault of the
-    /// request or its world would be the same in every runner, so that run fails at once.
-    pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else {
+    /// Like [`Self::retry_elsewhere`] for a runner that has reported why it could not prepare a
+    /// target. A fault of the request or its world would be the same in every runner, so that run
+    /// fails at once.
+    pub(super) fn retry_after_failure(&mut self, index: usize, report: &Report) -> bool {
+        let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
-        self.not_prepared(id, report);
+        self.handle_preparation_failure(id, report);
         true
     }
 
-    /// Handles a runner that could not prepare what this run waits for.
-    pub(super) fn not_prepared(&mut self, id: u64, report: &Report) {
+    /// Handles a failed preparation for which this run waits.
+    pub(super) fn handle_preparation_failure(&mut self, id: u64, report: &Report) {
         let Some(world) = self.requests.get(&id).map(|request| request.world) else {
             return;
         };
@@ -96,16 +97,16 @@ impl Supervisor {
         match (report.failure.step, Outcome::failed(error.clone())) {
             (1.., outcome @ Outcome::NotStarted(_)) if !stale => {
                 self.dequeue(id);
-                let partner = self.forget(id).and_then(|request| request.partner);
+                let partner = self.remove_request(id).and_then(|request| request.partner);
                 self.answer_error(id, outcome);
                 if let Some(partner) = partner {
-                    self.part(partner, id);
+                    self.end_partner(partner, id);
                 }
             }
             // A changed template is prepared again.
             _ => self.set_back(id, error),
         }
-        self.may_be_stale(world, report);
+        self.rebuild_if_stale(world, report);
     }
 
     fn return_descriptors(&mut self, id: u64, descriptors: Vec<OwnedFd>) {
@@ -120,8 +121,8 @@ impl Supervisor {
         }
     }
 
-    /// Puts a run that could not begin at the front of the queue, or ends it with an error after
-    /// too many attempts. Its partner, if that has not begun, waits with it.
+    /// Returns a run that could not begin to the front of the queue, or ends it with an error after
+    /// too many attempts. Its partner waits with it unless the partner has begun.
     pub(super) fn set_back(&mut self, id: u64, why: RunError) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;
@@ -132,41 +133,41 @@ impl Supervisor {
         // The kernel drops descriptors for which the supervisor has no room.
         let complete =
             request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
-        let goes_on = complete && request.setbacks.count <= MOST_SETBACKS;
+        let may_retry = complete && request.setbacks.count <= MAX_SETBACKS;
         let count = request.setbacks.count;
         let partner = request.partner;
         let try_at_ns = request.setbacks.try_at_ns;
         self.dequeue(id);
         self.queue.push_front(id);
         self.has_setbacks = true;
-        self.try_again_ns = Some(
-            self.try_again_ns
+        self.retry_at_ns = Some(
+            self.retry_at_ns
                 .map_or(try_at_ns, |at_ns| at_ns.min(try_at_ns)),
         );
         if let Some(partner) = partner {
-            self.rejoin(id, partner);
+            self.requeue_partner(id, partner);
         }
-        if !goes_on {
+        if !may_retry {
             let error = match complete {
                 true => why.after_attempts(count),
                 false => RunError::new(Step::Descriptors).with_errno(libc::EMFILE),
             };
-            self.turn_away(id, Outcome::SandboxError(error));
+            self.reject_waiting(id, Outcome::SandboxError(error));
         }
     }
 
-    /// Handles the partner of a run that is set back. It waits as well, if it has not begun. If it
-    /// has, the run follows as soon as it can.
-    fn rejoin(&mut self, id: u64, partner: u64) {
+    /// Handles the partner of a run that is set back. The partner returns to the queue as well,
+    /// unless it has begun. If it has begun, the run follows as soon as possible.
+    fn requeue_partner(&mut self, id: u64, partner: u64) {
         if self.queue.contains(&partner) {
             return;
         }
-        let its_runner = self
+        let partner_runner = self
             .runners
             .iter()
             .position(|runner| runner.state == State::Running(partner));
-        if let Some(index) = its_runner
-            && let Some((_, descriptors)) = self.unlaunch(index)
+        if let Some(index) = partner_runner
+            && let Some((_, descriptors)) = self.withdraw_launch(index)
         {
             // Nothing is wrong with that runner.
             self.runners[index].state = State::Ready;
@@ -178,43 +179,43 @@ impl Supervisor {
         }
     }
 
-    /// Ends a run that no target has received; its runner stays as it was. Returns false if it has
-    /// begun.
-    pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else {
+    /// Ends a run that no target has received, and keeps its runner ready. Returns false if the run
+    /// has begun.
+    pub(super) fn end_unreceived(&mut self, index: usize, outcome: Outcome) -> bool {
+        let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
         drop(descriptors);
         self.runners[index].state = State::Ready;
-        let partner = self.forget(id).and_then(|request| request.partner);
+        let partner = self.remove_request(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
         if let Some(partner) = partner {
-            self.part(partner, id);
+            self.end_partner(partner, id);
         }
         true
     }
 
     /// Checks whether a runner has received its run in time.
-    pub(super) fn look_for_receipt(&mut self, index: usize) {
+    pub(super) fn check_receipt(&mut self, index: usize) {
         self.runners[index].receipt_deadline = None;
         if self.runners[index].is_launched() {
             return;
         }
         let now = calls::monotonic_raw_ns();
         let why = RunError::new(Step::Receive).with_hint(Hint::NotReceived);
-        if self.move_on(index, why) {
+        if self.retry_elsewhere(index, why) {
             self.runners[index].switch();
         } else {
-            // A target has received it just now and will report that, or the kernel was short of
-            // memory.
-            self.runners[index].receipt_deadline = Some(now.saturating_add(LONGEST_TICK_NS));
+            // Either a target has received it just now and will report that, or the kernel lacked
+            // memory for the check.
+            self.runners[index].receipt_deadline = Some(now.saturating_add(MAX_TICK_NS));
         }
     }
 
-    /// Before waiting runs are given to runners: rebuilds worlds that could not be built and that
-    /// runs wait for, if these may be tried again.
-    pub(super) fn rebuild_for_setbacks(&mut self) {
-        self.try_again_ns = None;
+    /// Rebuilds worlds that could not be built, that runs wait for, and that may be tried again.
+    /// The dispatcher calls this before it assigns runs.
+    pub(super) fn rebuild_worlds(&mut self) {
+        self.retry_at_ns = None;
         if !self.has_setbacks {
             return;
         }
@@ -225,13 +226,13 @@ impl Supervisor {
             .map(|request| (request.world, request.setbacks.try_at_ns))
             .collect();
         self.has_setbacks = !set_back.is_empty();
-        self.try_again_ns = set_back
+        self.retry_at_ns = set_back
             .iter()
             .map(|(_, at_ns)| *at_ns)
             .filter(|&at_ns| at_ns > now)
             .min();
         for (world, _) in set_back.into_iter().filter(|(_, at_ns)| *at_ns <= now) {
-            // If this fails, the failure says when to try again.
+            // If this fails, the failure sets the time of the next attempt.
             if let Err(outcome) = self.build_if_new(world) {
                 self.fail_world(world, outcome);
             }

@@ -1,6 +1,6 @@
-//! Decimal numbers without allocation, as cgroup and procfs files want them.
+//! Decimal numbers without allocation, in the format of cgroup and procfs files.
 
-/// A number as text, in place.
+/// A number as text, without allocation.
 pub struct Decimal {
     bytes: [u8; 24],
     start: usize,
@@ -31,7 +31,7 @@ impl Decimal {
     }
 }
 
-/// A line of text of bounded length; what does not fit is cut off.
+/// A line of text of bounded length. Text that does not fit is cut off.
 pub struct Line<const N: usize> {
     bytes: [u8; N],
     length: usize,
@@ -69,7 +69,7 @@ impl<const N: usize> Line<N> {
     }
 }
 
-/// The decimal number that `bytes` begins with; 0 if it begins with none.
+/// The decimal number at the beginning of `bytes`; 0 without one.
 pub fn leading_number(bytes: &[u8]) -> u64 {
     let mut value: u64 = 0;
     for &byte in bytes {
@@ -83,7 +83,7 @@ pub fn leading_number(bytes: &[u8]) -> u64 {
     value
 }
 
-/// The number after `key` and a space in a file of `key number` lines.
+/// The number after `key` and a space in a file whose lines are `key number`.
 pub fn keyed_number(bytes: &[u8], key: &[u8]) -> Option<u64> {
     for line in bytes.split(|&byte| byte == b'\n') {
         if let Some(rest) = line.strip_prefix(key)
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_there_and_back() {
+    fn number_survives_formatting_and_parsing() {
         for value in [0, 7, 10, 4096, u64::MAX] {
             let decimal = Decimal::new(value);
             assert_eq!(decimal.as_bytes(), value.to_string().as_bytes());
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn keyed_numbers() {
+    fn keyed_number_is_found_by_whole_key() {
         let file = b"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
         assert_eq!(keyed_number(file, b"oom_kill"), Some(3));
         assert_eq!(keyed_number(file, b"oom"), None);
     }
 
     #[test]
-    fn lines_are_cut_not_overrun() {
+    fn line_beyond_capacity_is_cut() {
         assert_eq!(Line::<4>::new().text(b"ab").number(123).as_bytes(), b"ab12");
     }
 }

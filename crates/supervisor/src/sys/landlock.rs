@@ -1,4 +1,5 @@
-//! Landlock (landlock(7), Linux 5.13): which files a process may still open, whoever owns them.
+//! Landlock (landlock(7), Linux 5.13): restricts the files that a process may open, independent of
+//! their owner.
 
 use super::{Result, raw};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -16,8 +17,8 @@ pub const MAKE_DIR: u64 = 1 << 7;
 /// Truncate a file.
 pub const TRUNCATE: u64 = 1 << 14;
 
-/// Rights on files that a version of landlock knows, all of which are taken away but for what
-/// rules give back.
+/// The rights on files that this version of landlock knows. A ruleset handles all of them, so that
+/// only its rules grant any.
 fn file_rights(version: u32) -> u64 {
     let count = match version {
         1 => 13,
@@ -28,8 +29,7 @@ fn file_rights(version: u32) -> u64 {
     (1 << count) - 1
 }
 
-/// The version of landlock that the kernel has; 0: none, or it is switched off or forbidden around
-/// us.
+/// The version of landlock in the kernel; 0 if the kernel has none, or it is disabled or forbidden.
 fn version() -> u32 {
     const CREATE_RULESET_VERSION: usize = 1;
     // SAFETY: no attributes are read for this flag.
@@ -59,14 +59,14 @@ struct Beneath {
     parent: i32,
 }
 
-/// From now on this process opens no files but those below the given directories, with the
-/// rights that are named beside each, makes and takes no TCP connections and no connections to
-/// abstract sockets of others. What is open stays so. It needs no_new_privs.
+/// Restricts this process to files below the given directories, with the rights beside each.
 ///
-/// The version of landlock that holds it; 0: the kernel has none, and nothing has changed.
+/// The process can also no longer make or accept TCP connections, or connect to abstract sockets of
+/// processes outside. Open descriptors stay usable. The caller must have set no_new_privs. Returns
+/// the version of landlock in force; 0 if the kernel has none, and then nothing has changed.
 ///
-/// Signals are not scoped: the kernel sends the signal of a parent's death in the parent's name, so
-/// the children would outlive us (`reparent_leader()` in kernel/exit.c).
+/// Signals are not scoped. The kernel sends the signal of a parent's death in the parent's name, so
+/// the children would outlive this process (`reparent_leader()` in kernel/exit.c).
 pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
     let version = version();
     if version == 0 {
@@ -78,7 +78,7 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
         network: 0b11,
         scoped: 0b01,
     };
-    // What an older kernel does not know must not be passed, or must be 0.
+    // An older kernel rejects fields that it does not know, unless they are 0.
     let size = match version {
         1..=3 => 8,
         4 | 5 => 16,

@@ -7,12 +7,12 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-/// Zeroed memory for a `T`, as a file that nobody can make shorter (who maps it would get SIGBUS)
-/// or execute.
+/// Zeroed memory for a `T`, as a file that no process can shrink or execute. Shrinking it would
+/// send SIGBUS to the processes that map it.
 pub fn shared_file<T: FromZeros + Sync>() -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = match rustix::fs::memfd_create("millibox-runner", flags | MemfdFlags::NOEXEC_SEAL) {
-        // Before Linux 6.3.
+        // MFD_NOEXEC_SEAL is unknown before Linux 6.3.
         Err(rustix::io::Errno::INVAL) => rustix::fs::memfd_create("millibox-runner", flags)?,
         made => made?,
     };
@@ -21,14 +21,15 @@ pub fn shared_file<T: FromZeros + Sync>() -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Maps what [`shared_file`] has made, for good: whoever does so shares it.
+/// Maps the memory of [`shared_file`] for the rest of the process's life. All processes that map it
+/// share it.
 pub fn map_shared<T: FromZeros + Sync>(file: BorrowedFd<'_>) -> io::Result<&'static T> {
     let length = size_of::<T>();
-    // A page beyond the file's end would be SIGBUS.
+    // Access beyond the end of the file would raise SIGBUS.
     if rustix::fs::fstat(file)?.st_size < length as i64 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: a fresh mapping, nothing else lies there.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let address = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
@@ -42,23 +43,22 @@ pub fn map_shared<T: FromZeros + Sync>(file: BorrowedFd<'_>) -> io::Result<&'sta
     if address == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: page-aligned, long enough, never unmapped; the file began as zero bytes, which are a
-    // valid T (FromZeros), and is written as a T only.
+    // SAFETY: the mapping is page-aligned, long enough and never unmapped. The file began as zero
+    // bytes, which are a valid T (FromZeros), and is written only as a T.
     Ok(unsafe { &*address.cast::<T>() })
 }
 
-/// Bytes in shared memory that are written by one side while the other does not
-/// look, and read when the writer has said so by other means (a message).
+/// Bytes in shared memory. One side writes them while the other does not read. The reader learns by
+/// other means, a message, that they are complete.
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Area<const N: usize>(UnsafeCell<[u8; N]>);
 
-// SAFETY: reads and writes are ordered by messages through a socket; and bytes have
-// no invariants.
+// SAFETY: messages through a socket order reads and writes, and bytes have no invariants.
 unsafe impl<const N: usize> Sync for Area<N> {}
 
 impl<const N: usize> Area<N> {
-    /// Writes `bytes` at `offset`; false if they do not fit.
+    /// Writes `bytes` at `offset`. Returns false if they do not fit.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> bool {
         let Some(end) = offset.checked_add(bytes.len()) else {
             return false;
@@ -66,7 +66,8 @@ impl<const N: usize> Area<N> {
         if end > N {
             return false;
         }
-        // SAFETY: within the area, by the check above; the source is another allocation.
+        // SAFETY: the check above keeps the write inside the area; the source is another
+        // allocation.
         unsafe {
             let to = self.0.get().cast::<u8>().add(offset);
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
@@ -74,22 +75,22 @@ impl<const N: usize> Area<N> {
         true
     }
 
-    /// The bytes from `offset`, as long as nobody writes.
+    /// Returns `length` bytes from `offset`. The other side must not write meanwhile.
     pub fn bytes(&self, offset: usize, length: usize) -> &[u8] {
         if offset > N || length > N - offset {
             return &[];
         }
-        // SAFETY: within the area; the other side does not write while this side reads
-        // (see the type).
+        // SAFETY: inside the area, and the other side does not write while this side reads; see the
+        // type.
         unsafe { core::slice::from_raw_parts(self.0.get().cast::<u8>().add(offset), length) }
     }
 
-    /// Gives the pages beyond `keep` bytes back to the kernel.
+    /// Returns the pages beyond `keep` bytes to the kernel.
     pub fn discard_after(&self, keep: usize) {
         let keep = keep.next_multiple_of(4096);
         if keep < N {
-            // SAFETY: whole pages inside the area, which read as zero afterwards; bytes
-            // have no invariants. MADV_REMOVE frees shared memory (madvise(2)).
+            // SAFETY: whole pages inside the area, which read as zeros afterwards. Bytes have no
+            // invariants. MADV_REMOVE frees shared memory (madvise(2)).
             unsafe {
                 let from = self.0.get().cast::<u8>().add(keep).cast::<c_void>();
                 libc::madvise(from, N - keep, libc::MADV_REMOVE);
@@ -98,11 +99,11 @@ impl<const N: usize> Area<N> {
     }
 }
 
-/// Numbers in C layout without padding: any bytes are a value, and a value is bytes.
+/// Numbers in C layout without padding, so that any bytes are a valid value.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send {}
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send> Plain for T {}
 
-/// A value in shared memory that is copied in and out whole.
+/// A value in shared memory that is read and written only as a whole.
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Copied<T>(UnsafeCell<T>);
@@ -111,20 +112,21 @@ pub struct Copied<T>(UnsafeCell<T>);
 unsafe impl<T: Plain> Sync for Copied<T> {}
 
 impl<T: Plain> Copied<T> {
-    /// Copies the value out.
+    /// Returns a copy of the value.
     pub fn get(&self) -> T {
-        // SAFETY: any bytes are a valid T; volatile, as another process wrote them.
+        // SAFETY: any bytes are a valid T. The access is volatile because another process writes
+        // it.
         unsafe { self.0.get().read_volatile() }
     }
 
-    /// Copies a value in.
+    /// Stores a copy of `value`.
     pub fn set(&self, value: T) {
         // SAFETY: as above.
         unsafe { self.0.get().write_volatile(value) }
     }
 }
 
-/// A stack for a child that shares our memory, with a page below it that faults.
+/// A stack for a child that shares the caller's memory. The page below it is inaccessible.
 pub struct Stack {
     base: usize,
     length: usize,
@@ -133,10 +135,10 @@ pub struct Stack {
 const GUARD: usize = 4096;
 
 impl Stack {
-    /// Maps and touches a stack of `length` bytes (so that its pages are charged to
-    /// who makes it, not to a run), for good.
+    /// Maps a stack of `length` bytes for the rest of the process's life, and touches its pages, so
+    /// that they are charged to this process and not to a run.
     pub fn new(length: usize) -> io::Result<Stack> {
-        // SAFETY: a fresh anonymous mapping, of which the lowest page is made inaccessible.
+        // SAFETY: a new anonymous mapping, whose lowest page becomes inaccessible.
         unsafe {
             let address = libc::mmap(
                 core::ptr::null_mut(),
@@ -165,21 +167,21 @@ impl Stack {
     }
 }
 
-/// Room for pointers to NUL-terminated strings, as execve(2) wants argv and envp.
+/// Space for pointers to NUL-terminated strings, in the form of argv and envp of execve(2).
 pub struct Pointers {
     base: *mut usize,
     capacity: usize,
 }
 
-// SAFETY: used by one process at a time: the target, while its runner waits.
+// SAFETY: one process uses it at a time: the target, while its runner waits.
 unsafe impl Sync for Pointers {}
 // SAFETY: as above.
 unsafe impl Send for Pointers {}
 
 impl Pointers {
-    /// Reserves address space for `capacity` pointers; memory is taken when touched.
+    /// Reserves address space for `capacity` pointers. Memory is allocated when it is touched.
     pub fn new(capacity: usize) -> io::Result<Pointers> {
-        // SAFETY: a fresh anonymous mapping.
+        // SAFETY: a new anonymous mapping.
         let address = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -193,7 +195,7 @@ impl Pointers {
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // The first page is touched now, so that it is never charged to a run.
+        // The first page is touched here, so that it is never charged to a run.
         // SAFETY: inside the mapping.
         unsafe { address.cast::<usize>().write_volatile(0) };
         Ok(Pointers {
@@ -202,17 +204,17 @@ impl Pointers {
         })
     }
 
-    /// Sets pointer `index`; false if there is no room.
+    /// Sets pointer `index`. Returns false if it is beyond the capacity.
     pub fn set(&self, index: usize, value: usize) -> bool {
         if index >= self.capacity {
             return false;
         }
-        // SAFETY: within the mapping; see the type for who writes.
+        // SAFETY: inside the mapping; see the type for the process that writes.
         unsafe { self.base.add(index).write(value) };
         true
     }
 
-    /// Address of pointer `index`.
+    /// The address of pointer `index`.
     pub fn address(&self, index: usize) -> usize {
         self.base as usize + index.min(self.capacity) * size_of::<usize>()
     }

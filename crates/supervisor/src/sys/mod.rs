@@ -1,17 +1,16 @@
-//! The one room for hand-written system calls and `unsafe`.
+//! Hand-written system calls, and all `unsafe` code.
 //!
-//! Two kinds of code use the kernel here. Supervisor, keeper, template mounter
-//! and a runner's own loop are ordinary processes: they use rustix. Zygote, pid1 and target
-//! may share their runner's memory (`CLONE_VM`), so they may not allocate, lock, or
-//! touch thread-local state (libc's errno, Rust's panic count): all they call is in
-//! [`raw`] and [`calls`], which talk to the kernel and to nothing else.
+//! Two kinds of code use the kernel here. Supervisor, keeper, mounter and the main loop of a runner
+//! are ordinary processes and use rustix. Zygote, pid1 and target may share their runner's memory
+//! (`CLONE_VM`), so they must not allocate, lock or touch thread-local state (libc's errno, Rust's
+//! panic count). They call only [`raw`] and [`calls`], which use the kernel and nothing more.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `raw` | the system call instruction, for each architecture |
 //! | `calls` | one safe function for each call that pid1 and target make, and for those that rustix lacks |
-//! | `process` | fork, clone3 onto a stack of its own |
-//! | `landlock` | which files may still be opened |
+//! | `process` | fork, and clone3 onto a new stack |
+//! | `landlock` | restricts the files that a process may open |
 //! | `memory` | memory shared between processes, stacks |
 //! | `ascii` | decimal numbers without allocation |
 
@@ -24,13 +23,13 @@ mod raw;
 
 pub use raw::set_pass;
 
-/// An error number (errno(3)) straight from the kernel.
+/// An error number (errno(3)) as the kernel returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// What was refused may be possible a moment later: somebody else has the memory, or the room
-    /// in a queue (sendmsg(2), unix(7)).
+    /// Whether a retry may succeed a moment later. Other processes use the memory, or fill the
+    /// queue, only for a while (sendmsg(2), unix(7)).
     pub fn passes(self) -> bool {
         matches!(
             self.0,
@@ -54,28 +53,27 @@ impl From<std::io::Error> for Errno {
 /// Result of a system call.
 pub type Result<T> = core::result::Result<T, Errno>;
 
-/// Takes over a descriptor that came by number (from an exec, or from [`calls::receive`]).
-///
-/// `None` if it is not open.
+/// Takes ownership of a descriptor that arrived as a number, from an exec or from
+/// [`calls::receive`]. `None` if it is not open.
 pub fn adopt(fd: i32) -> Option<std::os::fd::OwnedFd> {
     use std::os::fd::FromRawFd;
     if fd < 0 || fd_flags(fd).is_none() {
         return None;
     }
-    // SAFETY: it is open, and callers take each number once.
+    // SAFETY: the descriptor is open, and callers pass each number once.
     Some(unsafe { std::os::fd::OwnedFd::from_raw_fd(fd) })
 }
 
-/// The descriptor's flags (fcntl(2), `F_GETFD`), if it is open.
+/// The flags of a descriptor (fcntl(2), `F_GETFD`); `None` if it is not open.
 pub fn fd_flags(fd: i32) -> Option<i32> {
     // SAFETY: numbers only.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
     (flags >= 0).then_some(flags)
 }
 
-/// Borrows a descriptor that is known by number and kept open by somebody else for as
-/// long as the supervisor runs.
+/// Borrows a descriptor that is known by its number. The caller knows that another owner keeps it
+/// open for as long as the supervisor runs.
 pub fn borrow<'a>(fd: i32) -> std::os::fd::BorrowedFd<'a> {
-    // SAFETY: see above; a number that is not open makes the kernel answer EBADF.
+    // SAFETY: see above. For a number that is not open the kernel returns EBADF.
     unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }
 }

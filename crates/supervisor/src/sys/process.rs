@@ -10,23 +10,23 @@ use millibox_wire::ProcessEnd;
 /// clone(2), Linux 5.7 (libc's constant overflows).
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
 
-/// What a clone shares and where it is born; the default is a plain copy.
+/// What a cloned process shares, and its cgroup. The default is a plain copy.
 #[derive(Default, Clone, Copy)]
 pub struct Clone {
     /// `CLONE_*` flags (clone(2)).
     pub flags: u64,
-    /// A descriptor of the cgroup to be born in (`CLONE_INTO_CGROUP`, Linux 5.7).
+    /// A descriptor of the cgroup in which the child starts (`CLONE_INTO_CGROUP`, Linux 5.7).
     pub into_cgroup: Option<i32>,
 }
 
-/// Starts a child that runs `main(argument)` on a stack of its own and waits for its end.
+/// Starts a child that runs `main(argument)` on its own stack, and waits for its end.
 ///
-/// Its process id stands in `pid` from before it begins until it can no longer be another's: it is
-/// taken back before the child is waited for. In between `dead` is called, while what the child was
-/// can still be seen.
+/// `pid` holds the child's process id from before the child begins. The id is removed before the
+/// child is reaped, so it never belongs to another process. Between the removal and the reaping,
+/// `dead` is called: /proc still shows the dead child then.
 ///
-/// With `CLONE_VM` the child runs in our memory: `main` may then use only what
-/// [`super`] allows. The stack is the child's until the return.
+/// With `CLONE_VM` the child runs in the caller's memory, and `main` may use only what [`super`]
+/// allows. The stack belongs to the child until this function returns.
 pub fn run_child<T: Sync>(
     how: Clone,
     stack: &Stack,
@@ -35,23 +35,23 @@ pub fn run_child<T: Sync>(
     pid: &AtomicI32,
     dead: impl FnOnce(i32),
 ) -> Result<Waited> {
-    // SAFETY: stack and argument are borrowed until the child has been waited for.
+    // SAFETY: stack and argument are borrowed until the child has been reaped.
     let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
     let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
     let wait_args = [libc::P_PID as usize, child as usize, 0, options as usize, 0];
-    // SAFETY: numbers, and nothing is to be written.
+    // SAFETY: numbers only, and the kernel writes nothing.
     while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
     pid.store(0, SeqCst);
     dead(child);
     wait(child, libc::__WALL)
 }
 
-/// Starts a child that runs `main(argument)` in our memory on a stack of its own, and goes
-/// on with its process id, for good: what is borrowed is never given back.
+/// Starts a child that runs `main(argument)` in the caller's memory on its own stack. The caller
+/// continues with the child's process id and never returns, so the borrows never end.
 ///
-/// Not by vfork: whoever waits for a vfork counts as working (uninterruptible) in the
-/// host's load average, and a prepared target may wait for its launch for hours.
-pub fn spawn_and_go_on<T: Sync>(
+/// This is not vfork(2). The parent of a vfork counts as working (uninterruptible) in the host's
+/// load average, and a prepared target may wait for its launch for hours.
+pub fn spawn_for_good<T: Sync>(
     stack: &Stack,
     main: fn(&T) -> !,
     argument: &T,
@@ -61,16 +61,17 @@ pub fn spawn_and_go_on<T: Sync>(
         flags: libc::CLONE_VM as u64,
         ..Clone::default()
     };
-    // SAFETY: we do not return, so stack and argument stay borrowed for as long as we live;
-    // if we are killed, so is the child, before whoever lent them to us goes on (we are
-    // the first process of its PID namespace, and are waited for).
+    // SAFETY: the caller does not return, so stack and argument stay borrowed for as long as it
+    // lives. If the caller is killed, the kernel kills the child before the owner of the borrowed
+    // memory continues: the caller is the first process of its PID namespace, and its owner waits
+    // for it.
     let child = unsafe { spawn(how, stack, main, argument, None) };
     match go_on(child) {}
 }
 
 /// # Safety
-/// `stack` and `argument` must live, and `stack` must be used by nobody else, for as
-/// long as the child lives in memory that it shares with us.
+/// `stack` and `argument` must live for as long as the child lives in memory that it shares with
+/// the caller. Nothing but the child may use `stack` during that time.
 unsafe fn spawn<T: Sync>(
     how: Clone,
     stack: &Stack,
@@ -103,8 +104,8 @@ unsafe fn spawn<T: Sync>(
     };
 
     unsafe extern "C" fn entry<T>(main: usize, argument: usize) -> ! {
-        // SAFETY: these are the two values that `spawn` passed: a function pointer and a
-        // reference of exactly these types, which its caller keeps alive.
+        // SAFETY: these are the two values that `spawn` passed: a function pointer and a reference
+        // of exactly these types. The caller of `spawn` keeps the reference alive.
         let (main, argument) = unsafe {
             (
                 core::mem::transmute::<usize, fn(&T) -> !>(main),
@@ -114,8 +115,8 @@ unsafe fn spawn<T: Sync>(
         main(argument)
     }
 
-    // SAFETY: `args` is whole and names a mapped stack that the caller keeps for this
-    // child; `entry` does not return, and the argument is Sync.
+    // SAFETY: `args` is initialised and names a mapped stack that the caller reserves for this
+    // child. `entry` does not return, and the argument is Sync.
     let pid = unsafe {
         raw::clone3_call(
             &args,
@@ -128,10 +129,10 @@ unsafe fn spawn<T: Sync>(
     Ok(pid as i32)
 }
 
-/// fork(2), for a process of one thread. In the child, the answer is `None`.
+/// fork(2) of a process with one thread. Returns `None` in the child.
 pub fn fork() -> Result<Option<i32>> {
-    // SAFETY: those of the supervisor's processes that fork have one thread, so the child may do
-    // all that the parent could.
+    // SAFETY: processes of the supervisor have one thread when they fork, so the child may do
+    // everything that the parent could.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error().into()),
         0 => Ok(None),
@@ -139,8 +140,8 @@ pub fn fork() -> Result<Option<i32>> {
     }
 }
 
-/// The same, but the child is born in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7). Of libc see
-/// [`fork_sibling`].
+/// Like [`fork`], but the child starts in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7). For libc's
+/// state see [`fork_sibling`].
 pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
     let args = libc::clone_args {
         flags: CLONE_INTO_CGROUP,
@@ -155,8 +156,8 @@ pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
         set_tid_size: 0,
         cgroup: cgroup as u64,
     };
-    // SAFETY: like fork(2): the child goes on with a copy of our memory, this stack included. One
-    // thread, so the child may do all that we could.
+    // SAFETY: like fork(2). The child continues with a copy of the memory, this stack included. The
+    // process has one thread, so the child may do everything that the parent could.
     match unsafe {
         raw::syscall(
             libc::SYS_clone3,
@@ -168,45 +169,45 @@ pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
     }
 }
 
-/// clone(2) of a process of one thread, with memory of its own, whose parent is not we but our
-/// parent (`CLONE_PARENT`): that is who is told of its end, and whose death is the parent's
-/// (`PR_SET_PDEATHSIG`). In the child, the answer is `None`.
+/// clone(2) of a process with one thread, with its own memory and the same parent as the caller
+/// (`CLONE_PARENT`). The parent is notified of the child's end, and the child can die with the
+/// parent (`PR_SET_PDEATHSIG`). Returns `None` in the child.
 ///
-/// libc does not know of it: what it keeps of a thread's id in the child is ours. It uses that only
-/// for locks that a process of one thread does not take.
+/// libc does not know of the clone, so the thread id that it keeps in the child is the caller's.
+/// libc uses that id only for locks, which a process with one thread does not take.
 pub fn fork_sibling() -> Result<Option<i32>> {
     let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as usize;
-    // SAFETY: like fork(2): the child goes on with a copy of our memory, this stack included. One
-    // thread, so the child may do all that we could.
+    // SAFETY: like fork(2). The child continues with a copy of the memory, this stack included. The
+    // process has one thread, so the child may do everything that the parent could.
     match unsafe { raw::syscall(libc::SYS_clone, [flags, 0, 0, 0, 0]) }? {
         0 => Ok(None),
         pid => Ok(Some(pid as i32)),
     }
 }
 
-/// A pidfd of process `pid` (pidfd_open(2)), which must be our own child or ourselves.
+/// A pidfd of this process (pidfd_open(2)).
 pub fn own_pidfd() -> Result<i32> {
     let pid = super::calls::getpid();
-    // SAFETY: takes and gives numbers only.
+    // SAFETY: numbers only.
     unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0]) }.map(|fd| fd as i32)
 }
 
-/// What became of a child.
+/// The result of waiting for a child.
 #[derive(Clone, Copy, Default)]
 pub struct Waited {
     /// Its process id.
     pub pid: i32,
     /// Its wait status (wait(2)).
     pub status: i32,
-    /// User CPU time in µs, of it and of all descendants that were waited for.
+    /// User CPU time in µs of the child and all its reaped descendants.
     pub user_us: u64,
-    /// System CPU time in µs, likewise.
+    /// System CPU time in µs of the same processes.
     pub system_us: u64,
-    /// Largest resident set of one of them, in KiB.
+    /// The largest resident set of any of them, in KiB.
     pub max_rss_kib: u64,
 }
 
-/// wait4(2) for `pid` (-1: any child), without errno.
+/// wait4(2) for `pid`, or for any child if it is -1, without errno.
 pub fn wait(pid: i32, options: i32) -> Result<Waited> {
     let mut status: i32 = 0;
     // SAFETY: rusage is plain numbers.
@@ -239,9 +240,9 @@ pub fn wait(pid: i32, options: i32) -> Result<Waited> {
     }
 }
 
-/// Usage of all descendants that were waited for (getrusage(2), `RUSAGE_CHILDREN`).
+/// The usage of all reaped descendants (getrusage(2), `RUSAGE_CHILDREN`).
 pub fn children_usage() -> Result<Waited> {
-    // SAFETY: rusage is plain numbers, and the kernel writes one.
+    // SAFETY: rusage consists of numbers, and the kernel writes one.
     unsafe {
         let mut usage: libc::rusage = core::mem::zeroed();
         raw::syscall(
@@ -277,7 +278,7 @@ pub fn end_of(status: i32) -> ProcessEnd {
     }
 }
 
-/// What a wait status says: `Ok(exit code)` or `Err(signal)`.
+/// Decodes a wait status: `Ok(exit code)` or `Err(signal)`.
 pub fn decode_status(status: i32) -> core::result::Result<i32, i32> {
     if libc::WIFEXITED(status) {
         Ok(libc::WEXITSTATUS(status))
@@ -286,10 +287,10 @@ pub fn decode_status(status: i32) -> core::result::Result<i32, i32> {
     }
 }
 
-/// Gives up all groups and becomes this user and group, real, effective and saved
-/// (setgroups(2), setresgid(2), setresuid(2)), for a process of one thread.
+/// Drops all groups and changes to this user and group: real, effective and saved ids
+/// (setgroups(2), setresgid(2), setresuid(2)). The process must have one thread.
 pub fn become_user(uid: u32, gid: u32) -> Result<()> {
-    // SAFETY: numbers, and no groups are read for a count of 0.
+    // SAFETY: numbers only, and for a count of 0 the kernel reads no groups.
     unsafe {
         raw::syscall(libc::SYS_setgroups, [0; 5])?;
         raw::syscall(

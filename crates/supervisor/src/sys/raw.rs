@@ -1,38 +1,39 @@
 //! The system call instruction.
 //!
-//! No errno, no cancellation points, no libc: usable by a process that shares its
-//! parent's memory and thread-local storage.
+//! This code uses no errno, no cancellation points and no libc, so a process that shares its
+//! parent's memory and thread-local storage can call it.
 
 use super::{Errno, Result};
 use core::arch::asm;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What all our calls carry where a sixth argument would be; see [`set_pass`].
+/// The sixth argument of all calls; see [`set_pass`].
 static PASS: AtomicU64 = AtomicU64::new(0);
 
-/// From now on every call of this process, and of those that share its memory or have a copy
-/// of it, carries `pass` as its sixth argument, which the kernel ignores for calls that have
-/// fewer: a seccomp program can tell by it that we are asking, and not the program that we
-/// will be (`millibox_seccomp::with_pass`). An exec clears all registers (ELF_PLAT_INIT() in
-/// arch/x86/include/asm/elf.h, start_thread_common() in arch/arm64/include/asm/processor.h)
-/// and replaces the memory.
+/// Sets the sixth argument of every later call of this process, and of processes that share its
+/// memory or have a copy of it.
+///
+/// The kernel ignores the argument for calls that have fewer. A seccomp program recognises by it
+/// that the sandbox makes the call, and not the program that the process will execute
+/// (`millibox_seccomp::with_pass`). An exec replaces the memory and clears all registers
+/// (ELF_PLAT_INIT() in arch/x86/include/asm/elf.h, start_thread_common() in
+/// arch/arm64/include/asm/processor.h).
 pub fn set_pass(pass: u64) {
     PASS.store(pass, Relaxed);
 }
 
-/// Makes a system call with up to five arguments (unused ones are 0: the kernel
-/// ignores them).
+/// Makes a system call with up to five arguments. The kernel ignores unused ones, which are 0.
 ///
 /// # Safety
-/// The arguments must be what the call `number` expects; pointers among them must
-/// be valid for what it reads and writes.
+/// The arguments must be those that the call `number` expects. Pointers among them must be valid
+/// for the memory that it reads and writes.
 #[inline(always)]
 pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
     let answer: isize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the x86-64 system call convention (syscall(2)): the kernel changes rax,
-    // rcx and r11, and memory as the call documents, which the caller vouches for.
+    // SAFETY: the x86-64 system call convention (syscall(2)). The kernel changes rax, rcx and r11,
+    // and memory as the call documents; the caller guarantees that this memory is valid.
     unsafe {
         asm!(
             "syscall",
@@ -49,8 +50,8 @@ pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
         );
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the arm64 system call convention (syscall(2)): the kernel changes x0, and
-    // memory as the call documents, which the caller vouches for.
+    // SAFETY: the arm64 system call convention (syscall(2)). The kernel changes x0, and memory as
+    // the call documents; the caller guarantees that this memory is valid.
     unsafe {
         asm!(
             "svc 0",
@@ -72,14 +73,13 @@ pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
     }
 }
 
-/// `clone3` whose child does not return from it, but calls `entry(first, second)`
-/// on the stack that `args` names.
+/// Calls clone3. The child does not return, but calls `entry(first, second)` on the stack that
+/// `args` names.
 ///
 /// # Safety
-/// `args` must point to `size` bytes of a `struct clone_args` whose stack is
-/// writable, 16-byte aligned at its top and used by nobody else for as long as the
-/// child lives; `entry` must never return and must be sound to run in the child
-/// with these two values.
+/// `args` must point to `size` bytes of a `struct clone_args`. Its stack must be writable, 16-byte
+/// aligned at its top, and used only by the child for as long as the child lives. `entry` must
+/// never return, and must be sound to run in the child with these two values.
 #[inline(never)]
 pub unsafe fn clone3_call(
     args: *const libc::clone_args,
@@ -90,8 +90,8 @@ pub unsafe fn clone3_call(
 ) -> Result<usize> {
     let answer: isize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as in `syscall`; the child has the same registers but rax = 0 and rsp =
-    // top of the new stack, reads nothing of the old stack, and leaves by `entry` only.
+    // SAFETY: as in `syscall`. The child has the same registers except for rax, which is 0, and
+    // rsp, the top of the new stack. It reads nothing of the old stack and leaves only by `entry`.
     unsafe {
         asm!(
             "syscall",
@@ -115,8 +115,8 @@ pub unsafe fn clone3_call(
         );
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as in `syscall`; the child has the same registers but x0 = 0 and sp =
-    // top of the new stack, reads nothing of the old stack, and leaves by `entry` only.
+    // SAFETY: as in `syscall`. The child has the same registers except for x0, which is 0, and sp,
+    // the top of the new stack. It reads nothing of the old stack and leaves only by `entry`.
     unsafe {
         asm!(
             "svc 0",
@@ -143,11 +143,11 @@ pub unsafe fn clone3_call(
     }
 }
 
-/// An instruction that is none: the process gets SIGILL or SIGTRAP, and ends.
+/// Executes an invalid instruction. The process receives SIGILL or SIGTRAP and ends.
 pub fn trap() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the signal's default action ends the process; if it is handled or ignored,
-    // nothing has changed.
+    // SAFETY: the default action of the signal ends the process. If the signal is handled or
+    // ignored, nothing has changed.
     unsafe {
         asm!("ud2", options(nomem, nostack));
     }

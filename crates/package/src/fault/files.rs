@@ -1,0 +1,91 @@
+//! Faults of files and archives.
+#![allow(
+    missing_docs,
+    reason = "the message of a variant describes the variant and its fields"
+)]
+
+use super::text::Excerpt;
+use std::io;
+
+/// An error of the operating system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+#[non_exhaustive]
+pub struct SystemError {
+    /// The kind of the error.
+    pub kind: io::ErrorKind,
+    /// The errno, if the kernel reported the error.
+    pub errno: Option<i32>,
+    text: String,
+}
+
+impl From<io::Error> for SystemError {
+    fn from(error: io::Error) -> SystemError {
+        SystemError {
+            kind: error.kind(),
+            errno: error.raw_os_error(),
+            text: error.to_string(),
+        }
+    }
+}
+
+/// A fault of a file or directory, or of the package as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    #[error("cannot be read: {0}")]
+    Unreadable(SystemError),
+    #[error(
+        "no problem package: there is neither problem.yaml nor domjudge-problem.ini nor Simfile"
+    )]
+    NoPackage,
+    #[error("not read: this is read as an ICPC package, because it has a problem.yaml")]
+    OtherFormat,
+    #[error("longer than {mebibytes} MiB")]
+    TooLong { mebibytes: u64 },
+    #[error("begins with a byte-order mark; remove it")]
+    ByteOrderMark,
+    #[error("is not UTF-8; save the file as UTF-8")]
+    NotUtf8,
+    #[error("directories nested deeper than {max}; not read")]
+    TooDeep { max: usize },
+    #[error(
+        "left out: a name may have letters, digits and _ . - + only, and must not begin with a dash"
+    )]
+    Name,
+    #[error("neither a file nor a directory; not read")]
+    NotRegular,
+    #[error("symbolic link to {target}, which cannot be reached: {error}")]
+    DanglingLink { target: Excerpt, error: SystemError },
+    #[error("symbolic link to {target}, outside the package; not followed")]
+    LinkOutside { target: Excerpt },
+    #[error("symbolic link to {target}, a directory that the link itself is in; not followed")]
+    LinkLoop { target: Excerpt },
+}
+
+/// A fault of a package's archive.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArchiveFault {
+    #[error("neither a directory nor a zip archive: {reason}")]
+    NotZip { reason: String },
+    #[error("cannot create a temporary directory to unpack the archive: {0}")]
+    TemporaryDirectory(SystemError),
+    #[error("the archive has two entries with the same name; pack it again")]
+    DuplicateNames,
+    #[error("entry {number} of the archive cannot be unpacked: {reason}")]
+    EntryUnreadable { number: usize, reason: String },
+    #[error("{name:?} cannot be unpacked: {error}")]
+    Entry { name: Excerpt, error: SystemError },
+    #[error("the archive has an entry {name:?}, which leads outside; pack the archive again")]
+    EntryOutside { name: Excerpt },
+    #[error(
+        "the archive has an entry {name:?}, which leads outside or has \\ in place of /; pack the \
+         archive again"
+    )]
+    EntryWithBackslash { name: Excerpt },
+    #[error("the archive has a symbolic link {name:?} to {target:?}, which leads outside")]
+    LinkOutside { name: Excerpt, target: Excerpt },
+    #[error("symbolic link {name} cannot be unpacked: {error}")]
+    Link { name: Excerpt, error: SystemError },
+}

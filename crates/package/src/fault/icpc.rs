@@ -1,0 +1,455 @@
+//! Faults of the ICPC formats.
+#![allow(
+    missing_docs,
+    reason = "the message of a variant describes the variant and its fields"
+)]
+
+use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind};
+
+/// A fault of problem.yaml.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderFault {
+    #[error("`name` is missing")]
+    NoName,
+    #[error("`uuid` is missing; this version of the format requires one")]
+    NoUuid,
+    #[error("problem_format_version must be legacy, 2023-07 or 2025-09{found}")]
+    Version { found: Found },
+    #[error(
+        "`problem_format_version` is missing, so this is read as legacy, but {feature} belongs to \
+         later formats; add problem_format_version: 2025-09"
+    )]
+    LaterFormat { feature: Excerpt },
+    #[error(
+        "`{key}` belongs to the legacy format; use `type` and `output_validator_args`; not read"
+    )]
+    LegacyKey { key: &'static str },
+    #[error("name must be a text, or a map of languages and texts")]
+    Name,
+    #[error("unknown type {word:?}; the types are {known}{suggestion}")]
+    UnknownType {
+        word: Excerpt,
+        known: String,
+        suggestion: Suggestion,
+    },
+    #[error("type {word} is repeated")]
+    RepeatedType { word: Excerpt },
+    #[error("type must name at least one type")]
+    NoType,
+    #[error("types pass-fail and scoring exclude each other")]
+    ExclusiveTypes,
+    #[error("type submit-answer is not supported: the format does not define the names of answers")]
+    SubmitAnswer,
+    #[error("validation must begin with default or custom")]
+    NoValidation,
+    #[error("validation must begin with default or custom, not {word:?}{suggestion}")]
+    Validation {
+        word: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("validation default takes no {word:?}; only custom does")]
+    DefaultWord { word: Excerpt },
+    #[error("validation score needs `type: scoring`")]
+    ScoreWithoutScoring,
+    #[error(
+        "after custom, validation takes interactive, score and multi-pass, but not \
+         {word:?}{suggestion}"
+    )]
+    CustomWord {
+        word: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("grading applies to scoring problems only; not used")]
+    GradingWithoutScoring,
+    #[error("`{key}` is not read here; write it in data/testdata.yaml")]
+    MisplacedGrading { key: &'static str },
+    #[error(
+        "{name:?} is not a valid name of a constant: use letters, digits and _, and begin with no \
+         digit"
+    )]
+    ConstantName { name: Excerpt },
+    #[error("a variant of a constant must have a name and a value")]
+    ConstantVariant,
+    #[error("the constant {name} must have a value, a number or a text")]
+    ConstantValue { name: Excerpt },
+    #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", Finer(.finer))]
+    Resolution {
+        resolution: Number,
+        /// A resolution that the time limit is a multiple of.
+        finer: Option<Number>,
+    },
+    #[error("validation_passes applies to multi-pass problems only; not used")]
+    PassesWithoutMultiPass,
+    #[error("validation_passes is too large: {number}")]
+    TooManyPasses { number: u64 },
+}
+
+struct Finer<'a>(&'a Option<Number>);
+
+impl std::fmt::Display for Finer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(finer) => write!(f, "; or write `time_resolution: {finer}` beside it"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A fault of domjudge-problem.ini or .timelimit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DomjudgeFault {
+    #[error("neither `key = value` nor a comment")]
+    Line,
+    #[error("the time limit must be more than 0 seconds and at most a day, but is {text:?}")]
+    TimeLimit { text: Excerpt },
+    #[error("this time limit differs from that of {place}, {seconds} s; remove one")]
+    TimeLimitsDiffer { place: Excerpt, seconds: Number },
+    #[error("{key} names a program of a DOMjudge server, {program:?}; not used")]
+    ServerProgram { key: Excerpt, program: Excerpt },
+}
+
+/// A fault of the tests and groups below `data`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataFault {
+    #[error("the directory with the test data is missing")]
+    NoDirectory,
+    #[error("tests belong in data/sample or data/secret")]
+    MisplacedTest,
+    #[error("not read: tests are in data/sample and data/secret{suggestion}")]
+    UnknownDirectory { suggestion: Suggestion },
+    #[error("there are no tests; each is a file NAME.in and a file NAME.ans{hint}")]
+    NoTests { hint: MakeHint },
+    #[error("there are no secret tests, only samples")]
+    OnlySamples,
+    #[error("beside testdata.yaml, of which this is the newer name; keep one")]
+    TwoSettings,
+    #[error("a group without tests")]
+    EmptyGroup,
+    #[error("has no test_group.yaml, but other directories beside it are groups")]
+    NotGroup,
+    #[error("data/secret has groups, so tests belong in one of them, also {test}")]
+    TestBesideGroups { test: Excerpt },
+    #[error("a group within a group or within samples is not allowed")]
+    NestedGroup,
+    #[error("the directory has the same name as the test {name}.in; rename one")]
+    SameName { name: Excerpt },
+    #[error("an input without an answer; there is no {name}.ans{hint}")]
+    NoAnswer { name: Excerpt, hint: MakeHint },
+    #[error("an answer without an input; there is no {name}.in")]
+    NoInput { name: Excerpt },
+    #[error("not read: it belongs to a test, but there is no {name}.in")]
+    NoTest { name: Excerpt },
+    #[error("not read: no part of a test, which is NAME.in and NAME.ans{suggestion}")]
+    Stray { suggestion: Suggestion },
+    #[error("not read: no part of a test; this applies to {more} more files, which are not listed")]
+    MoreStrays { more: usize },
+}
+
+/// A fault in the settings of a group or test.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GroupFault {
+    #[error("grading custom needs a grader in graders/, but the directory has none")]
+    NoGrader,
+    #[error("grading custom applies to scoring problems only")]
+    GraderWithoutScoring,
+    #[error("{key} applies to scoring problems only; not used")]
+    ScoringOnly { key: &'static str },
+    #[error(
+        "with ignore_sample, on_reject should be continue; otherwise secret tests may not be judged"
+    )]
+    IgnoreSampleWithBreak,
+    #[error("ignore_sample is for data/testdata.yaml only")]
+    MisplacedIgnoreSample,
+    #[error("the default grader has no flag {flag:?}{suggestion}")]
+    GraderFlag {
+        flag: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("range must be two numbers, the minimum and the maximum{found}")]
+    Range { found: Found },
+    #[error("range: the minimum, {min}, is greater than the maximum, {max}")]
+    ReversedRange { min: Number, max: Number },
+    #[error("{key} needs a `name`")]
+    FlagsWithoutName { key: &'static str },
+    #[error("samples give no points; remove this")]
+    SamplePoints,
+    #[error("max_score must be a whole number, at least 0, or unbounded{found}")]
+    MaxScore { found: Found },
+    #[error("max_score is missing: a group may be unbounded only if data/secret is")]
+    NoMaxScore,
+    #[error("score_aggregation pass-fail needs a max_score that is not unbounded")]
+    PassFailUnbounded,
+    #[error("score_aggregation must be pass-fail, as that of data/secret is")]
+    NotPassFail,
+    #[error("the groups have {sum} points together, more than the {max} of data/secret")]
+    TooManyPoints { sum: Number, max: Number },
+    #[error("require_pass of data/secret can only name sample")]
+    SecretRequires,
+    #[error("require_pass: the score_aggregation of {group:?} must be pass-fail")]
+    RequiredNotPassFail { group: Excerpt },
+    #[error("require_pass: the group {group:?} does not come before this one")]
+    RequiredLater { group: Excerpt },
+    #[error("require_pass: there is no group {group:?}{suggestion}")]
+    RequiredUnknown {
+        group: Excerpt,
+        suggestion: Suggestion,
+    },
+    /// docs/reference/packages.md gives the reasons at length.
+    #[error(
+        "{}static validators are not supported: the format contradicts itself in how they are \
+         requested and counted",
+        Key(.key)
+    )]
+    StaticValidators {
+        /// The key that requests them. `None`: the package has their directory.
+        key: Option<&'static str>,
+    },
+}
+
+struct Key<'a>(&'a Option<&'static str>);
+
+impl std::fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |key| write!(f, "{key}: "))
+    }
+}
+
+/// A fault of submissions, or of submissions.yaml.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmissionFault {
+    #[error("not read: a submission belongs in a directory such as submissions/accepted")]
+    Misplaced,
+    #[error("not read: neither an extension nor a first line #! tells the language")]
+    NoLanguage,
+    #[error("a submission without files")]
+    Empty,
+    #[error("the package does not state the expected verdict of these submissions{suggestion}")]
+    NothingExpected { suggestion: Suggestion },
+    #[error("only a scoring problem can be partially accepted")]
+    PartialWithoutScoring,
+    #[error("there is no submission that must be accepted; the format requires one")]
+    NoneAccepted,
+    #[error("{tag} occurs more than once; not used")]
+    RepeatedTag { tag: &'static str },
+    #[error("@EXPECTED_SCORE@ applies to scoring problems only; not used")]
+    ScoreTagWithoutScoring,
+    #[error("@EXPECTED_RESULTS@: unknown result {word:?}{suggestion}")]
+    UnknownResult {
+        word: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error(
+        "the source's @EXPECTED_RESULTS@ contradict its directory; the source takes precedence"
+    )]
+    TagsContradictDirectory,
+    #[error("{pattern:?} is not a valid pattern; patterns have * and {{a,b}}")]
+    Pattern { pattern: Excerpt },
+    #[error("no submission matches {pattern:?}")]
+    UnusedPattern { pattern: Excerpt },
+    #[error(
+        "no verdict of {submission} satisfies all matching patterns: {}; make them agree",
+        Claims(.claims)
+    )]
+    Contradiction {
+        submission: Excerpt,
+        claims: Vec<VerdictClaim>,
+    },
+    #[error(
+        "required: if judging ends with a failure before all tests were run, the verdicts of the \
+         other tests are unknown and are not checked"
+    )]
+    RequiredMayBeUnknown,
+    #[error("score applies to scoring problems only; not used")]
+    ScoreWithoutScoring,
+    #[error("score must be a number, or a list of the minimum and the maximum{found}")]
+    Score { found: Found },
+    #[error("{key}: the verdicts are AC, WA, TLE and RTE, but not {word:?}")]
+    UnknownVerdict { key: &'static str, word: Excerpt },
+    #[error("{key} must name at least one of AC, WA, TLE and RTE")]
+    NoVerdict { key: &'static str },
+    #[error("entrypoint is not supported; the default of the language is used")]
+    EntryPoint,
+    #[error("message is not supported: the messages of a test are not compared with it")]
+    Message,
+    #[error("{key} of some of the tests is not supported; not used")]
+    OfSomeTests { key: &'static str },
+    #[error("required of some of the tests applies to all of them: any test may have the verdict")]
+    RequiredOfSomeTests,
+    #[error(
+        "use_for_time_limit: lower is not used for {submission}: only submissions that must be \
+         accepted are measured"
+    )]
+    LowerNotAccepted { submission: Excerpt },
+    #[error(
+        "use_for_time_limit: upper is not used for {submission}, which need not exceed the time \
+         limit"
+    )]
+    UpperNotSlow { submission: Excerpt },
+    #[error(
+        "use_for_time_limit: {submission} is still measured because of {pattern:?}; set it to \
+         false there, too"
+    )]
+    StillMeasured {
+        submission: Excerpt,
+        pattern: Excerpt,
+    },
+}
+
+/// What a pattern of submissions.yaml states about verdicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerdictClaim {
+    pub pattern: Excerpt,
+    /// The permitted verdicts as the file names them.
+    pub permitted: String,
+    /// Sets of verdicts of which one each must occur.
+    pub required: Vec<String>,
+}
+
+struct Claims<'a>(&'a [VerdictClaim]);
+
+impl std::fmt::Display for Claims<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, claim) in self.0.iter().enumerate() {
+            let separator = if index > 0 { ", " } else { "" };
+            write!(
+                f,
+                "{separator}{:?} permits {}",
+                claim.pattern, claim.permitted
+            )?;
+            for required in &claim.required {
+                write!(f, " and requires {required}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A fault of generators.yaml.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerationFault {
+    #[error("`data` is missing: the tests to generate")]
+    NoData,
+    #[error("data must be a map or a list of tests, not {found}")]
+    Data { found: ValueKind },
+    #[error("test {test} does not exist; `millibox problem gen` makes it")]
+    MissingTest { test: Excerpt },
+    #[error("test {test} and {others} more do not exist; `millibox problem gen` makes them")]
+    MissingTests { test: Excerpt, others: usize },
+    #[error("generator {name:?}: there is no {path}")]
+    NoSource { name: Excerpt, path: Excerpt },
+    #[error("generator {name:?} has no files")]
+    NoSources { name: Excerpt },
+    #[error("in a list, each test is a map of its own: `- name: command`")]
+    ListEntry,
+    #[error("directories in a list are not supported; write them in a map")]
+    DirectoryInList,
+    #[error(
+        "{name:?} is not a valid name of a test: use letters, digits and _ . - + only, and do not \
+         begin with . or -"
+    )]
+    Name { name: Excerpt },
+    #[error("{name}: not generated: only tests in sample and secret are{suggestion}")]
+    UnknownDirectory {
+        name: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("test {test} is repeated")]
+    Repeated { test: Excerpt },
+    #[error("test {test} has no command; leave it out if its files exist")]
+    NoCommand { test: Excerpt },
+    #[error("a command is missing: a generator and its arguments")]
+    EmptyCommand,
+    #[error("test {test} needs one of `generate`, `in` and `copy`")]
+    NotOneSource { test: Excerpt },
+    #[error("copy: there is no {path}")]
+    NoCopySource { path: Excerpt },
+    #[error("`{key}` is not supported here")]
+    Unsupported { key: &'static str },
+    #[error("{{count}}: `count` is not supported here")]
+    CountPlaceholder,
+    #[error("{key} is not generated from this; write the file")]
+    NotGenerated { key: &'static str },
+    #[error(
+        "{placeholder} is passed to the generator unchanged: the placeholders are {{name}}, \
+         {{seed}} and {{seed:NUMBER}}{suggestion}"
+    )]
+    UnknownPlaceholder {
+        placeholder: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("the command has {{seed}} more than once")]
+    RepeatedSeed,
+    #[error("there is no generator {name:?} in generators{suggestion}")]
+    NoGenerator {
+        name: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("{name:?} is ambiguous: it may be {first} or {second}; add the extension")]
+    AmbiguousGenerator {
+        name: Excerpt,
+        first: Excerpt,
+        second: Excerpt,
+    },
+    #[error("solution: {path:?} is not one of the submissions that must be accepted")]
+    Solution { path: Excerpt },
+}
+
+/// A fault in the flags of the default output validator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FlagError {
+    /// The validator has no such flag.
+    #[error(
+        "there is no flag {flag:?} of the default checker; its flags are case_sensitive, \
+         space_change_sensitive, float_absolute_tolerance E, float_relative_tolerance E, \
+         float_tolerance E"
+    )]
+    Unknown {
+        /// The flag.
+        flag: Excerpt,
+    },
+    /// A flag's number is missing.
+    #[error("the flag {flag} needs a number after it")]
+    NoNumber {
+        /// The flag.
+        flag: Excerpt,
+    },
+    /// A flag's number is not valid.
+    #[error("the flag {flag} needs a number that is not negative after it, not {value:?}")]
+    Number {
+        /// The flag.
+        flag: Excerpt,
+        /// The text in place of the number.
+        value: Excerpt,
+    },
+}
+
+/// A fault of validators, graders, and other directories of an ICPC package.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramFault {
+    #[error("not read: the format has no such directory{suggestion}")]
+    UnknownDirectory { suggestion: Suggestion },
+    #[error("not used, because `validation` in problem.yaml is not `custom`")]
+    UnusedValidator,
+    #[error("an interactive or multi-pass problem needs an output validator of its own")]
+    ValidatorRequired,
+    #[error("there is no output validator, but problem.yaml requires one")]
+    NoValidator,
+    #[error("one output validator is supported, but there is also {others}")]
+    SeveralValidators { others: Excerpt },
+    #[error("not used, because no testdata.yaml has `grading: custom`")]
+    UnusedGrader,
+    #[error("one grader is supported, but there is also {others}")]
+    SeveralGraders { others: Excerpt },
+    #[error("checktestdata and VIVA files are not supported; inputs are not checked by it")]
+    UnsupportedValidator,
+    #[error("not used: files to include belong in include/LANGUAGE, not in include")]
+    MisplacedInclude,
+}

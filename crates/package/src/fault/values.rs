@@ -1,0 +1,68 @@
+//! Faults of YAML files, and of keys and values in any file.
+#![allow(
+    missing_docs,
+    reason = "the message of a variant describes the variant and its fields"
+)]
+
+use super::text::{Excerpt, Found, Number, Suggestion, ValueKind};
+
+/// A fault in the syntax of a YAML file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum YamlFault {
+    #[error("not valid YAML: {reason}")]
+    Syntax { reason: Excerpt },
+    #[error("a second document begins here; only one is allowed")]
+    SecondDocument,
+    #[error("the alias is inside the value that it repeats")]
+    RecursiveAlias,
+    #[error("nested deeper than {max} levels")]
+    TooDeep { max: usize },
+}
+
+/// A fault of a key or its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyFault {
+    #[error("{name} must be a map of keys and values, not {found}")]
+    NotMap { name: Excerpt, found: ValueKind },
+    #[error("a key must be a text, not {found}")]
+    KeyNotText { found: ValueKind },
+    #[error("the key {key:?} is repeated; it is first in line {first_line}")]
+    Repeated { key: Excerpt, first_line: u32 },
+    #[error("unknown key {key:?}, not read{suggestion}")]
+    Unknown {
+        key: Excerpt,
+        suggestion: Suggestion,
+    },
+    #[error("{key} must be a text, not {found}")]
+    NotText { key: Excerpt, found: ValueKind },
+    #[error("{key} must be one of {choices}{found}")]
+    NotOneOf {
+        key: &'static str,
+        choices: String,
+        found: Found,
+    },
+    #[error("{key} must be a number{found}")]
+    NotNumber { key: &'static str, found: Found },
+    #[error("{key} must be at least {min}, but is {number}")]
+    TooSmall {
+        key: &'static str,
+        min: Number,
+        number: Number,
+    },
+    #[error("{key} must be more than 0 seconds and at most a day, but is {seconds}")]
+    NotTime { key: &'static str, seconds: Number },
+    #[error("{key} must be a whole number, at least {min}{found}")]
+    NotWhole {
+        key: &'static str,
+        min: u64,
+        found: Found,
+    },
+    #[error("{key} is too large: {number}")]
+    TooLarge { key: &'static str, number: u64 },
+    #[error("{key} must be a list of texts, not {found}")]
+    NotTexts { key: Excerpt, found: ValueKind },
+    #[error("{key} must be a list of texts, but contains {found}")]
+    TextsContain { key: Excerpt, found: ValueKind },
+}

@@ -1,0 +1,137 @@
+//! Makes inputs with generators, and answers with the model solution.
+//!
+//! New files wait beside the package's files until all of them exist and are sound. Then all of
+//! them are put in place, or none. A file that was made from the same sources before is not made
+//! again. A file that exists and differs from the record was written by a person, and is never
+//! replaced.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `workspace` | the options, the report and the state |
+//! | `tasks` | the files to make, and their sources |
+//! | `make` | makes the files |
+
+mod make;
+mod tasks;
+mod workspace;
+
+pub use make::KeptFile;
+pub use workspace::{MadeFile, Options, Report};
+
+use super::record::{Record, RecordedFile};
+use super::replace::Replacement;
+use super::selection::TestSelection;
+use super::{RequestError, Setter, SetterError, below, read_directory};
+use millibox_languages::suite::nearest;
+use millibox_package::Problem;
+use millibox_package::model::Test;
+use std::collections::BTreeMap;
+use std::path::Path;
+use workspace::{PendingFile, Workspace};
+
+impl Setter<'_> {
+    /// Makes inputs and answers.
+    ///
+    /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names.
+    /// Answers are made for these tests, and for others without an answer or with an unchanged
+    /// answer that the model solution made here. Files that a person wrote or changed stay. If this
+    /// would make something different, it reports a warning.
+    ///
+    /// # Errors
+    /// The package cannot be read, a program fails or gives different bytes in a second run (if
+    /// that is checked), or a file cannot be written. The package's files are then unchanged.
+    pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, SetterError> {
+        let problem = read_directory(package)?;
+        let tests = chosen(&problem, &options.tests)?;
+        let record = Record::open(&problem.directory)?;
+        let replacement = Replacement::begin(record.directory.join("new"))?;
+        let report = Report {
+            warnings: problem.warnings.clone(),
+            ..Report::default()
+        };
+        let mut workspace = Workspace {
+            problem: &problem,
+            tests,
+            options,
+            record,
+            replacement,
+            report,
+        };
+
+        let inputs = self.inputs(&mut workspace)?;
+        let inputs = self.make("inputs", &mut workspace, inputs)?;
+        // The answer to an input that stays is made from that input.
+        let new_inputs: BTreeMap<&str, (&Path, &str)> = inputs
+            .iter()
+            .map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest)))
+            .collect();
+        let answers = self.answers(&mut workspace, &new_inputs)?;
+        let answers = self.make("answers", &mut workspace, answers)?;
+
+        let Workspace {
+            mut record,
+            mut replacement,
+            mut report,
+            ..
+        } = workspace;
+        let mut content = record.content().clone();
+        for PendingFile {
+            task,
+            digest,
+            bytes,
+            changed,
+        } in inputs.iter().chain(&answers)
+        {
+            let (path, bytes, changed) = (below(&problem, &task.place), *bytes, *changed);
+            if changed {
+                replacement.add(task.new.clone(), task.place.clone());
+            }
+            let made = RecordedFile {
+                sources: task.sources.clone(),
+                content: digest.clone(),
+                written: task.written,
+            };
+            content.files.insert(path.clone(), made);
+            report.made.push(MadeFile {
+                path,
+                test: task.test.name.clone(),
+                by: task.by.clone(),
+                seed: task.seed,
+                bytes,
+                changed,
+            });
+        }
+        if report.made.is_empty() {
+            return Ok(report);
+        }
+        content.directories.extend(
+            replacement
+                .missing()
+                .iter()
+                .map(|directory| below(&problem, directory)),
+        );
+        let new = replacement.path();
+        let place = record.write(content, &new)?;
+        replacement.add(new, place);
+        replacement.commit()?;
+        Ok(report)
+    }
+}
+
+/// The selected tests in the package's order.
+fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, SetterError> {
+    let selection = TestSelection::new(names)?;
+    let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();
+    if let Some(name) = selection.first_unmatched(&known) {
+        let nearest = nearest(name, known.into_iter()).map(str::to_owned);
+        return Err(RequestError::NoSuchTest {
+            name: name.to_owned(),
+            nearest,
+        }
+        .into());
+    }
+    Ok(problem
+        .tests()
+        .filter(|test| selection.contains(&test.name))
+        .collect())
+}

@@ -1,0 +1,112 @@
+//! The options, the report and the state of generation.
+
+use crate::record::Record;
+use crate::replace::Replacement;
+use millibox_languages::program::Executable;
+use millibox_languages::staging::StagedDirectory;
+use millibox_package::model::Test;
+use millibox_package::{Fault, Problem};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Options of [`crate::Setter::generate`].
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Names of tests or directories of tests, or patterns. An empty list selects all tests.
+    pub tests: Vec<String>,
+    /// Also make files that exist and were made from the same sources.
+    pub all: bool,
+    /// Make every file twice, even if it exists. Both runs must give the same bytes.
+    pub check: bool,
+}
+
+impl Options {
+    /// Whether files are made even if they are current.
+    pub(super) fn makes_all(&self) -> bool {
+        self.all || self.check
+    }
+}
+
+/// The files that were made.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Report {
+    /// Files, in the order of their tests: inputs, then answers.
+    pub made: Vec<MadeFile>,
+    /// Number of files that existed already and were made from the same sources.
+    pub current: usize,
+    /// Warnings of the package, and files that stay because a person wrote them.
+    #[serde(skip)]
+    pub warnings: Vec<Fault>,
+}
+
+/// A made file.
+#[derive(Debug, Clone, Serialize)]
+pub struct MadeFile {
+    /// Path below the package.
+    pub path: String,
+    /// Name of its test.
+    pub test: String,
+    /// The generator with its arguments, or the model solution.
+    pub by: String,
+    /// The generator's seed.
+    pub seed: Option<u64>,
+    /// Its length.
+    pub bytes: u64,
+    /// Whether the file is new or has new content.
+    pub changed: bool,
+}
+
+/// A file to make.
+pub(super) struct Task<'p> {
+    pub test: &'p Test,
+    /// The file's path in the package, and the path where it is made.
+    pub place: PathBuf,
+    pub new: PathBuf,
+    /// Digest of its sources.
+    pub sources: String,
+    pub source: Source<'p>,
+    pub by: String,
+    pub seed: Option<u64>,
+    /// Whether a person wrote this answer elsewhere.
+    pub written: bool,
+}
+
+/// A made file that may be put in place.
+pub(super) struct PendingFile<'p> {
+    pub task: Task<'p>,
+    pub digest: String,
+    pub bytes: u64,
+    /// Whether the file is new or has new content.
+    pub changed: bool,
+}
+
+/// The state of the work.
+pub(super) struct Workspace<'p> {
+    pub problem: &'p Problem,
+    /// The selected tests.
+    pub tests: Vec<&'p Test>,
+    pub options: &'p Options,
+    /// Declared before the record, so that it is dropped first. It lies in the record's directory,
+    /// which the record removes if nothing was made.
+    pub replacement: Replacement,
+    pub record: Record,
+    pub report: Report,
+}
+
+pub(super) enum Source<'p> {
+    Text(&'p str),
+    Copy(&'p Path),
+    Run {
+        executable: Executable,
+        arguments: Vec<OsString>,
+        environment: Vec<(&'static str, String)>,
+        /// Keeps the staged files that its world shows.
+        _shown: Option<Arc<StagedDirectory>>,
+    },
+    Answer {
+        executable: Executable,
+        input: PathBuf,
+    },
+}

@@ -1,0 +1,143 @@
+//! The faults that validation finds.
+
+use crate::error::{BuildFault, FileKind, ProgramFault};
+use std::fmt;
+
+/// A fault that validation finds. Its place is a file of the package.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ValidationFault {
+    /// A file of a test does not exist.
+    #[error("the {kind} of test {test} does not exist{}", MakesIt(.generated))]
+    MissingFile {
+        /// The file.
+        kind: FileKind,
+        /// The test.
+        test: String,
+        /// Whether the file can be generated.
+        generated: bool,
+    },
+    /// Two tests of a group have the same input.
+    #[error("the same as the input of test {test}; remove one")]
+    SameInput {
+        /// The other test.
+        test: String,
+    },
+    /// A program cannot be compiled.
+    #[error("{}", OneLine(.0))]
+    Build(BuildFault),
+    /// Another fault of a program.
+    #[error("{}", OneLine(.0))]
+    Program(ProgramFault),
+    /// An ICPC package has no input validator.
+    #[error("there is no input validator, so the inputs are unchecked; add one")]
+    NoInputValidator,
+    /// An input validator rejects the input.
+    #[error("{program} {}: {}", RejectsOrFails(.failed), OneLine(.reason))]
+    InputRejected {
+        /// The path of the validator.
+        program: String,
+        /// Whether the validator was ended by a signal or limit.
+        failed: bool,
+        /// The result of the validator.
+        reason: String,
+    },
+    /// The checker fails on the judges' answer.
+    #[error("the checker fails on this answer: {}", OneLine(.reason))]
+    CheckerFailsOnAnswer {
+        /// The failure.
+        reason: String,
+    },
+    /// The checker rejects the judges' answer.
+    #[error("the checker does not accept this answer as an output: {}", OneLine(.reason))]
+    AnswerRejected {
+        /// The checker's comment.
+        reason: String,
+    },
+    /// The problem's kind has no output to check.
+    #[error("its output is not checked, because the problem is interactive or has several passes")]
+    OutputUnchecked,
+    /// An invalid input is accepted.
+    #[error("every input validator accepts it, but it must be rejected")]
+    InvalidInputAccepted,
+    /// A validator rejects an invalid input by a crash.
+    #[error("{program} does not exit, as it must to reject it: {}", OneLine(.reason))]
+    ValidatorCrashes {
+        /// The path of the validator.
+        program: String,
+        /// The failure.
+        reason: String,
+    },
+    /// A test of the checker is incomplete.
+    #[error("it tests the checker, which needs a file {extension} beside it; add one")]
+    IncompleteProbe {
+        /// The extension of the missing file.
+        extension: &'static str,
+    },
+    /// The checker fails on an output.
+    #[error("the checker fails on this output: {}", OneLine(.reason))]
+    CheckerFailsOnOutput {
+        /// The failure.
+        reason: String,
+    },
+    /// A valid output is rejected.
+    #[error("the checker rejects it, but it must be accepted: {}", OneLine(.reason))]
+    ValidOutputRejected {
+        /// The checker's comment.
+        reason: String,
+    },
+    /// An invalid output is accepted.
+    #[error("the checker accepts it, but it must be rejected")]
+    InvalidOutputAccepted,
+    /// A text begins with a byte-order mark.
+    #[error("begins with a byte-order mark; remove it")]
+    ByteOrderMark,
+    /// A text has a carriage return.
+    #[error("has a carriage return; lines end with a line feed alone")]
+    CarriageReturn,
+    /// A text has a zero byte.
+    #[error("has a zero byte; is this a text file?")]
+    ZeroByte,
+    /// A text is not UTF-8.
+    #[error("is not UTF-8")]
+    NotUtf8,
+    /// A file is empty.
+    #[error("is empty")]
+    Empty,
+    /// The last line of a text has no line feed.
+    #[error("its last line has no line feed; add one")]
+    NoLineFeed,
+}
+
+struct MakesIt<'a>(&'a bool);
+
+impl fmt::Display for MakesIt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self.0 {
+            "; `millibox problem gen` makes it"
+        } else {
+            ""
+        })
+    }
+}
+
+struct RejectsOrFails<'a>(&'a bool);
+
+impl fmt::Display for RejectsOrFails<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self.0 { "fails on it" } else { "rejects it" })
+    }
+}
+
+/// Shows the lines that a program or compiler wrote in one line.
+struct OneLine<'a, T>(&'a T);
+
+impl<T: fmt::Display> fmt::Display for OneLine<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        for (index, line) in text.lines().enumerate() {
+            write!(f, "{}{line}", if index > 0 { "; " } else { "" })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! Compiles validators and the checker, and runs them on the tests.
+
+use super::fault::ValidationFault;
+use super::report::{FoundFaults, Report};
+use crate::error::{FileAction, MachineError, ProgramFault, file};
+use crate::{Setter, SetterError, below};
+use millibox_judge::batch::{Case, Worker};
+use millibox_judge::checker::custom::{OutputValidator, checker_limits};
+use millibox_judge::checker::{CheckResult, CheckerInstance};
+use millibox_judge::failure::{JudgeFailure, Step};
+use millibox_judge::tool::{ToolResult, ToolRun, memory_file};
+use millibox_judge::verdict::Verdict;
+use millibox_languages::program::{Executable, Limits};
+use millibox_languages::staging::{StagedDirectory, StagingError};
+use millibox_package::model::{Checker, Format, Kind, Program, Test};
+use millibox_package::{Problem, Severity};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Exit status of an input validator that accepts, in the ICPC formats.
+const ACCEPTED_STATUS: i32 = 42;
+
+/// The programs that each test is tried with: validators for its input, the checker for its answer.
+pub struct Tools<'a> {
+    pub validators: Vec<(&'a Program, Executable)>,
+    pub checker: Option<CheckerInstance>,
+    limits: Limits,
+}
+
+impl Setter<'_> {
+    /// Compiles validators and checker. Reports those that cannot be compiled as faults.
+    pub(super) fn tools<'a>(
+        &self,
+        problem: &'a Problem,
+        report: &mut Report,
+    ) -> Result<Tools<'a>, SetterError> {
+        let mut compile = |program: &Program| match self.compile(
+            problem,
+            program,
+            Vec::new(),
+            &problem.constants,
+        ) {
+            Ok(executable) => Ok(Some(executable)),
+            Err(SetterError::Programs(faults)) => {
+                for fault in faults {
+                    // The report names the program as the fault's file.
+                    let fault = match fault {
+                        ProgramFault::Build { fault, .. } => ValidationFault::Build(fault),
+                        other => ValidationFault::Program(other),
+                    };
+                    report.add(Severity::Error, &program.path, fault);
+                }
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        };
+        let mut validators = Vec::new();
+        for program in &problem.input_validators {
+            if let Some(executable) = compile(program)? {
+                validators.push((program, executable));
+            }
+        }
+        // A grader needs a submission's results, so this only checks that it can be compiled.
+        if let Some(grader) = &problem.grader {
+            compile(grader)?;
+        }
+        let checker = match &problem.checker {
+            Checker::Tokens => Some(CheckerInstance::tokens(problem.format)),
+            Checker::Lines => Some(CheckerInstance::Lines),
+            Checker::Custom {
+                program,
+                convention,
+            } => match compile(program)? {
+                Some(executable) => {
+                    let custom = OutputValidator::of_package(
+                        self.supervisor,
+                        executable,
+                        *convention,
+                        problem,
+                    )
+                    .map_err(|error| SetterError::from(MachineError::CheckerData(error)))?;
+                    Some(CheckerInstance::Custom(Arc::new(custom)))
+                }
+                None => None,
+            },
+        };
+        if problem.format != Format::Sim && problem.input_validators.is_empty() {
+            let directory = problem.directory.join("input_validators");
+            report.add(
+                Severity::Warning,
+                &directory,
+                ValidationFault::NoInputValidator,
+            );
+        }
+        // An interactive problem has no output to check, and a multi-pass problem has several.
+        let checker = checker.filter(|_| problem.kind == Kind::Batch);
+        Ok(Tools {
+            validators,
+            checker,
+            limits: checker_limits(&problem.limits),
+        })
+    }
+
+    /// Runs the validators on all inputs, and the checker on all answers.
+    pub(super) fn try_tests(
+        &self,
+        problem: &Problem,
+        tests: &[&Test],
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> Result<(), SetterError> {
+        let all = self.parallel("inputs and answers", tests, |worker, test| {
+            let mut faults = Vec::new();
+            let tried = self
+                .refusals(problem, test, tools, true)
+                .map(|refusals| {
+                    for (program, refusal) in refusals {
+                        let fault = refusal.fault(below(problem, &program.path));
+                        faults.push((Severity::Error, test.input.clone(), fault));
+                    }
+                })
+                .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
+            (String::new(), tried.map(|()| faults))
+        });
+        report.add_all(all)?;
+        report.validations = tools.validators.len() * tests.len();
+        report.answers = if tools.checker.is_some() {
+            tests.len()
+        } else {
+            0
+        };
+        Ok(())
+    }
+
+    /// The validators that reject a test's input, with their reasons. Unless `all` is set, the
+    /// first one is enough.
+    pub(super) fn refusals<'t>(
+        &self,
+        problem: &Problem,
+        test: &Test,
+        tools: &Tools<'t>,
+        all: bool,
+    ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
+        let ids = self.supervisor.ids();
+        let files = test.files.as_deref().map(|files| {
+            let failed =
+                |error: StagingError| file(FileAction::Stage, files, std::io::Error::from(error));
+            StagedDirectory::within(&problem.directory, files, ids).map_err(failed)
+        });
+        let files = files.transpose()?;
+        let mut refusals = Vec::new();
+        for (program, executable) in &tools.validators {
+            let beside = |files: &StagedDirectory| {
+                let placed = executable.beside(files.path(), ids);
+                placed.map_err(|source| JudgeFailure::Step {
+                    step: Step::PlaceTestFiles,
+                    source: source.into(),
+                })
+            };
+            let with_files = files.as_ref().map(beside).transpose()?;
+            let executable = with_files.as_ref().unwrap_or(executable);
+            // In the format, the submission's arguments follow the validator's own.
+            let flags = test.input_flags.of(program).iter().chain(&test.arguments);
+            let done = self.validator(executable, flags, &test.input, tools)?;
+            refusals.extend(Refusal::of(done).map(|refusal| (*program, refusal)));
+            if !all && !refusals.is_empty() {
+                break;
+            }
+        }
+        Ok(refusals)
+    }
+
+    fn validator<'f>(
+        &self,
+        executable: &Executable,
+        flags: impl Iterator<Item = &'f String>,
+        input: &Path,
+        tools: &Tools<'_>,
+    ) -> Result<ToolResult, SetterError> {
+        let opened = File::open(input).map_err(|error| file(FileAction::Read, input, error))?;
+        let arguments: Vec<_> = flags.map(Into::into).collect();
+        Ok(self.run(&ToolRun {
+            executable,
+            world: &executable.world,
+            arguments: &arguments,
+            environment: &[],
+            limits: &tools.limits,
+            input: Some(&opened),
+            output: &memory_file()?,
+        })?)
+    }
+
+    /// Checks the judges' answer as if a submission had written it.
+    fn check_answer(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        test: &Test,
+        tools: &Tools<'_>,
+        faults: &mut FoundFaults,
+    ) -> Result<(), SetterError> {
+        let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else {
+            return Ok(());
+        };
+        let (verdict, reason) = self.check(worker, problem, test, path, checker)?;
+        match verdict {
+            Verdict::Accepted => {}
+            Verdict::JudgeError => {
+                let fault = ValidationFault::CheckerFailsOnAnswer { reason };
+                faults.push((Severity::Error, path.clone(), fault));
+            }
+            _ => {
+                let fault = ValidationFault::AnswerRejected { reason };
+                // In the ICPC formats, answers may have another form than outputs.
+                let own = matches!(problem.checker, Checker::Custom { .. })
+                    && problem.format != Format::Sim;
+                let severity = if own {
+                    Severity::Warning
+                } else {
+                    Severity::Error
+                };
+                faults.push((severity, path.clone(), fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a file as if a submission had written it. Returns the verdict and its reason.
+    pub(super) fn check(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        test: &Test,
+        path: &Path,
+        checker: &CheckerInstance,
+    ) -> Result<(Verdict, String), SetterError> {
+        // A file that cannot be read is no failure of the checker.
+        File::open(path).map_err(|error| file(FileAction::Read, path, error))?;
+        let case = Case::new(test, &problem.checker_flags);
+        Ok(match checker.check_file(worker, &case, path) {
+            Ok(CheckResult { answer, .. }) => {
+                let failure = answer
+                    .failure
+                    .map_or_else(String::new, |failure| failure.to_string());
+                (
+                    answer.verdict,
+                    [failure, answer.comment].join(" ").trim().to_owned(),
+                )
+            }
+            Err(failure) => (Verdict::JudgeError, failure.to_string()),
+        })
+    }
+}
+
+/// The answer of a validator that did not accept an input.
+pub struct Refusal {
+    pub reason: String,
+    /// Whether the validator did not exit.
+    pub failed: bool,
+}
+
+impl Refusal {
+    /// Reads a validator's result. `None`: it accepted the input.
+    fn of(result: ToolResult) -> Option<Refusal> {
+        let failed = result.exit_code.is_none();
+        match (result.exit_code, result.failure) {
+            (Some(ACCEPTED_STATUS), _) => None,
+            (_, Some(failure)) => Some(Refusal {
+                reason: failure.to_string(),
+                failed,
+            }),
+            (_, None) => Some(Refusal {
+                reason: format!("exited with 0, not with {ACCEPTED_STATUS} (accepted)"),
+                failed,
+            }),
+        }
+    }
+
+    pub fn fault(self, program: String) -> ValidationFault {
+        ValidationFault::InputRejected {
+            program,
+            failed: self.failed,
+            reason: self.reason,
+        }
+    }
+}

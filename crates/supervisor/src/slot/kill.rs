@@ -1,0 +1,133 @@
+//! Killing a run, or the whole runner.
+
+use super::{Runner, State, Survivors};
+use crate::backend;
+use crate::sys::{calls, process};
+use crate::tree::{self, Used};
+use core::sync::atomic::Ordering::SeqCst;
+
+/// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
+/// target, before the whole runner is killed.
+const MAX_KILL_ATTEMPTS: u32 = 1000;
+/// The number of processes that the supervisor kills itself at first. Finding them takes time that
+/// other runs need.
+const INITIAL_KILL_PROCESSES: usize = 16;
+/// The bound of that number, which doubles with each scan until pid1 runs.
+const MAX_KILL_PROCESSES: usize = 512;
+/// The time between killing some processes of a run and looking for more.
+const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
+
+impl Runner {
+    /// Kills the present pid1 and thereby everything in its namespace. For a run, only the pid1 of
+    /// the running launch is killed; for a runner that must become idle, any pid1.
+    ///
+    /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller
+    /// must repeat the call, and meanwhile the target refuses the launch.
+    ///
+    /// Returns the figures of the killed processes, of which only a bounded number is examined. On
+    /// version 2 the cgroup has the figures. `memory` selects whether to read the memory of the
+    /// processes.
+    pub fn kill_pid1(&mut self, memory: bool) -> Used {
+        let mut used = Used::default();
+        let shared = self.shared;
+        let running = matches!(self.state, State::Running(_));
+        if running {
+            shared.revoked.store(self.launches, SeqCst);
+        }
+        // If the target has not received the launch by now, pid1 hangs in its preparation, or the
+        // zygote hangs before it.
+        self.kill_attempts += 1;
+        let hangs = self.kill_attempts > MAX_KILL_ATTEMPTS;
+        let launches = self.launches;
+        let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
+        let pid = shared.pid1.load(SeqCst);
+        self.kill_pending = true;
+        if hangs && (pid == 0 || !self.is_launched()) {
+            self.kill_process();
+        }
+        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else {
+            return used;
+        };
+        // The zygote clears the number before it reaps the process. If the number is the same
+        // before and after pidfd_open(2), the pidfd refers to that process.
+        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty())
+        else {
+            return used;
+        };
+        if shared.pid1.load(SeqCst) == pid && wanted() {
+            // A process beyond its bandwidth would not be scheduled to die. (On version 2 the files
+            // belong to one run.)
+            if let Some(file) = &self.bandwidth {
+                let none = if self.files[0].is_some() {
+                    backend::NO_BANDWIDTH
+                } else {
+                    backend::NO_QUOTA
+                };
+                let _ = rustix::io::write(file, none);
+            }
+            // Kill all processes at once, and pid1 last. A pid1 that wakes up earlier might wait
+            // beside the processes that it has to kill, or delay the supervisor. If pid1 sees them
+            // die before its own end, `revoked` shows that the supervisor killed them.
+            match &self.files {
+                // cgroup.kill, Linux 5.14
+                [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
+                _ => {
+                    used = tree::kill_descendants(pid, INITIAL_KILL_PROCESSES, memory, || {
+                        shared.pid1.load(SeqCst) == pid
+                    })
+                }
+            }
+            // ESRCH: the process has ended already.
+            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
+            self.kill_pending = false;
+            let scan_at_ns = calls::monotonic_raw_ns().saturating_add(SURVIVOR_SCAN_INTERVAL_NS);
+            self.survivors = running.then_some(Survivors {
+                pid1: pid,
+                scan_at_ns,
+                most: INITIAL_KILL_PROCESSES,
+            });
+        }
+        used
+    }
+
+    /// Kills more processes of a killed run, until pid1 is scheduled and the kernel kills all of
+    /// them. Otherwise hundreds of computing processes that have lowered pid1's priority would
+    /// compute for seconds. On version 2 all processes have been killed.
+    pub fn kill_survivors(&mut self) {
+        let Some(Survivors { pid1, most, .. }) = self.survivors.take() else {
+            return;
+        };
+        // The next run's preparation may begin here before the end of this run was reported.
+        let is_same = || self.shared.pid1.load(SeqCst) == pid1;
+        if !is_same() || self.files[2].is_some() {
+            return;
+        }
+        let before = calls::thread_cpu_ns();
+        // A scan finds a killed process again until pid1 has reaped it.
+        let most = (most * 2).min(MAX_KILL_PROCESSES);
+        tree::kill_descendants(pid1, most, false, is_same);
+        let took = calls::thread_cpu_ns().saturating_sub(before);
+        let scan_at_ns = calls::monotonic_raw_ns()
+            .saturating_add(SURVIVOR_SCAN_INTERVAL_NS.max(took.saturating_mul(4)));
+        self.survivors = Some(Survivors {
+            pid1,
+            scan_at_ns,
+            most,
+        });
+    }
+
+    /// Kills the runner itself, and its pid1 dies with it. The runner is a child that was not
+    /// reaped, so the process id is valid.
+    pub fn kill_process(&self) {
+        if self.process > 0 {
+            let _ = calls::kill(self.process, libc::SIGKILL);
+        }
+    }
+
+    /// Reaps the runner's process after its death has closed the socket.
+    pub fn reap(&mut self) -> i32 {
+        self.kill_process();
+        let process = std::mem::take(&mut self.process);
+        process::wait(process, libc::__WALL).map_or(-1, |waited| waited.status)
+    }
+}
