@@ -345,7 +345,7 @@ fn required_verdict_must_occur_in_some_test() {
     package
         .judge(&[])
         .exits_with(2)
-        .prints("of mixed/wrong.sh that is as claimed");
+        .prints("no verdict of mixed/wrong.sh satisfies all matching patterns");
 }
 
 #[test]

@@ -336,7 +336,8 @@ fn directory_with_build_and_run_is_a_program() {
     );
     let without = build(&toolbox, "rm run");
     assert!(
-        refused(&without).contains("exited with 1") && without.messages.contains("no file run")
+        refused(&without).contains("exited with 1")
+            && without.messages.contains("the file run does not exist")
     );
     let failing = build(&toolbox, "exit 3");
     assert_eq!(refused(&failing), "the compiler exited with 3");

@@ -190,7 +190,7 @@ fn package_with_own_grader_passes_limits_zip_and_test() {
         "p",
         &["validate", "p"],
         1,
-        "there may be one grader, but there is also graders/g.sh",
+        "one grader is supported, but there is also graders/g.sh",
     );
     std::fs::remove_file(workspace.path("p/graders/g.py")).unwrap();
     std::fs::rename(
