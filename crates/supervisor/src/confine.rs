@@ -10,8 +10,9 @@
 //! A program's answer to what it does not let pass is the end of the process: whoever has taken it
 //! over shall not look for another way, and whoever has a bug shall hear of it.
 
-use crate::messages::errno_text;
+use crate::messages::failed;
 use crate::sys::{Errno, calls, landlock};
+use millibox_wire::{SupervisorError, SupervisorStep};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -31,10 +32,6 @@ const RUNNERS: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 /// kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs to somebody.
 const KEEPER_HAS: u64 = 1 << 5 | 1 << 1;
 
-fn failed(what: &'static str) -> impl Fn(Errno) -> String {
-    move |errno| format!("cannot {what}: {}", errno_text(errno))
-}
-
 /// Drops all capabilities from the bounding set but those in `keep`.
 pub fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
     for capability in 0..64 {
@@ -50,46 +47,47 @@ pub fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-fn keep_capabilities(keep: u64) -> Result<(), String> {
-    drop_bounding_set(keep).map_err(failed("shrink the capability bounding set"))?;
-    calls::set_capabilities(keep).map_err(failed("drop capabilities"))
+fn keep_capabilities(keep: u64) -> Result<(), SupervisorError> {
+    drop_bounding_set(keep).map_err(failed(SupervisorStep::BoundingSet))?;
+    calls::set_capabilities(keep).map_err(failed(SupervisorStep::Capabilities))
 }
 
 /// The spawner: what runners and mounters need, and their children must not be denied, stays.
-pub fn spawner() -> Result<(), String> {
+pub fn spawner() -> Result<(), SupervisorError> {
     keep_capabilities(RUNNERS)
 }
 
 /// The supervisor, once the spawner is there: all but the seccomp program. The version of landlock
 /// that holds it; 0: none.
-pub fn supervisor() -> Result<u32, String> {
+pub fn supervisor() -> Result<u32, SupervisorError> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;
     let landlock =
         landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
-            .map_err(failed("restrict ourselves by landlock"))?;
+            .map_err(failed(SupervisorStep::Landlock))?;
     drop(procfs);
     Ok(landlock)
 }
 
 /// The rest, once its threads are there.
-pub fn supervisor_calls() -> Result<(), String> {
-    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(ATTACH))
+pub fn supervisor_calls() -> Result<(), SupervisorError> {
+    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(SupervisorStep::Seccomp))
 }
 
 /// The keeper, once the supervisor is started: files below these directories are all that it needs.
-pub fn keeper(cgroups: &[String]) -> Result<(), String> {
-    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
+pub fn keeper(cgroups: &[String]) -> Result<(), SupervisorError> {
+    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        .map_err(failed(SupervisorStep::NoNewPrivs))?;
     if rustix::process::geteuid().is_root() {
         // Without SETPCAP (in a container, say) the set stays; no_new_privs makes it meaningless.
         let _ = drop_bounding_set(KEEPER_HAS);
         calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?)
-            .map_err(failed("drop capabilities"))?;
+            .map_err(failed(SupervisorStep::Capabilities))?;
     }
     let directories: Vec<OwnedFd> = cgroups
         .iter()
         .map(|path| directory(path))
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, _>>()?;
     let rights = landlock::READ_FILE
         | landlock::READ_DIR
         | landlock::WRITE_FILE
@@ -100,29 +98,26 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
         .iter()
         .map(|directory| (directory.as_fd(), rights))
         .collect();
-    landlock::restrict(&allowed).map_err(failed("restrict ourselves by landlock"))?;
+    landlock::restrict(&allowed).map_err(failed(SupervisorStep::Landlock))?;
     drop(allowed);
     drop(directories);
-    calls::attach_seccomp(KEEPER).map_err(failed(ATTACH))
+    calls::attach_seccomp(KEEPER).map_err(failed(SupervisorStep::Seccomp))
 }
 
-fn permitted_capabilities() -> Result<u64, String> {
-    let sets = rustix::thread::capabilities(None)
-        .map_err(|errno| format!("cannot read capabilities: {errno}"))?;
+fn permitted_capabilities() -> Result<u64, SupervisorError> {
+    let sets =
+        rustix::thread::capabilities(None).map_err(failed(SupervisorStep::ReadCapabilities))?;
     Ok(sets.permitted.bits())
 }
 
-fn directory(path: &str) -> Result<OwnedFd, String> {
+fn directory(path: &str) -> Result<OwnedFd, SupervisorError> {
     rustix::fs::open(
         path,
         OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(|errno| format!("cannot open {path}: {errno}"))
+    .map_err(|errno| failed(SupervisorStep::Open)(errno).with_subject(path))
 }
-
-const ATTACH: &str =
-    "attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
 
 /// How a process of ours was ended by a signal, in words.
 pub fn killed_by(signal: i32) -> String {

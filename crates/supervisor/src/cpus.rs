@@ -17,9 +17,10 @@
 //! returns there after its report, to be removed. From request to result no process is woken across
 //! CPUs then, and none finds another one on its CPU.
 
-use crate::messages::errno_text;
+use crate::messages::failed;
 use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
+use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 
 /// The most CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
 const MOST_CPUS: usize = 8192;
@@ -58,7 +59,7 @@ impl Cpus {
         slots: usize,
         runners_per_slot: usize,
         pin: bool,
-    ) -> Result<Cpus, String> {
+    ) -> Result<Cpus, SupervisorError> {
         let _ = calls::set_affinity(&[u64::MAX; MOST_CPUS / 64]);
         let machine = affinity();
         let mut allowed = machine.clone();
@@ -75,10 +76,11 @@ impl Cpus {
                 .iter()
                 .find(|cpu| !machine.is_empty() && !machine.contains(cpu))
             {
-                return Err(format!(
-                    "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of \
-                     those"
-                ));
+                let hint = SupervisorHint::CpuMissing {
+                    cpu: *cpu,
+                    available: machine,
+                };
+                return Err(SupervisorError::new(SupervisorStep::Cpus).with_hint(hint));
             }
             allowed = asked.to_vec();
         }
@@ -86,10 +88,7 @@ impl Cpus {
             && let Err(errno) = calls::set_affinity(&mask_of(&allowed))
             && !asked.is_empty()
         {
-            return Err(format!(
-                "--cpus: cannot use CPUs {allowed:?}: {}",
-                errno_text(errno)
-            ));
+            return Err(failed(SupervisorStep::Cpus)(errno).with_subject(format!("{allowed:?}")));
         }
         let count = if machine.is_empty() {
             at_least_one()

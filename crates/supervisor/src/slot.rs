@@ -33,6 +33,7 @@ use crate::sys::{self, Errno, Result, calls, process};
 use crate::tree::{self, Used};
 use crate::world::WorldId;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
+use millibox_wire::SupervisorStep;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -129,21 +130,7 @@ impl Runner {
         memory: Memory,
         again: bool,
     ) -> std::result::Result<Runner, Fatal> {
-        let failed = |errno: Errno| {
-            let remedy = match errno.0 {
-                libc::ETOOMANYREFS => {
-                    "; this user has more descriptors on their way through sockets than we may \
-                     have open (unix(7)): end what does not receive them, or raise the hard limit \
-                     (ulimit -Hn)"
-                }
-                libc::EAGAIN => crate::messages::MORE_PROCESSES,
-                _ => "",
-            };
-            format!(
-                "cannot start a runner: {}{remedy}",
-                crate::messages::errno_text(errno)
-            )
-        };
+        let failed = crate::messages::failed::<Errno>(SupervisorStep::StartRunner);
         let pair = || {
             socketpair(
                 AddressFamily::UNIX,

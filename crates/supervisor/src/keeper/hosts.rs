@@ -1,6 +1,8 @@
 //! Where the host's cgroup hierarchies are, by looking: /proc/self/cgroup and
 //! /proc/self/mountinfo (cgroups(7), proc_pid_mountinfo(5)).
 
+use millibox_wire::{SupervisorError, SupervisorStep};
+
 /// One mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -35,9 +37,13 @@ pub struct Hosts {
 
 impl Hosts {
     /// Looks.
-    pub fn look() -> Result<Hosts, String> {
+    pub fn look() -> Result<Hosts, SupervisorError> {
         let read = |path: &str| {
-            std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
+            std::fs::read_to_string(path).map_err(|error| {
+                SupervisorError::new(SupervisorStep::Read)
+                    .with_subject(path)
+                    .with_io(&error)
+            })
         };
         Ok(Hosts::parse(
             &read("/proc/self/cgroup")?,

@@ -28,12 +28,14 @@ use crate::backend::Handover;
 use crate::cpus::Cpus;
 use crate::launch::Launch;
 use crate::locks::Locks;
+use crate::messages::failed;
 use crate::slot::Runner;
 use crate::spawner::Spawner;
 use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
 use limits::Cause;
+use millibox_wire::SupervisorStep;
 use runners::{Gone, Orphans, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
@@ -184,23 +186,14 @@ impl Token {
     }
 }
 
-/// Why the supervisor ends, as a text for the client.
-pub type Fatal = String;
-
-fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
-    move |errno| {
-        format!(
-            "cannot {what}: {}",
-            crate::messages::errno_text(errno.into())
-        )
-    }
-}
+/// Why the supervisor ends, for the client.
+pub type Fatal = millibox_wire::SupervisorError;
 
 impl Supervisor {
     /// Sets everything up and starts the runners.
     pub fn new(setup: Setup, spawner: Spawner, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed(SupervisorStep::Epoll))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
             sees_runs: !matches!(setup.handover, Handover::Rlimit)
@@ -266,7 +259,7 @@ impl Supervisor {
 
     fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
         self.try_watch(fd, token, events)
-            .map_err(fatal("watch a descriptor"))
+            .map_err(failed(SupervisorStep::Watch))
     }
 
     fn try_watch(
@@ -296,7 +289,7 @@ impl Supervisor {
                 timeout.as_ref(),
             ) {
                 Ok(_) | Err(Error::INTR) => {}
-                Err(errno) => return Err(fatal("wait for events")(errno)),
+                Err(errno) => return Err(failed(SupervisorStep::WaitForEvents)(errno)),
             }
             for event in &events {
                 match Token::from_data(event.data.u64()) {

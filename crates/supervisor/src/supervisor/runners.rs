@@ -4,12 +4,15 @@ use super::limits::{LONGEST_TICK_NS, SHORTEST_WAIT_NS};
 use super::{Fatal, Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
+use crate::messages::failed;
 use crate::slot::{Runner, State};
 use crate::sockets::{self, Sockets};
 use crate::sys::{Errno, calls, process};
 use crate::world::WorldId;
 use millibox_wire::Step;
-use millibox_wire::{Hint, Outcome, ProcessEnd, RunError};
+use millibox_wire::{
+    Hint, Outcome, ProcessEnd, RunError, SupervisorError, SupervisorHint, SupervisorStep,
+};
 use rustix::event::epoll;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
@@ -68,12 +71,7 @@ impl Supervisor {
                 Ok(received) => received,
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
                 Err(Errno(libc::ECONNRESET)) => return self.runner_died(index),
-                Err(errno) => {
-                    return Err(format!(
-                        "cannot read from a runner: {}",
-                        crate::messages::errno_text(errno)
-                    ));
-                }
+                Err(errno) => return Err(failed(SupervisorStep::ReadRunner)(errno)),
             };
             let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
             let report = || {
@@ -156,7 +154,8 @@ impl Supervisor {
                             continue;
                         }
                         let error = self.failure(&report().failure_parts(), None);
-                        return Err(format!("a runner cannot be set up: {error}"));
+                        return Err(SupervisorError::new(SupervisorStep::RunnerSetup)
+                            .with_hint(SupervisorHint::Run(error)));
                     }
                     let state = self.runners[index].state;
                     match state {
@@ -177,7 +176,7 @@ impl Supervisor {
                         _ => self.unprepared(index, &report()),
                     }
                 }
-                Some(_) => return Err("a runner sent what is no message".to_owned()),
+                Some(_) => return Err(SupervisorError::new(SupervisorStep::ReadRunner)),
             }
         }
     }
@@ -305,7 +304,10 @@ impl Supervisor {
                 Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => {
                     its.times += 1
                 }
-                _ => return Err(format!("a runner {how} before it could take runs")),
+                _ => {
+                    return Err(SupervisorError::new(SupervisorStep::RunnerSetup)
+                        .with_hint(SupervisorHint::Ended(how)));
+                }
             }
         }
         // The closed socket would report its end as long as it is watched.
@@ -496,7 +498,8 @@ fn ended_hint(how: ProcessEnd) -> Hint {
 }
 
 pub(super) fn new_memory() -> Result<Memory, Fatal> {
-    Memory::new().map_err(|error| format!("cannot make memory to share with a runner: {error}"))
+    Memory::new()
+        .map_err(|error| SupervisorError::new(SupervisorStep::RunnerMemory).with_io(&error))
 }
 
 /// The history of starting the runner of a place.
