@@ -1,48 +1,29 @@
-//! What can go wrong in the client.
+//! The errors of the client.
 
+use crate::{EndReason, StartError};
 use millibox_wire::{LimitError, MOST_CPUS, RLIMITS, WorldError, WorldProblem};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 /// Why a call of this library failed. A run that fails is not an error but an
 /// [`Outcome`](crate::Outcome).
+///
+/// ```
+/// use millibox::{Error, Request, RequestError, Supervisor};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let error = supervisor.run(&Request::new("")).unwrap_err();
+/// assert!(matches!(error, Error::Request(RequestError::EmptyPath)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The supervisor's executable is in none of these places.
-    #[error(
-        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build \
-         --release --bin millibox-supervisor), then put it beside this program or set \
-         MILLIBOX_SUPERVISOR to its path; or run make install there, which puts it on PATH", shown(.0)
-    )]
-    NoSupervisor(Vec<PathBuf>),
-    /// The supervisor's executable cannot be executed.
-    #[error("cannot execute the supervisor {}: {error}{}", named(.path, *.named_by), remedy(.error, *.named_by))]
-    NotExecuted {
-        /// The executable.
-        path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
-        named_by: Option<&'static str>,
-        /// The kernel's error.
-        error: std::io::Error,
-    },
-    /// The executed program is not a supervisor of this version.
-    #[error("{} is not a millibox-supervisor of this version: {why}", named(.path, *.named_by))]
-    NotSupervisor {
-        /// The executable.
-        path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
-        named_by: Option<&'static str>,
-        /// What it did instead of sending its greeting.
-        why: String,
-    },
-    /// The supervisor could not start; this is its message.
-    #[error("cannot start the supervisor: {0}")]
-    Start(String),
+    /// No supervisor could be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The supervisor ended, or the connection was closed; this is the reason.
     #[error("supervisor died: {0}")]
-    Died(String),
+    Died(EndReason),
     /// The request is not valid; nothing was sent.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -199,19 +180,11 @@ fn error_text(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
 }
 
-fn named(path: &Path, by: Option<&str>) -> String {
-    match by {
-        Some(by) => format!("{} ({by})", path.display()),
-        None => path.display().to_string(),
-    }
-}
-
 /// What to do about too many open files (EMFILE).
-pub(crate) const MORE_FILES: &str =
-    "; raise the limit on open files (ulimit -n) around this program";
+const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
 
 /// What to do about a missing executable or too many open files.
-fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
+pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
     match (Errno::from_io_error(error), named_by) {
         (Some(Errno::NOENT), Some(by)) => {
             format!("; {by} must name a millibox-supervisor, or be omitted")
@@ -219,12 +192,4 @@ fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
         (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
         _ => String::new(),
     }
-}
-
-fn shown(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
 }

@@ -33,7 +33,9 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `start` | finding and starting the supervisor |
+//! | `builder`, `executable` | the options of a supervisor; finding and starting it |
+//! | `supervisor`, `info` | a running supervisor |
+//! | `process` | waiting for the end of its process |
 //! | `pool` | several supervisors as one |
 //! | `world`, `request` | what a caller can request |
 //! | `connection` | the socket: requests without waiting, results in any order |
@@ -42,30 +44,39 @@
 //! | `output` | moving a run's output with a limit |
 #![forbid(unsafe_code)]
 
+mod builder;
 mod capture;
 mod connection;
 mod error;
+mod executable;
 mod handle;
+mod info;
 #[cfg(test)]
 mod messages;
 mod output;
 mod pool;
+mod process;
 mod request;
-mod start;
+mod start_error;
+mod supervisor;
 mod world;
 
 /// The policy compiler: policies and the built-in profiles, for [`World::seccomp`].
 pub use millibox_seccomp as seccomp;
 
+pub use builder::{BackendChoice, Builder};
 pub use capture::Output;
 pub use error::{Error, RequestError};
 pub use handle::{Handle, Wait};
+pub use info::{Info, Warning};
 pub use millibox_wire::{
     Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd,
-    RunError, RunResult, Step, WorldError, WorldProblem,
+    RunError, RunResult, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,
+    WorldProblem,
 };
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};
-pub use start::{BackendChoice, Builder, Supervisor};
+pub use start_error::{EndReason, StartError};
+pub use supervisor::Supervisor;
 pub use world::World;

@@ -1,6 +1,6 @@
 //! Several supervisors behind one interface.
 
-use crate::{Builder, Error, Handle, Request, Supervisor};
+use crate::{Builder, Error, Handle, Request, StartError, Supervisor};
 
 /// One supervisor for each CPU, which stays there with all its runs.
 ///
@@ -114,7 +114,7 @@ impl Pool {
         let chosen = near.or(least).map(|(_, member)| *member);
         let Member { supervisor, .. } = chosen
             .or(self.members.first())
-            .ok_or_else(|| Error::Start("there is no CPU to use".to_owned()))?;
+            .ok_or_else(|| StartError::EmptyPool)?;
         Ok(supervisor)
     }
 }

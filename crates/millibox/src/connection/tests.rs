@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Handle, Request};
+use millibox_wire::SupervisorStep;
 use millibox_wire::frame::HEADER;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{
@@ -16,11 +17,11 @@ fn with_a_run() -> (Arc<Connection>, u64, OwnedFd) {
 }
 
 fn with_runs<const N: usize>() -> (Arc<Connection>, [u64; N], OwnedFd) {
-    with_last_words(|| "no last words".to_owned())
+    with_end_reason(|| EndReason::Closed)
 }
 
-fn with_last_words<const N: usize>(
-    words: impl Fn() -> String + Send + Sync + 'static,
+fn with_end_reason<const N: usize>(
+    reason: impl Fn() -> EndReason + Send + Sync + 'static,
 ) -> (Arc<Connection>, [u64; N], OwnedFd) {
     let (ours, its) = socketpair(
         AddressFamily::UNIX,
@@ -42,7 +43,7 @@ fn with_last_words<const N: usize>(
         file_locks: true,
     };
     say(&its, Kind::Hello, 0, &encode(&hello));
-    let (connection, _) = Connection::new(ours, Box::new(words)).expect("a greeting");
+    let (connection, _) = Connection::new(ours, Box::new(reason)).expect("a greeting");
     let ids = connection.ids();
     let run = |id| NewRun {
         id,
@@ -317,9 +318,9 @@ fn polling_does_not_wait_for_the_last_message() {
     let said = Mutex::new(said);
     let words = move || {
         let _ = said.lock().expect("no panic").recv();
-        "these".to_owned()
+        EndReason::Message("these".to_owned())
     };
-    let (connection, [first, second], its) = with_last_words(words);
+    let (connection, [first, second], its) = with_end_reason(words);
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| connection.wait(first, None));
         drop(its);
@@ -332,7 +333,7 @@ fn polling_does_not_wait_for_the_last_message() {
         let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
             panic!("a result")
         };
-        assert_eq!(heard, "these");
+        assert_eq!(heard, EndReason::Message("these".to_owned()));
     });
     assert!(matches!(
         connection.result(second),
@@ -353,7 +354,7 @@ fn closing_wakes_a_waiting_thread() {
             let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
                 panic!("a result")
             };
-            assert_eq!(heard, CLOSED);
+            assert_eq!(heard, EndReason::ClosedHere);
         });
         drop(its);
     }
@@ -376,13 +377,10 @@ fn unreadable_greeting_is_a_start_error() {
         .expect("a socket");
         say(&its, kind, 0, body);
         let answer = Connection::new(ours, Box::new(|| panic!("it lives")));
-        let Err(Error::Start(why)) = answer else {
+        let Err(EndReason::Unreadable(reason)) = answer else {
             panic!("{says}")
         };
-        assert!(
-            why.contains(says) && why.contains("install both"),
-            "{why} does not say {says:?}"
-        );
+        assert!(reason.contains(says), "{reason} does not contain {says:?}");
     }
 }
 
@@ -396,13 +394,11 @@ fn unreadable_answer_ends_the_connection() {
     ] {
         let (connection, id, its) = with_a_run();
         say(&its, kind, id, body);
-        let Err(Error::Died(why)) = connection.wait(id, Some(Duration::from_secs(60))) else {
+        let answer = connection.wait(id, Some(Duration::from_secs(60)));
+        let Err(Error::Died(EndReason::Unreadable(reason))) = answer else {
             panic!("{says}")
         };
-        assert!(
-            why.contains(says) && why.contains("same version"),
-            "{why} does not say {says:?}"
-        );
+        assert!(reason.contains(says), "{reason} does not contain {says:?}");
         // The other side sees the end of the connection.
         let mut rest = [0; 64];
         let heard: Vec<usize> =
@@ -412,4 +408,31 @@ fn unreadable_answer_ends_the_connection() {
                 .collect();
         assert_eq!(heard.len(), 1, "{heard:?}");
     }
+}
+
+#[test]
+fn reported_error_replaces_the_message_of_the_process() {
+    let (connection, [first], its) = with_end_reason(|| EndReason::Message("text".to_owned()));
+    let error = SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM);
+    say(&its, Kind::Failure, 0, &encode(&error));
+    drop(its);
+    let Err(Error::Died(reason)) = connection.wait(first, None) else {
+        panic!("a result")
+    };
+    assert_eq!(reason, EndReason::Failed(error));
+}
+
+#[test]
+fn error_instead_of_greeting_is_returned() {
+    let (ours, its) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .expect("a socket");
+    let error = SupervisorError::new(SupervisorStep::Namespaces).with_errno(libc::EPERM);
+    say(&its, Kind::Failure, 0, &encode(&error));
+    let answer = Connection::new(ours, Box::new(|| panic!("the error was sent")));
+    assert_eq!(answer.map(drop), Err(EndReason::Failed(error)));
 }
