@@ -1162,7 +1162,7 @@ fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
         .into_iter()
         .find(|backend| works(&format!("backend {backend}")));
     let held = best.map_or_else(String::new, |best| {
-        format!("; without the option, runs are held by {best}")
+        format!("; without the option, millibox uses {best}")
     });
     for backend in trees
         .into_iter()
@@ -1170,27 +1170,26 @@ fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
     {
         let (status, said) = doctor(&["--backend", backend]);
         let last =
-            format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
+            format!("\nWith the backend {backend}, no program can be run; see above{held}.\n");
         assert!(status == 1 && said.ends_with(&last), "{said}");
         let mut lines = said
             .lines()
             .skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
         let remedy = lines.nth(1).unwrap_or_default().trim();
-        let instead = best.map(|best| format!("leave --backend {backend} out: {best} works here"));
+        let instead = best.map(|best| format!("omit --backend {backend}: {best} works here"));
         assert!(instead.is_none_or(|instead| remedy == instead), "{said}");
     }
     let Some(best) = best else {
         return skip("there are no cgroups");
     };
     let (status, said) = doctor(&["--backend", "rlimit"]);
-    let last = format!(
-        "because of --backend rlimit only the limits of single processes can be had{held}.\n"
-    );
+    let last =
+        format!("because of --backend rlimit, limits apply to single processes only{held}.\n");
     assert!(status == 1 && said.ends_with(&last), "{said}");
     assert!(
         doctor(&["--backend", best])
             .1
-            .contains(&format!("uns are held by {best}"))
+            .contains(&format!("ith the backend {best}"))
     );
 }
 
@@ -1340,7 +1339,9 @@ fn what_is_no_supervisor_is_told_with_who_named_it() {
         .executable("/bin/true")
         .start()
     {
-        Err(millibox::Error::NotSupervisor { path, named_by, .. }) => {
+        Err(millibox::Error::Start(millibox::StartError::NotSupervisor {
+            path, named_by, ..
+        })) => {
             assert_eq!(
                 (path.to_str(), named_by),
                 (Some("/bin/true"), Some("Builder::executable"))

@@ -155,7 +155,7 @@ fn where_namespaces_are_filtered_no_supervisor_starts() {
         }
         let error = said.value("error");
         assert!(
-            error.contains("cannot make new namespaces") && error.contains("os error 1"),
+            error.contains("cannot create namespaces") && error.contains("os error 1"),
             "{said:?}"
         );
         assert!(error.contains("`millibox doctor`"), "{said:?}");
@@ -178,8 +178,7 @@ fn the_doctor_and_run_know_a_filter_of_namespaces() {
     );
     let said = millibox(&words, &["run", "--", "/bin/echo", "it has run"]);
     assert!(
-        said.stderr.contains("cannot make new namespaces")
-            && said.stderr.contains("millibox doctor"),
+        said.stderr.contains("cannot create namespaces") && said.stderr.contains("millibox doctor"),
         "{said:?}"
     );
     assert_eq!(said.stdout, "");

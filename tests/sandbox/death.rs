@@ -3,8 +3,8 @@
 use crate::limits::Above;
 use crate::{builder, supervisor};
 use millibox::{
-    Backend, Error, Handle, Hint, Mount, Outcome, ProcessEnd, Request, RunError, Step, Supervisor,
-    World,
+    Backend, EndReason, Error, Handle, Hint, Mount, Outcome, ProcessEnd, Request, RunError,
+    StartError, Step, Supervisor, World,
 };
 use millibox_tests::{
     Gone, PATIENCE, Process, Random, SPAWNER, descendants, directory, eventually, executable, kill,
@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(5);
 
 fn died(handle: &Handle) -> String {
     match handle.wait_timeout(PATIENCE) {
-        Err(Error::Died(why)) => why,
+        Err(Error::Died(why)) => why.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -143,7 +143,10 @@ fn a_supervisor_that_is_killed_at_random_moments() {
                     matches!(result.outcome, Outcome::Exited(0 | 20)),
                     "{result}"
                 ),
-                Err(Error::Died(why)) => assert!(why.contains("signal"), "{why}"),
+                Err(Error::Died(why)) => assert!(
+                    matches!(why, EndReason::Process(ProcessEnd::Killed(_))),
+                    "{why}"
+                ),
                 other => panic!("{other:?}"),
             }
         }
@@ -781,11 +784,7 @@ fn last_words_that_signals_interrupt() {
         "exec </dev/null; sleep 0.3; echo millibox: these >&2",
     );
     let said = millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
-    assert_eq!(
-        said.value("error"),
-        "cannot start the supervisor: these",
-        "{said:?}"
-    );
+    assert!(said.value("error").ends_with(": these"), "{said:?}");
 }
 
 #[test]
@@ -801,11 +800,8 @@ fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
         .executable(in_its_place(place.path(), &script))
         .start()
     {
-        Err(Error::NotSupervisor { why, .. }) => {
-            assert!(
-                why.contains("greeting") && why.contains("install both"),
-                "{why}"
-            );
+        Err(Error::Start(StartError::NotSupervisor { reason, .. })) => {
+            assert!(matches!(reason, EndReason::Unreadable(_)), "{reason:?}");
         }
         other => panic!("{other:?}"),
     }

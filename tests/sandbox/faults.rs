@@ -469,7 +469,7 @@ fn ask(supervisor: &Supervisor) -> Came {
             _ => panic!("no error, and not what the program did: {result}"),
         },
         Ok(None) => panic!("no result"),
-        Err(Error::Died(words)) => Came::Died(words),
+        Err(Error::Died(reason)) => Came::Died(reason.to_string()),
         Err(error) => panic!("{error}"),
     }
 }

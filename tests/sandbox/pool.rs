@@ -1,7 +1,7 @@
 //! Several supervisors as one.
 
 use crate::builder;
-use millibox::{Error, Handle, Outcome, Pool, Supervisor};
+use millibox::{Error, Handle, Outcome, Pool, StartError, Supervisor, SupervisorHint};
 use millibox_tests::{
     PATIENCE, Process, descendants, eventually, kill, run, skip, start, token, wait,
     world_with_proc,
@@ -220,11 +220,17 @@ fn a_member_of_which_nobody_knows_that_it_was_killed() {
 #[test]
 fn a_cpu_that_is_not_there() {
     match builder().cpus([1023]).start() {
-        Err(Error::Start(why)) => assert!(why.contains("--cpus"), "{why}"),
+        Err(Error::Start(StartError::Failed { error, .. })) => {
+            let is_missing = matches!(
+                error.hint,
+                Some(SupervisorHint::CpuMissing { cpu: 1023, .. })
+            );
+            assert!(is_missing, "{error:?}");
+        }
         other => panic!("{other:?}"),
     }
     match builder().cpus([]).start() {
-        Err(Error::Start(why)) => assert!(why.contains("at least one CPU"), "{why}"),
+        Err(Error::Start(StartError::NoCpus)) => {}
         other => panic!("{other:?}"),
     }
     // One slot for each CPU, unless it is told.

@@ -880,7 +880,7 @@ fn more_places_than_there_can_be() {
         (builder().slots(513), "Builder::slots(513)"),
         (
             builder().runners_per_slot(0),
-            "Builder::runners_per_slot(0): give a number from 1 to 4",
+            "Builder::runners_per_slot(0): pass a number from 1 to 4",
         ),
         (
             builder().runners_per_slot(5),
@@ -888,11 +888,11 @@ fn more_places_than_there_can_be() {
         ),
         (
             builder().cpus([0, 1024]),
-            "Builder::cpus: CPU 1024: numbers end at 1023",
+            "Builder::cpus: CPU 1024 does not exist; the largest number is 1023",
         ),
     ] {
         match builder.start() {
-            Err(Error::Start(why)) => assert!(why.contains(says), "{why}"),
+            Err(Error::Start(why)) => assert!(why.to_string().contains(says), "{why}"),
             other => panic!("{other:?}"),
         }
     }

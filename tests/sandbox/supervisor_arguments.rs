@@ -1,5 +1,6 @@
 //! The supervisor's command line, and where it refuses to run.
 
+use millibox::{Error, StartError, SupervisorHint, SupervisorStep};
 use millibox_tests::{Said, client, directory, executable, is_root, share, skip};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
@@ -83,9 +84,9 @@ fn a_descriptor_that_is_not_open() {
 
 #[test]
 fn a_descriptor_that_is_no_socket() {
-    refuses(&["--socket=0"], Stdio::null(), "no socket");
+    refuses(&["--socket=0"], Stdio::null(), "not a socket");
     let (read, _write) = millibox_tests::pipe();
-    refuses(&["--socket=0"], Stdio::from(read), "no socket");
+    refuses(&["--socket=0"], Stdio::from(read), "not a socket");
 }
 
 #[test]
@@ -194,15 +195,18 @@ fn who_is_not_root_stays_who_it_is() {
     if is_root() {
         return skip("root may become anybody");
     }
-    let why = millibox_tests::builder()
+    let error = millibox_tests::builder()
         .user(4242, 4343)
         .start()
-        .err()
-        .map(|error| error.to_string());
+        .map(drop)
+        .unwrap_err();
     assert!(
-        why.as_ref()
-            .is_some_and(|why| why.contains("--user=4242:4343: only root")),
-        "{why:?}"
+        matches!(
+            &error,
+            Error::Start(StartError::Failed { error, .. })
+                if matches!(error.hint, Some(SupervisorHint::UserNeedsRoot { .. }))
+        ),
+        "{error:?}"
     );
     let (uid, gid) = (
         rustix::process::getuid().as_raw(),
@@ -327,7 +331,9 @@ fn no_executable_to_start() {
     let other = millibox::Supervisor::builder()
         .executable("/bin/true")
         .start();
-    assert!(other.is_err_and(|error| matches!(error, millibox::Error::NotSupervisor { .. })));
+    assert!(
+        other.is_err_and(|error| matches!(error, Error::Start(StartError::NotSupervisor { .. })))
+    );
 }
 
 #[test]
@@ -336,10 +342,14 @@ fn a_place_for_cgroups_that_is_not_there() {
         .cgroup_parent("/not/there")
         .start()
         .map(drop)
-        .unwrap_err()
-        .to_string();
+        .unwrap_err();
     assert!(
-        error.contains("no cgroups can be made below /not/there"),
-        "{error}"
+        matches!(
+            &error,
+            Error::Start(StartError::Failed { error, .. })
+                if error.step == SupervisorStep::CgroupParent
+                    && error.subject.as_deref() == Some("/not/there")
+        ),
+        "{error:?}"
     );
 }

@@ -68,10 +68,7 @@ impl fmt::Display for Failure {
 impl From<millibox::Error> for Failure {
     fn from(error: millibox::Error) -> Failure {
         let step = match &error {
-            millibox::Error::NoSupervisor(_)
-            | millibox::Error::NotExecuted { .. }
-            | millibox::Error::NotSupervisor { .. }
-            | millibox::Error::Start(_) => "start",
+            millibox::Error::Start(_) => "start",
             millibox::Error::Died(_) => "supervisor",
             millibox::Error::Request(_) => "request",
             _ => "sandbox",

@@ -20,7 +20,7 @@ pub struct Work {
     /// Programs at one time; without it, one for each CPU
     ///
     /// More of them than CPUs share CPUs and wait for each other.
-    #[arg(long, value_name = "N", value_parser = values::number::<u16>(1, Builder::MOST_SLOTS as u64), help_heading = MACHINE)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u16>(1, Builder::MAX_SLOTS as u64), help_heading = MACHINE)]
     pub jobs: Option<u16>,
     /// Compile everything, and keep nothing of it
     ///
