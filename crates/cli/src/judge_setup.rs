@@ -20,12 +20,17 @@ pub struct JudgeSetupOptions {
     /// Programs at one time [default: one for each CPU]
     ///
     /// If there are more programs than CPUs, programs share CPUs and wait for each other.
-    #[arg(long, value_name = "N", value_parser = values::number::<u16>(1, Builder::MAX_SLOTS as u64), help_heading = MACHINE)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = values::number::<u16>(1, Builder::MAX_SLOTS as u64),
+        help_heading = MACHINE,
+    )]
     pub jobs: Option<u16>,
     /// Compile everything, and do not cache programs
     ///
-    /// By default, compiled programs are cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox, if
-    /// that directory can be used.
+    /// By default, compiled programs are cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox,
+    /// if that directory can be used.
     #[arg(long, help_heading = MACHINE)]
     pub no_cache: bool,
     /// Link programs of compiled languages statically or dynamically

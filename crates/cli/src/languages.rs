@@ -46,8 +46,8 @@ pub struct Args {
     ///
     /// [{"name", "title", "names", "state": "available", "missing", "unreachable" or "broken",
     /// "detail", "linking": "static" or "dynamic", "fallback", "remedy"}]; linking is null if
-    /// programs are not linked. fallback is the reason for dynamic linking, and remedy is null if none
-    /// is known.
+    /// programs are not linked. fallback is the reason for dynamic linking, and remedy is null if
+    /// none is known.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! The command `millibox`.
 //!
-//! A thin layer over the library. It turns a command line into a world and a request, and the result
-//! into an exit status, a line on standard error and a report.
+//! A thin layer over the library. It turns a command line into a world and a request, and the
+//! result into an exit status, a line on standard error and a report.
 //!
 //! Code that `millibox-lab` needs as well (failures, signals, options of the machine) is in the
 //! crate `millibox-cli-support`.

@@ -47,7 +47,12 @@ Examples:
     millibox-lab peers --peer nsjail=/opt/nsjail/nsjail")]
 struct Args {
     /// Names of experiments; `all` runs all of them, `list` lists them
-    #[arg(value_name = "EXPERIMENT", required_unless_present = "completions", hide_possible_values = true, value_parser = names())]
+    #[arg(
+        value_name = "EXPERIMENT",
+        required_unless_present = "completions",
+        hide_possible_values = true,
+        value_parser = names(),
+    )]
     experiments: Vec<String>,
     /// How much to measure; all experiments at scale short take less than ten minutes
     #[arg(long, value_name = "SCALE", value_enum, default_value = "short")]
@@ -70,7 +75,12 @@ struct Args {
     #[arg(long, value_name = "NAME=PATH", value_parser = peer)]
     peer: Vec<(String, PathBuf)>,
     /// `true`: runs of each variant, one after another; at least 20
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = number::<u32>(20, u64::from(u32::MAX)))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2000,
+        value_parser = number::<u32>(20, u64::from(u32::MAX)),
+    )]
     runs: u32,
     /// `true`: seconds for each of the four measurements on all CPUs
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]

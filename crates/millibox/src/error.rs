@@ -110,7 +110,11 @@ pub enum RequestError {
     #[error("CPU {0} does not exist; the largest number is {last}", last = MOST_CPUS - 1)]
     CpuNumber(usize),
     /// The input of [`Request::input`](crate::Request::input) cannot be kept in memory.
-    #[error("cannot keep the input in memory: {}{}", error_text(*.0), remedy(&error_text(*.0), None))]
+    #[error(
+        "cannot keep the input in memory: {}{}",
+        error_text(*.0),
+        remedy(&error_text(*.0), None)
+    )]
     Input(i32),
     /// The list of CPUs is empty.
     #[error("the list of CPUs is empty; name at least one, or omit it")]
@@ -124,7 +128,7 @@ pub enum RequestError {
     /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by
     /// name.
     #[error(
-        "a {limit} for a whole process tree needs a cgroup, and there is none ({reasons}); {}see \
+        "a {limit} for a whole process tree needs a cgroup, and no cgroup can be used ({reasons}); {}see \
          `millibox doctor`",
         if *.has_weaker_form {
             "to limit single processes instead, choose that backend by name \

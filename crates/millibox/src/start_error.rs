@@ -25,7 +25,11 @@ pub enum StartError {
     )]
     NotFound(Vec<PathBuf>),
     /// The supervisor's executable cannot be executed.
-    #[error("cannot execute the supervisor {}: {error}{}", named(.path, *.named_by), remedy(.error, *.named_by))]
+    #[error(
+        "cannot execute the supervisor {}: {error}{}",
+        named(.path, *.named_by),
+        remedy(.error, *.named_by)
+    )]
     NotExecuted {
         /// The executable.
         path: PathBuf,
@@ -61,7 +65,10 @@ pub enum StartError {
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
     NoCpus,
     /// A CPU number is too large.
-    #[error("Builder::cpus: CPU {0} does not exist; the largest number is {last}", last = MOST_CPUS - 1)]
+    #[error(
+        "Builder::cpus: CPU {0} does not exist; the largest number is {last}",
+        last = MOST_CPUS - 1
+    )]
     CpuNumber(usize),
     /// A number of slots or runners is out of range.
     #[error("Builder::{method}({number}): pass a number from 1 to {max}")]

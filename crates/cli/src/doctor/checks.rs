@@ -275,7 +275,7 @@ impl Checkup<'_> {
                     "the kernel has no landlock; only seccomp confines the supervisor",
                 )
             });
-        let remedy = "for a second wall, boot Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and with \
+        let remedy = "boot Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and with \
             landlock in the kernel's lsm= list";
         self.note("landlock", false, landlock, Some(remedy.to_owned()));
         let counted = if supervisor.info().counts_file_locks() {

@@ -192,7 +192,7 @@ pub fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
 /// shown: that the default profile can be attached.
 pub fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
     let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = \
-                  'allow'\n[[rule]]\naction = 'errno:EXDEV'\nwhy = 'to test the refusal'\nsyscalls = \
+                  'allow'\n[[rule]]\naction = 'errno:EXDEV'\nwhy = 'a test'\nsyscalls = \
                   ['mkdir', 'mkdirat']\n";
     let policy: millibox_seccomp::Policy = policy
         .parse()

@@ -105,7 +105,8 @@ fn summary(found: &Findings, wanted: machine::Backend) -> String {
             format!("All limits work, with the backend {backend}.")
         }
         (Some(Backend::Rlimit), ..) if better.is_some() => format!(
-            "Programs run, but because of --backend rlimit, limits apply to single processes only{}.",
+            "Programs run, but because of --backend rlimit, limits apply to single processes \
+             only{}.",
             better.unwrap_or_default()
         ),
         (Some(Backend::Rlimit), ..) => {

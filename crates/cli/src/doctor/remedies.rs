@@ -174,8 +174,8 @@ impl Facts {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
                 format!(
-                    "raise the limit on open files around millibox: ulimit -n 1024 ({MIN_OPEN_FILES} \
-                     at least)"
+                    "raise the limit on open files around millibox: ulimit -n 1024 (at least \
+                     {MIN_OPEN_FILES})"
                 )
             }
             OwnLimit::Processes => {
@@ -195,10 +195,11 @@ impl Facts {
         }
         if self.apparmor {
             return Some(format!(
-                "AppArmor forbids user namespaces to programs without a profile (Ubuntu). Create one:\n\
-                 printf 'abi <abi/4.0>,\\nprofile millibox {} flags=(unconfined) {{\\n  userns,\\n}}\\n' | sudo tee \
-                 /etc/apparmor.d/millibox && sudo apparmor_parser -r /etc/apparmor.d/millibox\n\
-                 or allow all programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+                "AppArmor forbids user namespaces to programs without a profile (Ubuntu). Create \
+                 one:\nprintf 'abi <abi/4.0>,\\nprofile millibox {} flags=(unconfined) \
+                 {{\\n  userns,\\n}}\\n' | sudo tee /etc/apparmor.d/millibox && sudo apparmor_parser -r /etc/apparmor.d/millibox\n\
+                 or allow all programs: sudo sysctl -w \
+                 kernel.apparmor_restrict_unprivileged_userns=0",
                 self.supervisor.display()
             ));
         }

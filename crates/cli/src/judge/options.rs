@@ -67,8 +67,8 @@ pub struct Args {
     /// The problem package: a directory or a .zip
     #[arg(value_name = "PACKAGE")]
     pub package: PathBuf,
-    /// Names of the package's submissions, or files and directories [default: all submissions of the
-    /// package]
+    /// Names of the package's submissions, or files and directories [default: all submissions of
+    /// the package]
     #[arg(value_name = "SUBMISSION")]
     pub submissions: Vec<PathBuf>,
 
@@ -77,7 +77,13 @@ pub struct Args {
     /// Units: ns, us, ms, s, m, h, d; parts are added, as in 1m 30s. The maximum is a day.
     ///
     /// Example: --time-limit 1.5s
-    #[arg(long, value_name = "TIME", value_parser = values::time_limit, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::time_limit,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub time_limit: Option<Duration>,
     /// Limit the memory of every test
     ///
@@ -85,7 +91,13 @@ pub struct Args {
     /// The minimum is 1M.
     ///
     /// Example: --memory-limit 256M
-    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = values::memory,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub memory_limit: Option<u64>,
 
     /// Stop judging a submission at its first failed test
@@ -118,10 +130,17 @@ pub struct Args {
 
     /// Write a report; FORMAT is json, html or junit
     ///
-    /// Can be repeated. A PATH of - means standard output; other output then goes to standard error.
+    /// Can be repeated. A PATH of - means standard output; other output then goes to standard
+    /// error.
     ///
     /// Example: --report html report.html
-    #[arg(long, value_names = ["FORMAT", "PATH"], num_args = 2, action = clap::ArgAction::Append, help_heading = OUTPUT)]
+    #[arg(
+        long,
+        value_names = ["FORMAT", "PATH"],
+        num_args = 2,
+        action = clap::ArgAction::Append,
+        help_heading = OUTPUT,
+    )]
     pub report: Vec<OsString>,
     /// Print only unexpected verdicts, rejected submissions from outside the package, judge errors
     /// and warnings

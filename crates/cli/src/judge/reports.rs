@@ -32,8 +32,8 @@ impl Reports {
                 Some("junit") => Format::Junit,
                 _ => {
                     return Err(Failure::option(format!(
-                        "--report: unknown format {format:?}; use json, html or junit, as in --report \
-                         json out.json"
+                        "--report: unknown format {format:?}; use json, html or junit, as in \
+                         --report json out.json"
                     )));
                 }
             };

@@ -1,5 +1,5 @@
-//! The output during judging: lines on standard output, and on a terminal a progress bar below them.
-//! If a report goes to standard output, the lines go to standard error.
+//! The output during judging: lines on standard output, and on a terminal a progress bar below
+//! them. If a report goes to standard output, the lines go to standard error.
 
 use crate::failure::{Failure, complain, unwritten};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -70,8 +70,8 @@ impl Write for LineWriter {
 }
 
 impl LineWriter {
-    /// Writes all of the text. Waits for a reader that does not read, but only for a short time once
-    /// the machine was stopped.
+    /// Writes all of the text. Waits for a reader that does not read, but only for a short time
+    /// once the machine was stopped.
     fn write_to(&self, out: impl AsFd, mut text: &[u8]) -> std::io::Result<()> {
         let tick = Timespec {
             tv_sec: 0,

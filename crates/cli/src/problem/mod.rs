@@ -1,6 +1,7 @@
 //! `millibox problem`: creates, checks and packs problem packages.
 //!
-//! The library (`millibox_judge::setter`) does the work. This module has its command line and output.
+//! The library (`millibox_judge::setter`) does the work. This module has its command line and
+//! output.
 //!
 //! | file | content |
 //! | --- | --- |

@@ -49,8 +49,8 @@ pub enum Command {
     /// Create a working package
     ///
     /// It has a statement, a sample, a generator with tests, an input validator (ICPC), a model
-    /// solution and a wrong solution, and with --interactive an interactor. `millibox judge` accepts
-    /// it unchanged.
+    /// solution and a wrong solution, and with --interactive an interactor. `millibox judge`
+    /// accepts it unchanged.
     ///
     /// Example: millibox problem init sums --format sim --name 'Two sums'
     Init(Init),
@@ -81,8 +81,8 @@ pub enum Command {
     Limits(Limits),
     /// Judge all submissions of the package
     ///
-    /// This is `millibox judge` without a SUBMISSION. It also reports wrong submissions that no test
-    /// catches, and by how much slow submissions exceed the limit.
+    /// This is `millibox judge` without a SUBMISSION. It also reports wrong submissions that no
+    /// test catches, and by how much slow submissions exceed the limit.
     Test(Test),
     /// Pack a package
     ///
@@ -178,8 +178,8 @@ pub struct Gen {
     pub work: JudgeSetupOptions,
     /// Generate only these tests; PACKAGE must precede them: . secret/3-random, or . 2a
     ///
-    /// TEST is the name of a test or its last part, a directory, or a pattern as for `millibox judge
-    /// --tests`: 'secret/1*'.
+    /// TEST is the name of a test or its last part, a directory, or a pattern as for `millibox
+    /// judge --tests`: 'secret/1*'.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
     /// Generate all files, even those that are up to date
@@ -187,14 +187,14 @@ pub struct Gen {
     pub all: bool,
     /// Generate everything twice, and fail if the results differ
     ///
-    /// This finds generators and solutions that depend on the time, on addresses or on uninitialized
-    /// memory. Implies --all.
+    /// This finds generators and solutions that depend on the time, on addresses or on
+    /// uninitialized memory. Implies --all.
     #[arg(long)]
     pub check: bool,
     /// Print the generated files as one JSON object
     ///
-    /// Keys: made [{path, test, by, seed, bytes, changed}], current (the number of files that are up
-    /// to date).
+    /// Keys: made [{path, test, by, seed, bytes, changed}], current (the number of files that are
+    /// up to date).
     #[arg(long)]
     pub json: bool,
 }
@@ -219,8 +219,8 @@ pub struct Limits {
     pub target: Target,
     /// Write the limits to Simfile or problem.yaml
     ///
-    /// Comments and all other keys are kept. A limit in domjudge-problem.ini or .timelimit is changed
-    /// in that file.
+    /// Comments and all other keys are kept. A limit in domjudge-problem.ini or .timelimit is
+    /// changed in that file.
     #[arg(long)]
     pub write: bool,
     /// Print the measurements as one JSON object
@@ -249,8 +249,8 @@ pub struct Test {
 pub struct Zip {
     #[command(flatten)]
     pub target: Target,
-    /// The archive to write [default: NAME.zip beside the directory NAME, or PACKAGE itself if it is
-    /// an archive]
+    /// The archive to write [default: NAME.zip beside the directory NAME, or PACKAGE itself if it
+    /// is an archive]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Pack the package without validating it

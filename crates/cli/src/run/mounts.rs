@@ -17,18 +17,28 @@ struct ByOption {
     /// Show a file or directory of the host, read-only
     ///
     /// SRC is a path of the host, relative to the current directory. DST is an absolute path inside
-    /// and defaults to the absolute path of SRC. Write `\:` for a colon in a path. The options --ro,
-    /// --rw, --tmpfs, --proc and --dev can be repeated; a later mount covers an earlier one.
+    /// and defaults to the absolute path of SRC. Write `\:` for a colon in a path. The options
+    /// --ro, --rw, --tmpfs, --proc and --dev can be repeated; a later mount covers an earlier one.
     ///
     /// Example: --ro ./data:/data
-    #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "SRC[:DST]",
+        value_parser = OsStringValueParser::new().try_map(values::bind),
+        help_heading = WORLD,
+    )]
     ro: Vec<Bind>,
     /// Show a file or directory of the host, writable
     ///
     /// The program can write there if the sandbox's user has the permission.
     ///
     /// Example: --rw .:/work
-    #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "SRC[:DST]",
+        value_parser = OsStringValueParser::new().try_map(values::bind),
+        help_heading = WORLD,
+    )]
     rw: Vec<Bind>,
     /// Mount an empty writable directory in memory
     ///
@@ -36,17 +46,32 @@ struct ByOption {
     /// including itself. Its content counts as memory of the run and is removed afterwards.
     ///
     /// Example: --tmpfs /tmp:10M:1000
-    #[arg(long, value_name = "DST[:SIZE[:INODES]]", value_parser = OsStringValueParser::new().try_map(values::tmpfs), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "DST[:SIZE[:INODES]]",
+        value_parser = OsStringValueParser::new().try_map(values::tmpfs),
+        help_heading = WORLD,
+    )]
     tmpfs: Vec<Tmpfs>,
     /// Mount a procfs that shows only the processes of the run
     ///
     /// Example: --proc /proc
-    #[arg(long, value_name = "DST", value_parser = OsStringValueParser::new().try_map(values::mount_point), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "DST",
+        value_parser = OsStringValueParser::new().try_map(values::mount_point),
+        help_heading = WORLD,
+    )]
     proc: Vec<PathBuf>,
     /// Mount a directory with the devices null, zero, full, random and urandom
     ///
     /// Example: --dev /dev
-    #[arg(long, value_name = "DST", value_parser = OsStringValueParser::new().try_map(values::mount_point), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "DST",
+        value_parser = OsStringValueParser::new().try_map(values::mount_point),
+        help_heading = WORLD,
+    )]
     dev: Vec<PathBuf>,
 }
 

@@ -58,14 +58,26 @@ pub struct Args {
     /// Units: ns, us, ms, s, m, h, d; parts are added, as in 1m 30s.
     ///
     /// Example: --real-time-limit 1.5s
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::time,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub real_time_limit: Option<Duration>,
     /// Limit user and system CPU time of all processes together
     ///
     /// Units: ns, us, ms, s, m, h, d; parts are added, as in 1m 30s.
     ///
     /// Example: --cpu-time-limit 500ms
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::time,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub cpu_time_limit: Option<Duration>,
     /// Limit the memory of all processes together
     ///
@@ -74,21 +86,39 @@ pub struct Args {
     /// The run gets no swap unless --swap-limit allows some.
     ///
     /// Example: --memory-limit 64M
-    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = values::memory,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub memory_limit: Option<u64>,
     /// Allow this amount of swap in addition to the memory limit
     ///
     /// Requires --memory-limit, and has the same units.
     ///
     /// Example: --swap-limit 16M
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = values::size,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub swap_limit: Option<u64>,
     /// Limit processes and threads at one time, including the program itself [default: 512]
     ///
     /// At the limit, fork(2) and clone(2) fail with EAGAIN and the program continues.
     ///
     /// Example: --process-limit 1
-    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MAX_PROCESS_LIMIT.into()), allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = values::number::<u32>(1, Request::MAX_PROCESS_LIMIT.into()),
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub process_limit: Option<u32>,
     /// Limit the bytes of standard output and standard error together
     ///
@@ -96,24 +126,30 @@ pub struct Args {
     /// that the program writes may grow beyond the limit. Units as for --memory-limit.
     ///
     /// Example: --output-limit 16M
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = values::size,
+        allow_hyphen_values = true,
+        help_heading = LIMITS,
+    )]
     pub output_limit: Option<u64>,
     /// Limit CPU time to MAX in every PERIOD, on all CPUs together
     ///
-    /// The program is slowed down, not ended. MAX is at least 1ms; PERIOD is from 1ms to 1s. Units as
-    /// for --cpu-time-limit.
+    /// The program is slowed down, not ended. MAX is at least 1ms; PERIOD is from 1ms to 1s. Units
+    /// as for --cpu-time-limit.
     ///
     /// Example: --cpu-bandwidth 50ms/100ms (half a CPU)
     #[arg(long, value_name = "MAX/PERIOD", value_parser = values::bandwidth, help_heading = LIMITS)]
     pub cpu_bandwidth: Option<(Duration, Duration)>,
     /// Set a resource limit of each process, soft and hard (setrlimit(2))
     ///
-    /// VALUE is a number, a size (units as for --memory-limit) or `unlimited`. Each NAME can be given
-    /// once. NOFILE defaults to 1024, and its maximum is 4096. If memory and processes are limited,
-    /// the default is one file for each 17 KiB of a process's share of the memory limit, at least
-    /// 64, because the kernel charges the buffer of a half-read directory to no cgroup. CORE
-    /// defaults to 1, and 0 means 1: no core is written, and the host's core handler is not started
-    /// (core(5)).
+    /// VALUE is a number, a size (units as for --memory-limit) or `unlimited`. Each NAME can be
+    /// given once. NOFILE defaults to 1024, and its maximum is 4096. If memory and processes are
+    /// limited, the default is one file for each 17 KiB of a process's share of the memory limit,
+    /// at least 64, because the kernel charges the buffer of a half-read directory to no cgroup.
+    /// CORE defaults to 1, and 0 means 1: no core is written, and the host's core handler is not
+    /// started (core(5)).
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]
@@ -131,9 +167,9 @@ pub struct Args {
     pub mounts: Mounts,
     /// Start with an empty world
     ///
-    /// The default world has the system's programs and libraries (/usr, /bin, /lib, ..., read-only),
-    /// /dev with null, zero, full, random and urandom, and an empty writable /tmp. Options that mount
-    /// at these paths replace them.
+    /// The default world has the system's programs and libraries (/usr, /bin, /lib, ...,
+    /// read-only), /dev with null, zero, full, random and urandom, and an empty writable /tmp.
+    /// Options that mount at these paths replace them.
     #[arg(long, help_heading = WORLD)]
     pub bare: bool,
     /// Set the user id inside [default: the id outside]
@@ -141,24 +177,46 @@ pub struct Args {
     /// It gives no rights outside the sandbox.
     ///
     /// Example: --uid 1000
-    #[arg(long, value_name = "ID", value_parser = values::id, allow_hyphen_values = true, help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "ID",
+        value_parser = values::id,
+        allow_hyphen_values = true,
+        help_heading = WORLD,
+    )]
     pub uid: Option<u32>,
     /// Set the group id inside [default: the id outside]
     ///
     /// Example: --gid 1000
-    #[arg(long, value_name = "ID", value_parser = values::id, allow_hyphen_values = true, help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "ID",
+        value_parser = values::id,
+        allow_hyphen_values = true,
+        help_heading = WORLD,
+    )]
     pub gid: Option<u32>,
     /// Set the working directory inside [default: /]
     ///
     /// Example: --cwd /work
-    #[arg(long, value_name = "PATH", value_parser = OsStringValueParser::new().try_map(values::inside), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_parser = OsStringValueParser::new().try_map(values::inside),
+        help_heading = WORLD,
+    )]
     pub cwd: Option<PathBuf>,
     /// Set an environment variable; the program inherits none
     ///
     /// Can be repeated. The last value of a NAME applies.
     ///
     /// Example: --env LANG=C.UTF-8 --env HOME=/tmp
-    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(values::variable), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        value_parser = OsStringValueParser::new().try_map(values::variable),
+        help_heading = WORLD,
+    )]
     pub env: Vec<(OsString, OsString)>,
     /// Set the network: none, or the run's own loopback interface
     ///
@@ -184,38 +242,54 @@ pub struct Args {
     /// for the writer of a FIFO here, and for the reader of a FIFO of --stdout or --stderr.
     ///
     /// Example: --stdin /dev/null
-    #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_parser = PathBufValueParser::new().try_map(values::stream),
+        help_heading = STREAMS,
+    )]
     pub stdin: Option<PathBuf>,
     /// Write standard output to this file, which is truncated first
     ///
     /// By default the program writes to millibox's own standard output.
     ///
     /// Example: --stdout 1.out
-    #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_parser = PathBufValueParser::new().try_map(values::stream),
+        help_heading = STREAMS,
+    )]
     pub stdout: Option<PathBuf>,
     /// Write standard error to this file, which is truncated first
     ///
     /// It may be the same file as for --stdout.
     ///
     /// Example: --stderr errors.txt
-    #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_parser = PathBufValueParser::new().try_map(values::stream),
+        help_heading = STREAMS,
+    )]
     pub stderr: Option<PathBuf>,
     /// Write the result of the run to this file, as one JSON object
     ///
     /// A regular file is replaced atomically at the end. Use - for standard output, and /dev/stderr
-    /// for standard error. Keys: outcome (exited, signaled, real_time_limit, cpu_time_limit, memory_limit,
-    /// output_limit, cancelled, killed, not_started, sandbox_error), exit_code, signal,
-    /// real_time_ns, cpu_user_ns, cpu_system_ns, peak_memory_bytes, peak_processes, backend, error
-    /// {step, errno, message}. An option with a wrong value is reported as sandbox_error. No report
-    /// is written if an option is unknown, or if it would replace the file of another stream.
+    /// for standard error. Keys: outcome (exited, signaled, real_time_limit, cpu_time_limit,
+    /// memory_limit, output_limit, cancelled, killed, not_started, sandbox_error), exit_code,
+    /// signal, real_time_ns, cpu_user_ns, cpu_system_ns, peak_memory_bytes, peak_processes,
+    /// backend, error {step, errno, message}. An option with a wrong value is reported as
+    /// sandbox_error. No report is written if an option is unknown, or if it would replace the file
+    /// of another stream.
     ///
     /// Example: --report figures.json
     #[arg(long, value_name = "PATH", help_heading = STREAMS)]
     pub report: Option<PathBuf>,
     /// Do not print why the program ended
     ///
-    /// By default, a line on standard error names the limit or signal that ended the program. Errors
-    /// of the sandbox are always printed.
+    /// By default, a line on standard error names the limit or signal that ended the program.
+    /// Errors of the sandbox are always printed.
     #[arg(long, short, help_heading = STREAMS)]
     pub quiet: bool,
 

@@ -44,13 +44,13 @@ enum ProgramProblem {
     Inaccessible(std::io::Error),
     /// The caller may not enter a directory above it.
     ClosedDirectory(std::io::Error, PathBuf),
-    /// The caller may execute it but not read it. The sandbox does not show it, so it must be opened
-    /// for reading.
+    /// The caller may execute it but not read it. The sandbox does not show it, so it must be
+    /// opened for reading.
     Unreadable(std::io::Error),
     NotRegular,
     NotExecutable,
-    /// It is a script. The kernel passes the script's path to an interpreter, and that path does not
-    /// exist inside the sandbox.
+    /// It is a script. The kernel passes the script's path to an interpreter, and that path does
+    /// not exist inside the sandbox.
     HiddenScript,
 }
 
@@ -139,7 +139,7 @@ pub enum ProgramFile {
     Missing(PathBuf),
 }
 
-/// A file of the host that is to be executed.
+/// A file of the host that will be executed.
 pub struct HostFile {
     path: PathBuf,
     /// It is executed by descriptor, so permissions on directories above it do not matter.
@@ -147,8 +147,8 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// The remedy if a directory above the file, or the file itself, is closed to the sandbox's user.
-    /// That user is not the caller if root started millibox.
+    /// The remedy if a directory above the file, or the file itself, is closed to the sandbox's
+    /// user. That user is not the caller if root started millibox.
     fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
         let paths: Vec<&Path> = self
             .path

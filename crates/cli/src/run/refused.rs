@@ -1,8 +1,8 @@
 //! The report for a command line that is not valid.
 //!
-//! A reader must not find the report of an earlier run, so millibox writes a report even if clap has
-//! rejected the command line. clap does not return the values of a rejected line. So the line is
-//! parsed a second time, and every value is accepted.
+//! A reader must not find the report of an earlier run, so millibox writes a report even if clap
+//! has rejected the command line. clap does not return the values of a rejected line. So the line
+//! is parsed a second time, and every value is accepted.
 
 use super::ending::Ending;
 use super::streams::{Named, is_apart};
@@ -37,7 +37,7 @@ pub fn report(named: &Named, failure: &Failure) {
 }
 
 /// The files that these words name; other values are ignored. `None` if an option is unknown,
-/// because the values of options can then not be told from other words.
+/// because its value cannot be distinguished from other words.
 fn named_files(command: Command, words: &[OsString]) -> Option<Named> {
     let lenient = command.mut_subcommand("run", |run| {
         run.args_override_self(true).mut_args(|argument| {

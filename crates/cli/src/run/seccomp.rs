@@ -67,8 +67,8 @@ fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The content as the text of a policy. A compiled program is not text: each of its instructions has
-/// zero bytes, such as the upper half of its code.
+/// The content as the text of a policy. A compiled program is not text: each of its instructions
+/// has zero bytes, such as the upper half of its code.
 fn as_text(content: &[u8]) -> Option<&str> {
     if content.contains(&0) {
         None
