@@ -4,7 +4,7 @@ use crate::limits::Above;
 use crate::{builder, supervisor};
 use millibox::{
     Backend, EndReason, Error, Handle, Hint, Mount, Outcome, ProcessEnd, Request, RunError,
-    StartError, Step, Supervisor, World,
+    StartError, Step, Supervisor, SupervisorHint, SupervisorStep, World,
 };
 use millibox_tests::{
     Gone, PATIENCE, Process, Random, SPAWNER, descendants, directory, eventually, executable, kill,
@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(5);
 
-fn died(handle: &Handle) -> String {
+fn died(handle: &Handle) -> EndReason {
     match handle.wait_timeout(PATIENCE) {
-        Err(Error::Died(why)) => why.to_string(),
+        Err(Error::Died(why)) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -47,11 +47,7 @@ fn a_supervisor_that_we_have_closed() {
         let supervisor = supervisor();
         let (running, _output) = sleeper(&supervisor, &[]);
         close(supervisor);
-        assert!(
-            died(&running).starts_with("the connection was closed by this program"),
-            "{}",
-            died(&running)
-        );
+        assert_eq!(died(&running), EndReason::ClosedHere);
     }
 }
 
@@ -78,13 +74,10 @@ fn a_supervisor_that_is_killed() {
             std::thread::sleep(Duration::from_millis(20));
             kill(supervisor.pid() as i32, signal);
             let why = waiter.join().unwrap();
-            assert!(
-                why.contains("signal") && why.contains(&number.to_string()),
-                "{why}"
-            );
+            assert_eq!(why, EndReason::Process(ProcessEnd::Killed(number)));
         });
         for handle in &waiting {
-            assert!(died(handle).contains(&number.to_string()));
+            assert_eq!(died(handle), EndReason::Process(ProcessEnd::Killed(number)));
         }
         let begin = Instant::now();
         let later = supervisor.run(&request(["exit", "0"])).unwrap_err();
@@ -461,7 +454,9 @@ fn a_spawner_that_is_killed() {
     // Nobody else could make a runner in place of one that dies.
     let why = died(&running);
     assert!(
-        why.contains("the spawner") && why.contains("signal 9"),
+        matches!(&why, EndReason::Failed(error)
+            if error.step == SupervisorStep::SpawnerEnd
+                && error.hint == Some(SupervisorHint::Ended(ProcessEnd::Killed(9)))),
         "{why}"
     );
     gone.assert();

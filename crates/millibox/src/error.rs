@@ -47,6 +47,13 @@ impl Error {
 }
 
 /// Why a request is not valid. Nothing was sent to the supervisor.
+///
+/// ```
+/// use millibox::{Request, RequestError};
+///
+/// let request = Request::new("/bin/true").cpus([2000]);
+/// assert_eq!(request.check(), Err(RequestError::CpuNumber(2000)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -65,7 +72,7 @@ pub enum RequestError {
     /// A name with `/` cannot be looked up.
     #[error("{0:?} contains a / and cannot be looked up; use Program::Path")]
     NameHasSlash(OsString),
-    /// There are no directories to look a name up in.
+    /// No directories were given for the look-up of a name.
     #[error("{0:?} cannot be looked up without directories; name at least one")]
     NoDirectories(OsString),
     /// The arguments are empty, or the first one is.
@@ -76,7 +83,7 @@ pub enum RequestError {
     /// A script is given by descriptor.
     #[error(
         "the program is a script, which cannot be executed by descriptor: its interpreter would \
-         open it by name, and it has none (execveat(2), BUGS); give its path, or run the \
+         open it by name, and a descriptor has no name (execveat(2), BUGS); give its path, or run the \
          interpreter with the script as standard input"
     )]
     ScriptByDescriptor,
@@ -98,13 +105,13 @@ pub enum RequestError {
          accepted; pass long data in a file"
     )]
     TooLong {
-        /// Their bytes.
+        /// The bytes of all three.
         bytes: usize,
-        /// The most bytes that are accepted.
+        /// The largest number of bytes.
         max_bytes: usize,
     },
-    /// There is no resource limit with this name.
-    #[error("there is no resource limit {0:?}; the names are {names}", names = RLIMITS.join(", "))]
+    /// The name of a resource limit is unknown.
+    #[error("unknown resource limit {0:?}; the names are {names}", names = RLIMITS.join(", "))]
     UnknownRlimit(String),
     /// A CPU number is too large.
     #[error("CPU {0} does not exist; the largest number is {last}", last = MOST_CPUS - 1)]
@@ -141,7 +148,7 @@ pub enum RequestError {
     NeedsCgroup {
         /// The limit.
         limit: &'static str,
-        /// The `rlimit` backend has a weaker form of it.
+        /// The `rlimit` backend has a weaker form of this limit.
         has_weaker_form: bool,
         /// Why each better backend was not taken.
         declined: Vec<String>,
@@ -151,7 +158,7 @@ pub enum RequestError {
     SeccompPolicy {
         /// The name of the policy.
         policy: String,
-        /// Why not.
+        /// The error of the compiler.
         error: millibox_seccomp::ValidateError,
     },
     /// A seccomp program is not valid.

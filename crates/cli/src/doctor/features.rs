@@ -213,11 +213,7 @@ pub fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
 }
 
 pub fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
-    let mut mount = Mount::tmpfs("/small");
-    if let Mount::Tmpfs { size, .. } = &mut mount {
-        *size = Some(MIB);
-    }
-    let world = World::minimal().mount(mount);
+    let world = World::minimal().mount(Mount::tmpfs("/small").with_size(MIB));
     let trial = run(
         supervisor,
         shell("head -c 3000000 /dev/zero > /small/f; wc -c < /small/f").world(&world),

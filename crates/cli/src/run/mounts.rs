@@ -177,13 +177,11 @@ impl Mounts {
             Added::ReadWrite(Bind { source, at }) => world.read_write(source, at),
             Added::Tmpfs(Tmpfs { at, size, inodes }) => {
                 let mut mount = Mount::tmpfs(bytes(at));
-                if let Mount::Tmpfs {
-                    size: its_size,
-                    inodes: its_inodes,
-                    ..
-                } = &mut mount
-                {
-                    (*its_size, *its_inodes) = (*size, *inodes);
+                if let Some(size) = size {
+                    mount = mount.with_size(*size);
+                }
+                if let Some(inodes) = inodes {
+                    mount = mount.with_inodes(*inodes);
                 }
                 world.mount(mount)
             }

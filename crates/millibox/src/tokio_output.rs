@@ -1,0 +1,156 @@
+//! Captured output for callers that run in tokio.
+
+use crate::{Error, Handle, Output, Request, Supervisor};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll};
+use tokio::io::unix::AsyncFd;
+
+/// Bytes that are read from a stream with one system call.
+const CHUNK_BYTES: usize = 64 << 10;
+
+impl Supervisor {
+    /// Runs a program to its end and returns its output, like [`Supervisor::output`], without
+    /// blocking the thread. The feature `tokio` enables it.
+    ///
+    /// Dropping the future cancels the run.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), millibox::Error> {
+    /// use millibox::{Request, Supervisor};
+    ///
+    /// let supervisor = Supervisor::start()?;
+    /// let sort = Request::new("/usr/bin/sort").arg("-n").input("10\n9\n1\n");
+    /// let output = supervisor.output_async(&sort, 1 << 20).await?;
+    /// assert_eq!(output.stdout, b"1\n9\n10\n");
+    /// # Ok(())
+    /// # }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    /// # if millibox::Supervisor::start().is_ok() {
+    /// #     runtime.block_on(example()).unwrap();
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Supervisor::output`], or the thread is not in a tokio runtime with I/O.
+    pub async fn output_async(&self, request: &Request, max_bytes: u64) -> Result<Output, Error> {
+        let (mut stdout, write_stdout) = Stream::new()?;
+        let (mut stderr, write_stderr) = Stream::new()?;
+        let request = request.clone().stdout(write_stdout).stderr(write_stderr);
+        let handle = self.run(&request)?;
+        // The request holds write ends of the pipes; with them open the pipes would never end.
+        drop(request);
+        let mut left = max_bytes;
+        let truncated = std::future::poll_fn(|context| {
+            poll_streams(&mut [&mut stdout, &mut stderr], context, &mut left, &handle)
+        })
+        .await?;
+        Ok(Output {
+            result: handle.wait_async().await?,
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
+            truncated,
+        })
+    }
+}
+
+/// The reading end of a pipe.
+struct Stream {
+    /// `None` after its end.
+    pipe: Option<AsyncFd<OwnedFd>>,
+    bytes: Vec<u8>,
+}
+
+impl Stream {
+    fn new() -> Result<(Stream, OwnedFd), Error> {
+        let failed = Error::system("create a pipe");
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(&failed)?;
+        // The flag belongs to the reading end alone; the program's end still blocks.
+        fcntl_setfl(&read, OFlags::NONBLOCK).map_err(&failed)?;
+        let pipe = AsyncFd::new(read).map_err(|error| Error::System {
+            what: "register a pipe with tokio",
+            error,
+        })?;
+        let stream = Stream {
+            pipe: Some(pipe),
+            bytes: Vec::new(),
+        };
+        Ok((stream, write))
+    }
+
+    /// Reads at most `max_bytes` bytes. Returns how many were read, and 0 after the end.
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        max_bytes: usize,
+    ) -> Poll<Result<usize, Error>> {
+        let Some(pipe) = &self.pipe else {
+            return Poll::Ready(Ok(0));
+        };
+        let failed = |error| Error::System {
+            what: "read the output of the program",
+            error,
+        };
+        loop {
+            let mut ready = match pipe.poll_read_ready(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(ready) => ready.map_err(failed)?,
+            };
+            let length = self.bytes.len();
+            self.bytes.resize(length + max_bytes, 0);
+            let target = &mut self.bytes[length..];
+            let read = ready.try_io(|pipe| {
+                rustix::io::retry_on_intr(|| rustix::io::read(pipe.get_ref(), &mut *target))
+                    .map_err(Errno::into)
+            });
+            let count = *read
+                .as_ref()
+                .ok()
+                .and_then(|read| read.as_ref().ok())
+                .unwrap_or(&0);
+            self.bytes.truncate(length + count);
+            match read {
+                Ok(Ok(0)) => {
+                    self.pipe = None;
+                    return Poll::Ready(Ok(0));
+                }
+                Ok(read) => return Poll::Ready(read.map_err(failed)),
+                // The pipe was not ready after all.
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Reads all streams until they end, or until they exceed the limit. In the second case the run is
+/// ended; returns whether that happened.
+fn poll_streams(
+    streams: &mut [&mut Stream],
+    context: &mut Context<'_>,
+    left: &mut u64,
+    handle: &Handle,
+) -> Poll<Result<bool, Error>> {
+    for stream in &mut *streams {
+        while stream.pipe.is_some() {
+            // A byte more tells output beyond the limit from the end of the stream.
+            let wanted = usize::try_from(*left).unwrap_or(CHUNK_BYTES);
+            let Poll::Ready(read) = stream.poll_read(context, wanted.clamp(1, CHUNK_BYTES)) else {
+                break;
+            };
+            let read = read?;
+            if *left == 0 && read > 0 {
+                stream.bytes.truncate(stream.bytes.len() - read);
+                handle.kill_for_output();
+                return Poll::Ready(Ok(true));
+            }
+            *left -= read as u64;
+        }
+    }
+    if streams.iter().all(|stream| stream.pipe.is_none()) {
+        Poll::Ready(Ok(false))
+    } else {
+        Poll::Pending
+    }
+}
