@@ -193,7 +193,7 @@ fn submissions_are_named_in_several_ways() {
         .says("secret/1  wrong answer")
         .says("sample/1  run-time error");
     judged
-        .says("2 submissions: 2 of which nothing is expected (1 wrong answer, 1 run-time error)\n");
+        .says("2 submissions: 2 without an expectation (1 wrong answer, 1 run-time error)\n");
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
     unknown
         .exits_with(2)

@@ -900,7 +900,7 @@ fn a_signal_leaves_everything() {
     assert!(!said.stdout().contains("failed"), "{said:?}");
     let told = String::from_utf8_lossy(&said.0.stderr).into_owned();
     assert!(
-        told.lines().count() == 1 && told.contains("told to end by SIGINT;"),
+        told.lines().count() == 1 && told.contains("received SIGINT;"),
         "{told}"
     );
     assert!(before == shop.files("p"), "a file changed");
@@ -1477,7 +1477,7 @@ fn a_signal_leaves_the_archive_of_before() {
     );
     assert_eq!(
         said.stderr(),
-        "millibox: told to end by SIGINT; what ran was killed\n"
+        "millibox: received SIGINT; the running programs were killed\n"
     );
     assert_eq!(names().len(), 1);
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Just enough to see that everything works: the figures mean nothing.
+    /// A short test that everything works. The figures mean nothing.
     Smoke,
     /// All experiments together take less than ten minutes.
     #[default]

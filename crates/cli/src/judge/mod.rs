@@ -255,7 +255,7 @@ pub fn summary(report: &JudgeReport) -> String {
         ),
         (
             count(&|one| one.is_skipped()),
-            "skipped: their languages are not available",
+            "skipped: their languages cannot be used here",
         ),
         (
             count(&|one| one.verdict.is_none() && !one.is_skipped()),
@@ -305,7 +305,10 @@ fn all_skipped(report: &JudgeReport) -> String {
         1 => "the one submission was".to_owned(),
         all => format!("all {all} submissions were"),
     };
-    format!("millibox: {all} skipped, because no language for them is available: {reason}")
+    format!(
+        "millibox: nothing was judged: {all} skipped, because their languages cannot be used \
+         here: {reason}"
+    )
 }
 
 /// The exit status. `foreign` has the names of submissions from outside the package.

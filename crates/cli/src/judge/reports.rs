@@ -32,7 +32,7 @@ impl Reports {
                 Some("junit") => Format::Junit,
                 _ => {
                     return Err(Failure::option(format!(
-                        "--report: unknown format {format:?}; use json, html or junit, as in \
+                        "--report: there is no format {format:?}; use json, html or junit, as in \
                          --report json out.json"
                     )));
                 }
@@ -44,7 +44,7 @@ impl Reports {
                 .any(|(_, other)| other.has_destination_of(&file))
             {
                 return Err(Failure::option(format!(
-                    "--report {} {}: another report has the same destination; use different files",
+                    "--report {} {}: another report goes there already; use different files",
                     pair[0].display(),
                     path.display()
                 )));

@@ -77,7 +77,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             {
                 let test = args.package.display();
                 complain(format_args!(
-                    "millibox: PACKAGE must precede the tests: millibox problem gen . {test}"
+                    "millibox: PACKAGE comes first, and tests after it: millibox problem gen . \
+                     {test}"
                 ));
             }
             Ok(status)

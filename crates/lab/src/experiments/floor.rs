@@ -1,4 +1,4 @@
-//! The experiment `floor`: the kernel's own time for everything that is fresh in every run.
+//! The experiment `floor`: the kernel's own time for the parts that are new in every run.
 
 use super::bin_true::{Rate, bare_on_all_cpus, pool_on_all_cpus};
 use super::{Experiment, conversation};
