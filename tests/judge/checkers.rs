@@ -734,7 +734,7 @@ fn files_outside_the_data_are_staged_for_one_test() {
 
 #[test]
 fn links_in_data_lead_to_data_or_are_refused() {
-    let ids = supervisor().ids();
+    let ids = supervisor().info().ids();
     let data = Data::new("6 7\n", "42\n");
     let link = data.path().join("2.ans");
     std::os::unix::fs::symlink("1.ans", &link).unwrap();
@@ -753,7 +753,7 @@ fn links_in_data_lead_to_data_or_are_refused() {
 
 #[test]
 fn links_in_data_may_lead_to_directories_and_to_the_rest_of_a_package() {
-    let ids = supervisor().ids();
+    let ids = supervisor().info().ids();
     let package = millibox_tests::directory();
     let at = |name: &str| package.path().join(name);
     let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, at(name)).unwrap();

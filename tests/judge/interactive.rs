@@ -42,7 +42,7 @@ impl Table {
         let start =
             |backend| millibox_tests::start(Supervisor::builder().backend(backend).slots(slots));
         let mut supervisor = start(BackendChoice::Auto);
-        if supervisor.backend() == Backend::Rlimit {
+        if supervisor.info().backend() == Backend::Rlimit {
             supervisor = start(BackendChoice::Rlimit);
         }
         let puppet = millibox_tests::directory();
@@ -61,7 +61,7 @@ impl Table {
     }
 
     fn has_cgroups(&self) -> bool {
-        self.supervisor.backend() != Backend::Rlimit
+        self.supervisor.info().backend() != Backend::Rlimit
     }
 
     fn executable(&self, part: &[&str]) -> Executable {
@@ -91,7 +91,7 @@ impl Table {
         convention: Convention,
         executable: Executable,
     ) -> Arc<OutputValidator> {
-        let data = Staged::new(self.data.path(), self.supervisor.ids()).unwrap();
+        let data = Staged::new(self.data.path(), self.supervisor.info().ids()).unwrap();
         Arc::new(OutputValidator {
             executable,
             convention,

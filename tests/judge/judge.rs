@@ -192,8 +192,7 @@ fn submissions_are_named_in_several_ways() {
         .exits_with(1)
         .says("secret/1  wrong answer")
         .says("sample/1  run-time error");
-    judged
-        .says("2 submissions: 2 without an expectation (1 wrong answer, 1 run-time error)\n");
+    judged.says("2 submissions: 2 without an expectation (1 wrong answer, 1 run-time error)\n");
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
     unknown
         .exits_with(2)
@@ -1397,7 +1396,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..times {
-                let pid = machine.supervisor().pid();
+                let pid = machine.supervisor().info().pid();
                 let sleeps = || {
                     millibox_tests::processes_that_say("3.07")
                         .iter()
@@ -1412,7 +1411,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 // Until another one is there.
                 eventually(Duration::from_secs(30), || {
-                    machine.supervisor().pid() != pid.as_raw_nonzero().get() as u32
+                    machine.supervisor().info().pid() != pid.as_raw_nonzero().get() as u32
                         || over.load(Ordering::SeqCst)
                 });
             }

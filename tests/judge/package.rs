@@ -169,7 +169,7 @@ impl Judged {
 }
 
 pub fn has_cgroups() -> bool {
-    supervisor().backend() != Backend::Rlimit
+    supervisor().info().backend() != Backend::Rlimit
 }
 
 /// Without cgroups the weaker backend must be asked for.

@@ -34,7 +34,7 @@ impl Shop {
     /// The command, with the arguments that a machine without cgroups wants.
     fn command(&self, arguments: &[&str]) -> Command {
         static RLIMIT: OnceLock<bool> = OnceLock::new();
-        let rlimit = *RLIMIT.get_or_init(|| supervisor().backend() == Backend::Rlimit);
+        let rlimit = *RLIMIT.get_or_init(|| supervisor().info().backend() == Backend::Rlimit);
         let mut command = Command::new(executable("millibox"));
         command
             .args(arguments)

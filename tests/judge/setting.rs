@@ -17,7 +17,7 @@ pub const MIB: u64 = 1 << 20;
 /// A sandbox; without cgroups the weaker one, by its name, as the judge would ask for it.
 pub fn supervisor() -> Supervisor {
     let best = start(builder());
-    if best.backend() != Backend::Rlimit {
+    if best.info().backend() != Backend::Rlimit {
         return best;
     }
     drop(best);

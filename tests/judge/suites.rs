@@ -28,7 +28,7 @@ const LIMITS: Limits = Limits {
 /// The best supervisor there is; without cgroups one that takes weaker limits.
 fn supervisor() -> Supervisor {
     let supervisor = millibox_tests::supervisor();
-    match supervisor.backend() {
+    match supervisor.info().backend() {
         Backend::Rlimit => {
             millibox_tests::start(millibox_tests::builder().backend(BackendChoice::Rlimit))
         }
@@ -584,7 +584,7 @@ fn too_much_memory_is_told() {
         "x=$(head -c 200000000 /dev/zero | tr '\\0' x)",
         &small,
     );
-    match supervisor.backend() {
+    match supervisor.info().backend() {
         // The shell hears of it and says so.
         Backend::Rlimit => assert!(!refused(&compilation).is_empty()),
         _ => assert_eq!(
@@ -1403,7 +1403,7 @@ fn a_tool_that_fails_is_broken() {
 #[test]
 fn a_tool_that_only_we_can_reach_is_unreachable() {
     let supervisor = supervisor();
-    if supervisor.ids().0 == rustix::process::geteuid().as_raw() {
+    if supervisor.info().ids().0 == rustix::process::geteuid().as_raw() {
         return skip("the sandbox's user is ours, so it reaches what we reach");
     }
     let directory = millibox_tests::directory();

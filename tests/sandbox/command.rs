@@ -48,7 +48,7 @@ fn line(output: &Output) -> String {
 
 /// Where no cgroups are, a limit on CPU time is taken for single processes, if that is asked for.
 fn of_single_processes() -> &'static [&'static str] {
-    if supervisor().backend() == millibox::Backend::Rlimit {
+    if supervisor().info().backend() == millibox::Backend::Rlimit {
         &["--backend", "rlimit"]
     } else {
         &[]
@@ -474,7 +474,10 @@ fn what_is_too_large_is_told_so() {
 #[test]
 fn memory_for_no_program_is_the_options_mistake() {
     for (size, wanted) in [
-        ("64", "64 bytes are too few for any program; write 64M for 64 MiB"),
+        (
+            "64",
+            "64 bytes are too few for any program; write 64M for 64 MiB",
+        ),
         ("0", "at least 1M"),
         ("64K", "at least 1M"),
     ] {

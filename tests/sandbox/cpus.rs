@@ -49,7 +49,7 @@ fn cpus_of_runners(supervisor: &Supervisor, count: usize) -> Vec<usize> {
 }
 
 fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
-    let all = descendants(supervisor.pid())
+    let all = descendants(supervisor.info().pid())
         .into_iter()
         .map(|process| process.pid);
     all.filter(|&pid| name(pid) == "millibox-runner")
@@ -58,7 +58,7 @@ fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
 /// All that a supervisor may use. Neither our own affinity nor a share of the CPUs' time changes
 /// that.
 fn at_least_two_cpus() -> Option<Vec<usize>> {
-    let all = cpus_of(start(builder().slots(2)).pid() as i32);
+    let all = cpus_of(start(builder().slots(2)).info().pid() as i32);
     if all.len() < 2 {
         skip("there is one CPU");
         return None;
@@ -68,7 +68,7 @@ fn at_least_two_cpus() -> Option<Vec<usize>> {
 
 /// The one CPU where a lone slot's supervisor is.
 fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
-    let its = cpus_of(supervisor.pid() as i32);
+    let its = cpus_of(supervisor.info().pid() as i32);
     assert_eq!(its.len(), 1, "CPUs of a lone slot's supervisor");
     its[0]
 }
@@ -123,7 +123,7 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
             // Who comes before all is prepared begins where the runner is.
             std::thread::sleep(Duration::from_millis(100));
             let (handle, _output) = sleeper(&supervisor, &[]);
-            let all = descendants(supervisor.pid());
+            let all = descendants(supervisor.info().pid());
             let parent_of = |child: i32| {
                 let is_parent = |&pid: &i32| {
                     pid != child
@@ -190,7 +190,7 @@ fn the_next_run_is_not_where_the_last_one_was() {
 fn a_runners_successor_is_where_it_was() {
     let supervisor = start(builder().slots(1));
     let before = cpus_of_runners(&supervisor, 3);
-    let victim = descendants(supervisor.pid())
+    let victim = descendants(supervisor.info().pid())
         .into_iter()
         .find(|process| name(process.pid) == "millibox-runner");
     let victim = victim.expect("a runner");
@@ -239,13 +239,13 @@ fn session_of_a_supervisor_started_by_root_has_the_highest_priority() {
     }
     let supervisor = start(builder().slots(1));
     assert_eq!(
-        session_nice(supervisor.pid() as i32),
+        session_nice(supervisor.info().pid() as i32),
         Some(-20),
         "the supervisor's session"
     );
     assert_eq!(session_nice(own), Some(before), "the client's session");
     let (run, _output) = sleeper(&supervisor, &[]);
-    let programs = descendants(supervisor.pid())
+    let programs = descendants(supervisor.info().pid())
         .into_iter()
         .filter(|process| name(process.pid) == "probe");
     let programs: Vec<Option<i32>> = programs.map(|process| session_nice(process.pid)).collect();

@@ -72,7 +72,7 @@ fn a_supervisor_that_is_killed() {
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| died(&running));
             std::thread::sleep(Duration::from_millis(20));
-            kill(supervisor.pid() as i32, signal);
+            kill(supervisor.info().pid() as i32, signal);
             let why = waiter.join().unwrap();
             assert_eq!(why, EndReason::Process(ProcessEnd::Killed(number)));
         });
@@ -108,7 +108,7 @@ fn results_that_were_not_read_before_the_death() {
     // All have ended; in a moment they will have been answered, and nobody has read the answers
     // yet.
     std::thread::sleep(Duration::from_millis(500));
-    kill(supervisor.pid() as i32, Signal::KILL);
+    kill(supervisor.info().pid() as i32, Signal::KILL);
     std::thread::sleep(Duration::from_millis(50));
     for (code, handle) in handles.iter().enumerate() {
         assert_eq!(wait(handle).outcome, Outcome::Exited(code as i32));
@@ -129,7 +129,7 @@ fn a_supervisor_that_is_killed_at_random_moments() {
             .collect();
         std::thread::sleep(Duration::from_micros(random.below(60_000)));
         let gone = Gone::of(&supervisor);
-        kill(supervisor.pid() as i32, Signal::KILL);
+        kill(supervisor.info().pid() as i32, Signal::KILL);
         for handle in &handles {
             match handle.wait_timeout(PATIENCE) {
                 Ok(Some(result)) => assert!(
@@ -150,8 +150,8 @@ fn a_supervisor_that_is_killed_at_random_moments() {
 
 /// Is there a keeper between the supervisor and its client?
 fn keeper_of(supervisor: &Supervisor) -> Option<Process> {
-    let parent =
-        process(supervisor.pid() as i32).and_then(|supervisor| process(supervisor.parent))?;
+    let parent = process(supervisor.info().pid() as i32)
+        .and_then(|supervisor| process(supervisor.parent))?;
     (parent.pid != std::process::id() as i32).then_some(parent)
 }
 
@@ -267,7 +267,7 @@ fn a_client_that_is_killed_at_random_moments() {
 
 #[test]
 fn a_client_that_is_killed_with_its_supervisor() {
-    let backend = supervisor().backend();
+    let backend = supervisor().info().backend();
     if backend == Backend::Rlimit {
         return skip("there is no keeper");
     }
@@ -370,7 +370,7 @@ fn a_runner_or_zygote_that_is_killed() {
         let (victim, read) = sleeper(&supervisor, &[&token]);
         let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
         let [_, its_zygote, runner] = family(&token);
-        assert!(descendants(supervisor.pid()).contains(&runner));
+        assert!(descendants(supervisor.info().pid()).contains(&runner));
         kill(
             if zygote { its_zygote.pid } else { runner.pid },
             Signal::KILL,
@@ -417,7 +417,7 @@ fn a_builder_that_is_killed() {
         let request = Request::new("/bin/true").world(&many);
         let run = supervisor.run(&request).unwrap();
         let builder = || {
-            descendants(supervisor.pid())
+            descendants(supervisor.info().pid())
                 .into_iter()
                 .find(|process| name(process.pid) == "millibox-mount")
         };
@@ -447,7 +447,7 @@ fn a_spawner_that_is_killed() {
     let token = token();
     let (running, read) = sleeper(&supervisor, &[&token]);
     let gone = Gone::of(&supervisor);
-    let spawner = descendants(supervisor.pid())
+    let spawner = descendants(supervisor.info().pid())
         .into_iter()
         .find(|process| name(process.pid) == SPAWNER);
     kill(spawner.expect("the spawner").pid, Signal::KILL);
@@ -480,14 +480,14 @@ fn runners_zygotes_and_pid1s_that_are_killed_at_random_moments() {
             .collect();
         std::thread::sleep(Duration::from_micros(random.below(8000)));
         // Runners are the supervisor's children, zygotes theirs, pid1s theirs.
-        let all = descendants(supervisor.pid());
+        let all = descendants(supervisor.info().pid());
         let below = |above: &[i32]| -> Vec<i32> {
             all.iter()
                 .filter(|p| above.contains(&p.parent))
                 .map(|p| p.pid)
                 .collect()
         };
-        let mut victims = vec![supervisor.pid() as i32];
+        let mut victims = vec![supervisor.info().pid() as i32];
         for _ in 0..=round % 3 {
             victims = below(&victims);
         }
@@ -548,7 +548,7 @@ fn nothing_is_left_after_a_good_end() {
 #[test]
 fn a_supervisor_that_is_out_of_descriptors() {
     let supervisor = supervisor();
-    let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
+    let pid = rustix::process::Pid::from_raw(supervisor.info().pid() as i32);
     let limit = |current| rustix::process::Rlimit {
         current,
         maximum: Some(1 << 20),
@@ -558,12 +558,12 @@ fn a_supervisor_that_is_out_of_descriptors() {
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(1 << 16)));
     let (Ok(before), Ok(open)) = (
         before,
-        std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())),
+        std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid())),
     ) else {
         return skip("the supervisor's limits may not be changed");
     };
     for room in [0, 1, 2, 5] {
-        let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid()))
+        let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid()))
             .map_or(0, Iterator::count)
             .max(1);
         rustix::process::prlimit(
@@ -615,7 +615,7 @@ fn a_supervisor_that_is_out_of_descriptors() {
 #[test]
 fn a_runner_that_cannot_be_started_again_at_once() {
     let supervisor = supervisor();
-    let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
+    let pid = rustix::process::Pid::from_raw(supervisor.info().pid() as i32);
     let limit = |current| rustix::process::Rlimit {
         current,
         maximum: Some(1 << 20),
@@ -632,7 +632,7 @@ fn a_runner_that_cannot_be_started_again_at_once() {
     // No new descriptor, so no socket to a new runner.
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(3))).unwrap();
     let runners = || {
-        descendants(supervisor.pid())
+        descendants(supervisor.info().pid())
             .into_iter()
             .filter(|its| name(its.pid) == "millibox-runner")
     };
@@ -664,14 +664,14 @@ fn a_runner_that_cannot_be_started_again_at_once() {
 #[test]
 fn a_cgroup_that_cannot_be_removed() {
     let supervisor = supervisor();
-    if supervisor.cgroups().next().is_none() {
+    if supervisor.info().cgroups().next().is_none() {
         return skip("there are no cgroups");
     }
     // In each of the cgroups sits a process that is not ours: in those that are there for good, and
     // in those that are made for a run, or a few, and removed while others wait.
     let (waiting, _read) = sleeper(&supervisor, &[]);
     let mut squatters = Vec::new();
-    for top in supervisor.cgroups() {
+    for top in supervisor.info().cgroups() {
         for below in std::fs::read_dir(&top)
             .unwrap()
             .flatten()
@@ -702,8 +702,8 @@ fn a_cgroup_that_cannot_be_removed() {
         let result = wait(handle);
         assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     }
-    let cgroups: Vec<PathBuf> = supervisor.cgroups().collect();
-    let backend = supervisor.backend();
+    let cgroups: Vec<PathBuf> = supervisor.info().cgroups().collect();
+    let backend = supervisor.info().backend();
     let begin = Instant::now();
     drop(supervisor);
     assert!(

@@ -235,7 +235,7 @@ fn a_run_cannot_use_up_what_may_be_on_its_way_to_others() {
 
 #[test]
 fn too_few_open_files_are_no_reason_for_a_weaker_backend() {
-    let automatic = supervisor().backend().to_string();
+    let automatic = supervisor().info().backend().to_string();
     let mut started = 0;
     for most in (32..=512).step_by(48) {
         let said = client([

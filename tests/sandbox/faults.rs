@@ -202,7 +202,7 @@ fn all_sleep(supervisor: &Supervisor) -> bool {
     let answers = |thread: &PathBuf| {
         std::fs::read(thread.join("comm")).is_ok_and(|name| name.trim_ascii() == ANSWERS.as_bytes())
     };
-    millibox_tests::descendants(supervisor.pid())
+    millibox_tests::descendants(supervisor.info().pid())
         .iter()
         .all(|process| sleeps(format!("/proc/{}/stat", process.pid).into()))
         && ours
@@ -483,7 +483,7 @@ fn works(supervisor: &Supervisor, expected: &[String]) {
 
 /// Descriptors and processes of a family.
 fn size(supervisor: &Supervisor) -> (usize, usize) {
-    let family = millibox_tests::descendants(supervisor.pid());
+    let family = millibox_tests::descendants(supervisor.info().pid());
     let descriptors = |pid: i32| {
         std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.flatten().count())
     };
@@ -694,6 +694,7 @@ fn a_fault_at_calls_of_the_start() {
         panic!("a request without a fault")
     };
     let parents: BTreeSet<PathBuf> = first
+        .info()
         .cgroups()
         .filter_map(|path| path.parent().map(PathBuf::from))
         .collect();

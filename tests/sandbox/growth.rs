@@ -46,7 +46,7 @@ fn resident_kib(pid: u32) -> u64 {
 }
 
 fn size(supervisor: &Supervisor) -> Size {
-    let family = descendants(supervisor.pid());
+    let family = descendants(supervisor.info().pid());
     Size {
         descriptors: family
             .iter()
@@ -57,7 +57,11 @@ fn size(supervisor: &Supervisor) -> Size {
             .map(|process| resident_kib(process.pid as u32))
             .sum(),
         processes: family.len(),
-        cgroups: supervisor.cgroups().map(|path| directories(&path)).sum(),
+        cgroups: supervisor
+            .info()
+            .cgroups()
+            .map(|path| directories(&path))
+            .sum(),
         own_descriptors: open_descriptors(std::process::id()).unwrap_or(0),
     }
 }
@@ -72,7 +76,7 @@ fn some_runs(supervisor: &Supervisor, rounds: usize) {
         World::minimal().uid(0),
         World::minimal().network(millibox::Network::Loopback),
     ];
-    let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
+    let cgroups = supervisor.info().backend() != millibox::Backend::Rlimit;
     for round in 0..rounds {
         let world = &worlds[if round % 20 == 0 { round / 20 % 3 } else { 0 }];
         let (read, write) = pipe();
@@ -173,6 +177,7 @@ fn cgroups_after_runs_with_many_processes() {
     }
     let count = || {
         supervisor
+            .info()
             .cgroups()
             .map(|path| directories(&path))
             .sum::<usize>()
@@ -203,7 +208,7 @@ fn an_idle_supervisor_is_no_load() {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             stat.rsplit(')').next()?.trim().chars().next()
         };
-        descendants(supervisor.pid())
+        descendants(supervisor.info().pid())
             .iter()
             .filter_map(|process| state(process.pid))
             .collect()
@@ -244,7 +249,7 @@ fn soak_million() {
     some_runs(&supervisor, 40);
     std::thread::sleep(Duration::from_millis(300));
     let mut before = size(&supervisor);
-    let mut cgroups: BTreeSet<PathBuf> = supervisor.cgroups().collect();
+    let mut cgroups: BTreeSet<PathBuf> = supervisor.info().cgroups().collect();
     while done < requests {
         // Who was killed has to go, and who cannot live without him: how long that takes on a busy
         // machine nobody knows. A run that is on its way there fails with them, so these may.
@@ -277,9 +282,9 @@ fn soak_million() {
                 .collect();
             done += handles.len();
             // Without the spawner a supervisor ends; that is for later.
-            let mut below = descendants(supervisor.pid());
+            let mut below = descendants(supervisor.info().pid());
             below.retain(|process| {
-                process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER
+                process.pid != supervisor.info().pid() as i32 && name(process.pid) != SPAWNER
             });
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
@@ -316,12 +321,12 @@ fn soak_million() {
             // All of it: by its own death, or by that of the spawner, which it ends with.
             let gone = Gone::of(&supervisor);
             deaths += 1;
-            let spawner = descendants(supervisor.pid())
+            let spawner = descendants(supervisor.info().pid())
                 .into_iter()
                 .find(|process| name(process.pid) == SPAWNER);
             let victim = spawner
                 .filter(|_| random.below(2) == 0)
-                .map_or(supervisor.pid() as i32, |spawner| spawner.pid);
+                .map_or(supervisor.info().pid() as i32, |spawner| spawner.pid);
             millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
             gone.assert();
@@ -329,7 +334,7 @@ fn soak_million() {
             some_runs(&supervisor, 40);
             std::thread::sleep(Duration::from_millis(300));
             before = size(&supervisor);
-            cgroups.extend(supervisor.cgroups());
+            cgroups.extend(supervisor.info().cgroups());
         }
     }
     let mut after = size(&supervisor);

@@ -87,7 +87,7 @@ fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
     if !millibox_tests::is_root() {
         return millibox_tests::skip("only root can limit the cgroup above");
     }
-    let backend = supervisor().backend();
+    let backend = supervisor().info().backend();
     if backend == Backend::Rlimit {
         return millibox_tests::skip("there are no cgroups");
     }
@@ -107,7 +107,7 @@ fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
         .cgroup_parent(&above.0)
         .start()
         .expect("a supervisor");
-    assert_eq!(supervisor.backend(), backend);
+    assert_eq!(supervisor.info().backend(), backend);
     for limit in [Some(512 * MIB), None] {
         let mut greedy = request(["eat", "300"]);
         if let Some(limit) = limit {
@@ -458,7 +458,7 @@ fn run_without_process_limit_gets_the_default_one() {
         supervisor(),
         start(builder().backend(BackendChoice::Rlimit)),
     );
-    let accepts_limits = chosen.backend() != Backend::Rlimit;
+    let accepts_limits = chosen.info().backend() != Backend::Rlimit;
     for (supervisor, accepts_limits) in [(chosen, accepts_limits), (named, true)] {
         for command in ["forks", "threads"] {
             let output = run(&supervisor, &request([command, "2000"]));
@@ -754,7 +754,7 @@ fn which_limit_it_was() {
 #[test]
 fn nothing_weaker_without_an_explicit_word() {
     let automatic = supervisor();
-    if automatic.backend() == Backend::Rlimit {
+    if automatic.info().backend() == Backend::Rlimit {
         for request in [
             request(["exit", "0"]).memory_limit(32 * MIB),
             request(["exit", "0"]).process_limit(3),
@@ -767,12 +767,12 @@ fn nothing_weaker_without_an_explicit_word() {
                 Err(Error::Request(RequestError::NeedsCgroup { .. }))
             ));
         }
-        assert!(!automatic.declined().is_empty());
+        assert!(!automatic.info().declined().is_empty());
         let asked = builder().backend(BackendChoice::Hybrid).start();
         assert!(lacks_backend(&asked.map(drop), "hybrid"));
     }
     let asked = builder().backend(BackendChoice::Cgroup2).start();
-    if automatic.backend() != Backend::Cgroup2 {
+    if automatic.info().backend() != Backend::Cgroup2 {
         assert!(lacks_backend(&asked.map(drop), "cgroup2"));
     }
 }
@@ -788,8 +788,8 @@ fn lacks_backend(started: &Result<(), Error>, backend: &str) -> bool {
 #[test]
 fn limits_of_the_rlimit_backend() {
     let supervisor = start(builder().backend(BackendChoice::Rlimit));
-    assert_eq!(supervisor.backend(), Backend::Rlimit);
-    assert_eq!(supervisor.cgroups().count(), 0);
+    assert_eq!(supervisor.info().backend(), Backend::Rlimit);
+    assert_eq!(supervisor.info().cgroups().count(), 0);
     let memory = run(&supervisor, &request(["map", "200"]).memory_limit(64 * MIB));
     assert_eq!(
         memory.number("errno"),
@@ -863,7 +863,7 @@ fn run_that_a_stopped_target_does_not_receive_is_given_to_another() {
     probe_run(&supervisor, &["exit", "0"]);
     // The prepared target waits for its launch: nobody's parent. It is stopped.
     let prepared = || {
-        let all = millibox_tests::descendants(supervisor.pid());
+        let all = millibox_tests::descendants(supervisor.info().pid());
         let is_leaf =
             |one: &&millibox_tests::Process| all.iter().all(|other| other.parent != one.pid);
         let leaf = all

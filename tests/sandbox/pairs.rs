@@ -240,10 +240,10 @@ fn cgroup_of(token: &str, controller: &str) -> String {
 #[test]
 fn a_pair_is_one_group_to_the_scheduler() {
     let supervisor = start(builder().slots(1));
-    if supervisor.backend() != Backend::Hybrid {
+    if supervisor.info().backend() != Backend::Hybrid {
         skip(&format!(
             "the backend is {}, not hybrid",
-            supervisor.backend()
+            supervisor.info().backend()
         ));
         return;
     }

@@ -24,8 +24,8 @@ fn sleep(pool: &Pool) -> Handle {
 
 /// The one CPU that it may use.
 fn cpu_of(member: &Supervisor) -> usize {
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("its status");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", member.info().pid()))
+        .expect("its status");
     let its = status
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
@@ -161,7 +161,7 @@ fn a_member_that_is_killed() {
     let its = victim
         .run(&millibox_tests::request(["sleep", "100000", &token()]))
         .expect("a run");
-    kill(victim.pid() as i32, rustix::process::Signal::KILL);
+    kill(victim.info().pid() as i32, rustix::process::Signal::KILL);
     assert!(matches!(its.wait_timeout(PATIENCE), Err(Error::Died(_))));
     for _ in 0..10 {
         let handle = pool
@@ -181,11 +181,12 @@ fn a_member_that_is_killed() {
 /// Kills it; nobody asks it for anything, so that is not known yet. The CPU that it was on.
 fn kill_unheard(member: &Supervisor) -> usize {
     let cpu = cpu_of(member);
-    let family = descendants(member.pid());
-    kill(member.pid() as i32, rustix::process::Signal::KILL);
+    let family = descendants(member.info().pid());
+    kill(member.info().pid() as i32, rustix::process::Signal::KILL);
     // With the last thread of the last of them its socket is closed.
-    let threads =
-        || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
+    let threads = || {
+        std::fs::read_dir(format!("/proc/{}/task", member.info().pid())).map_or(0, Iterator::count)
+    };
     assert!(eventually(PATIENCE, || !family
         .iter()
         .any(Process::is_there)
@@ -234,5 +235,5 @@ fn a_cpu_that_is_not_there() {
         other => panic!("{other:?}"),
     }
     // One slot for each CPU, unless it is told.
-    assert_eq!(start(Supervisor::builder().cpus([0])).slots(), 1);
+    assert_eq!(start(Supervisor::builder().cpus([0])).info().slots(), 1);
 }

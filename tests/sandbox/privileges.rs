@@ -808,7 +808,7 @@ mod taken_over {
             let supervisor = small();
             let (running, _read) = sleeper(&supervisor, &[]);
             let gone = Gone::of(&supervisor);
-            match call(supervisor.pid() as i32, number, &arguments) {
+            match call(supervisor.info().pid() as i32, number, &arguments) {
                 Answer::Forbidden => return skip("we may not trace the supervisor"),
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
@@ -829,7 +829,7 @@ mod taken_over {
                 .backend(millibox::BackendChoice::Rlimit),
         );
         let (running, _read) = sleeper(&supervisor, &[]);
-        match call(supervisor.pid() as i32, libc::SYS_setns, &[]) {
+        match call(supervisor.info().pid() as i32, libc::SYS_setns, &[]) {
             Answer::Forbidden => return skip("we may not trace the supervisor"),
             answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS)),
         }
@@ -843,7 +843,7 @@ mod taken_over {
     #[test]
     fn a_supervisor_lives_with_what_libraries_do() {
         let supervisor = small();
-        let pid = supervisor.pid() as i32;
+        let pid = supervisor.info().pid() as i32;
         let nosys = Answer::Returned(-i64::from(libc::ENOSYS));
         for number in [
             libc::SYS_rseq,
@@ -876,7 +876,7 @@ mod taken_over {
     #[test]
     fn each_thread_of_a_supervisor() {
         let supervisor = small();
-        let pid = supervisor.pid();
+        let pid = supervisor.info().pid();
         let held = |thread: &std::path::Path| {
             let status = std::fs::read_to_string(thread.join("status")).expect("a thread's status");
             let keys = ["Cap", "NoNewPrivs", "Seccomp"];
@@ -893,7 +893,7 @@ mod taken_over {
         let threads: Vec<_> = threads.map(|thread| held(&thread.path())).collect();
         assert_eq!(
             threads.len(),
-            1 + usize::from(supervisor.counts_file_locks())
+            1 + usize::from(supervisor.info().counts_file_locks())
         );
         assert!(
             threads[0].contains(&"Seccomp:\t2".to_owned()),
@@ -914,7 +914,7 @@ mod taken_over {
     #[test]
     fn a_supervisor_opens_nothing_but_proc() {
         let supervisor = small();
-        let pid = supervisor.pid() as i32;
+        let pid = supervisor.info().pid() as i32;
         let open = |path| {
             let arguments = [
                 Number(libc::AT_FDCWD as u64),
@@ -927,7 +927,7 @@ mod taken_over {
             return skip("we may not trace the supervisor");
         }
         assert!(matches!(open("/proc/self/stat"), Answer::Returned(0..)));
-        if supervisor.landlock().is_none() {
+        if supervisor.info().landlock().is_none() {
             return skip("the kernel has no landlock");
         }
         for path in ["/etc/passwd", "/", "/dev/null", "/sys", "/usr/bin/env"] {
@@ -941,7 +941,7 @@ mod taken_over {
 
     /// The keeper of a supervisor, if there is one.
     fn keeper(supervisor: &Supervisor) -> Option<i32> {
-        let parent = process(supervisor.pid() as i32)?.parent;
+        let parent = process(supervisor.info().pid() as i32)?.parent;
         (parent != std::process::id() as i32).then_some(parent)
     }
 
@@ -997,7 +997,7 @@ mod taken_over {
         let Some(keeper) = keeper(&supervisor) else {
             return skip("there is no keeper without cgroups");
         };
-        if supervisor.landlock().is_none() {
+        if supervisor.info().landlock().is_none() {
             return skip("the kernel has no landlock");
         }
         let place = directory();
@@ -1073,7 +1073,7 @@ mod taken_over {
     fn pid1_of(supervisor: &Supervisor) -> i32 {
         let all = find(
             std::process::id() as i32,
-            supervisor.pid() as i32,
+            supervisor.info().pid() as i32,
             "program",
         );
         all.iter()

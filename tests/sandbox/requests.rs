@@ -119,7 +119,7 @@ fn a_thousand_outstanding_requests_from_one_thread() {
             .all(|(_, handle)| handle.try_wait().unwrap().is_none())
     );
     // Waiting runs take no descriptors of the supervisor's beyond its credits.
-    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
+    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid())) {
         assert!(
             open.count() < 200,
             "a waiting run uses a descriptor of the supervisor"
@@ -157,7 +157,7 @@ fn many_threads_share_a_supervisor() {
 #[test]
 fn slots_run_in_parallel() {
     let supervisor = start(builder().slots(3));
-    assert_eq!(supervisor.slots(), 3);
+    assert_eq!(supervisor.info().slots(), 3);
     // Each says that it is there while the others still sleep.
     let sleepers: Vec<_> = (0..3).map(|_| sleeper(&supervisor, &[])).collect();
     assert!(
@@ -543,7 +543,7 @@ fn values_that_the_kernel_would_refuse() {
     let supervisor = supervisor();
     let micros = Duration::from_micros;
     let bandwidth = |max, period| request(["exit", "0"]).cpu_bandwidth(micros(max), micros(period));
-    if supervisor.backend() != millibox::Backend::Rlimit {
+    if supervisor.info().backend() != millibox::Backend::Rlimit {
         for period_us in [999, 1_000_001] {
             let expected = RequestError::Limit(LimitError::BandwidthPeriod { period_us });
             refused(&supervisor, &bandwidth(5000, period_us), &expected);

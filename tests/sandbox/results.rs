@@ -15,7 +15,7 @@ fn every_exit_code() {
             (&Outcome::Exited(code), Some(code), None)
         );
         assert_eq!(result.to_string(), format!("exited with {code}"));
-        assert_eq!(result.backend, supervisor.backend());
+        assert_eq!(result.backend, supervisor.info().backend());
     }
 }
 

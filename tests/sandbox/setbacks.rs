@@ -16,16 +16,17 @@ use std::time::Duration;
 
 /// Runners, and all that lives below them.
 fn below_runners(supervisor: &Supervisor) -> Vec<Process> {
-    let own =
-        |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER;
-    descendants(supervisor.pid())
+    let own = |process: &Process| {
+        process.pid != supervisor.info().pid() as i32 && name(process.pid) != SPAWNER
+    };
+    descendants(supervisor.info().pid())
         .into_iter()
         .filter(own)
         .collect()
 }
 
 fn runners(supervisor: &Supervisor) -> Vec<Process> {
-    let is_runner = |process: &Process| process.parent == supervisor.pid() as i32;
+    let is_runner = |process: &Process| process.parent == supervisor.info().pid() as i32;
     below_runners(supervisor)
         .into_iter()
         .filter(is_runner)
@@ -214,6 +215,7 @@ struct NoProcesses(Vec<PathBuf>);
 impl NoProcesses {
     fn of(supervisor: &Supervisor) -> NoProcesses {
         let files: Vec<PathBuf> = supervisor
+            .info()
             .cgroups()
             .map(|top| top.join("pids.max"))
             .filter(|file| file.exists())
@@ -236,7 +238,7 @@ impl Drop for NoProcesses {
 #[test]
 fn run_that_no_runner_can_prepare_ends_with_an_error() {
     let supervisor = start(builder().slots(1));
-    if supervisor.backend() != Backend::Hybrid {
+    if supervisor.info().backend() != Backend::Hybrid {
         return skip("only in a version 1 cgroup does a runner live in its runs' cgroup");
     }
     let broken = NoProcesses::of(&supervisor);
@@ -276,7 +278,7 @@ fn run_that_no_runner_can_prepare_ends_with_an_error() {
 #[test]
 fn run_outlasts_a_short_want_of_processes() {
     let supervisor = start(builder().slots(1));
-    if supervisor.backend() != Backend::Hybrid {
+    if supervisor.info().backend() != Backend::Hybrid {
         return skip("only in a version 1 cgroup does a runner live in its runs' cgroup");
     }
     for _ in 0..3 {

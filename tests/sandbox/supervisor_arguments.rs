@@ -213,7 +213,9 @@ fn who_is_not_root_stays_who_it_is() {
         rustix::process::getgid().as_raw(),
     );
     assert_eq!(
-        millibox_tests::start(millibox_tests::builder().user(uid, gid)).ids(),
+        millibox_tests::start(millibox_tests::builder().user(uid, gid))
+            .info()
+            .ids(),
         (uid, gid)
     );
 }
@@ -224,7 +226,8 @@ fn a_client_that_is_root_gets_an_ordinary_user() {
         return skip("not root");
     }
     let supervisor = millibox_tests::supervisor();
-    let status = std::fs::read_to_string(format!("/proc/{}/status", supervisor.pid())).unwrap();
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", supervisor.info().pid())).unwrap();
     for field in ["Uid:", "Gid:"] {
         let line = status.lines().find(|line| line.starts_with(field)).unwrap();
         assert!(
@@ -238,7 +241,7 @@ fn a_client_that_is_root_gets_an_ordinary_user() {
         .unwrap();
     assert_eq!(groups.split_whitespace().count(), 1, "{groups}");
     let chosen = millibox_tests::start(millibox_tests::builder().user(4242, 4343));
-    assert_eq!(chosen.ids(), (4242, 4343));
+    assert_eq!(chosen.info().ids(), (4242, 4343));
     assert_eq!(
         millibox_tests::probe_run(&chosen, &["ids"]).value("uid"),
         "4242 4242 4242"

@@ -46,11 +46,11 @@ pub fn start(builder: Builder) -> Supervisor {
 /// Returns whether the backend uses cgroups. If not, reports the test as skipped; the caller must
 /// return.
 pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
-    let there = supervisor.backend() != Backend::Rlimit;
+    let there = supervisor.info().backend() != Backend::Rlimit;
     if !there {
         skip(&format!(
             "no cgroups are available: {}",
-            supervisor.declined().join("; ")
+            supervisor.info().declined().join("; ")
         ));
     }
     there
@@ -523,7 +523,10 @@ pub struct Gone {
 impl Gone {
     /// The current processes and cgroups of a supervisor.
     pub fn of(supervisor: &Supervisor) -> Gone {
-        Gone::new(supervisor.pid(), supervisor.cgroups().collect())
+        Gone::new(
+            supervisor.info().pid(),
+            supervisor.info().cgroups().collect(),
+        )
     }
 
     /// The current processes of the supervisor with this PID, and these cgroups.

@@ -93,9 +93,12 @@ int program(void *) {
 
 int init(void *) {
     if (step >= USER) map_ids();
-    if (step >= TMPFS) need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,nr_inodes=0,size=0"), "tmpfs");
+    if (step >= TMPFS)
+        need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,nr_inodes=0,size=0"),
+             "tmpfs");
     if (step >= BOUNDING_SET) {
-        for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;) capability++;
+        unsigned long capability = 0;
+        while (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) capability++;
     }
     if (step >= ATTRIBUTES) {
         prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0);
@@ -103,7 +106,8 @@ int init(void *) {
         __user_cap_data_struct none[2] = {};
         syscall(SYS_capset, &header, none);
     }
-    int child = clone(program, program_stack + sizeof program_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
+    int child = clone(program, program_stack + sizeof program_stack,
+                      CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
     need(child, "clone the program");
     int status = 0;
     syscall(SYS_wait4, child, &status, __WALL, nullptr);

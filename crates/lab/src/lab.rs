@@ -114,7 +114,7 @@ impl Lab {
             ))?;
         let machine = Machine::detect();
         let trial = options.builder.clone().slots(1).start()?;
-        let (backend, declined) = (trial.backend(), trial.declined().to_vec());
+        let (backend, declined) = (trial.info().backend(), trial.info().declined().to_vec());
         Ok(Lab {
             options,
             directory,

@@ -138,31 +138,6 @@ impl Supervisor {
         &self.info
     }
 
-    pub fn backend(&self) -> crate::Backend {
-        self.info.backend()
-    }
-    pub fn declined(&self) -> &[String] {
-        self.info.declined()
-    }
-    pub fn slots(&self) -> usize {
-        self.info.slots()
-    }
-    pub fn landlock(&self) -> Option<u32> {
-        self.info.landlock()
-    }
-    pub fn counts_file_locks(&self) -> bool {
-        self.info.counts_file_locks()
-    }
-    pub fn pid(&self) -> u32 {
-        self.info.pid()
-    }
-    pub fn ids(&self) -> (u32, u32) {
-        self.info.ids()
-    }
-    pub fn cgroups(&self) -> impl Iterator<Item = std::path::PathBuf> {
-        self.info.cgroups()
-    }
-
     /// The number of requested runs whose results have not arrived and whose handles exist.
     ///
     /// Results arrive when a thread waits for one or polls one. Until then, runs that have ended

@@ -197,7 +197,8 @@ impl Facts {
             return Some(format!(
                 "AppArmor forbids user namespaces to programs without a profile (Ubuntu). Create \
                  one:\nprintf 'abi <abi/4.0>,\\nprofile millibox {} flags=(unconfined) \
-                 {{\\n  userns,\\n}}\\n' | sudo tee /etc/apparmor.d/millibox && sudo apparmor_parser -r /etc/apparmor.d/millibox\n\
+                 {{\\n  userns,\\n}}\\n' | sudo tee /etc/apparmor.d/millibox \
+                 && sudo apparmor_parser -r /etc/apparmor.d/millibox\n\
                  or allow all programs: sudo sysctl -w \
                  kernel.apparmor_restrict_unprivileged_userns=0",
                 self.supervisor.display()

@@ -581,7 +581,7 @@ impl<'s> Toolbox<'s> {
     /// Without cgroups memory is limited as address space, which some languages reserve without
     /// measure.
     fn holds_memory(&self, address_space: bool) -> bool {
-        address_space || self.supervisor.backend() != Backend::Rlimit
+        address_space || self.supervisor.info().backend() != Backend::Rlimit
     }
 
     fn executable(
@@ -630,7 +630,7 @@ impl<'s> Toolbox<'s> {
 
     /// A new directory of the host, for files that the sandbox is to read. The error is the host's.
     fn store(&self) -> Result<Store, String> {
-        let ids = self.supervisor.ids();
+        let ids = self.supervisor.info().ids();
         let store = Store::new(ids).map_err(|error| error.to_string())?;
         match tools::closed(store.path(), ids) {
             None => Ok(store),

@@ -238,7 +238,7 @@ fn try_one(
         )
     } else {
         installation(tool, candidate, &real).map_err(|why| {
-            match closed(&real, supervisor.ids()) {
+            match closed(&real, supervisor.info().ids()) {
                 Some(closed) => unreachable(closed),
                 None => broken(why),
             }
@@ -265,7 +265,7 @@ fn try_one(
         // Our user may be allowed more than the sandbox's: then this is all that is wrong.
         Outcome::NotStarted(error) => {
             return Err(
-                match closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
+                match closed(root.as_deref().unwrap_or(&path), supervisor.info().ids()) {
                     Some(why) => unreachable(why),
                     None if refused(error) => unreachable(error.to_string()),
                     None if error.step == Step::Exec => broken(error.to_string()),

@@ -310,7 +310,11 @@ impl Judge<'_> {
 
     fn files_of(&self, problem: &Problem, test: &Test, wrong: &mut Unjudgeable) -> Option<Staged> {
         let files = test.files.as_ref()?;
-        match Staged::within(&problem.directory, files, self.machine.supervisor().ids()) {
+        match Staged::within(
+            &problem.directory,
+            files,
+            self.machine.supervisor().info().ids(),
+        ) {
             Ok(staged) => Some(staged),
             Err(error) => {
                 wrong.error(

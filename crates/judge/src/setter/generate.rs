@@ -633,7 +633,8 @@ impl Setter<'_> {
     /// The program `sh -c` in the package's directory, without its line, and the staged package.
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), SetterError> {
         let machine = |error: std::io::Error| SetterError::from(MachineError::Shell(error));
-        let staged = Staged::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
+        let staged =
+            Staged::new(&problem.directory, self.supervisor.info().ids()).map_err(machine)?;
         let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {
             world: World::minimal().read_only(staged.path(), PACKAGE),

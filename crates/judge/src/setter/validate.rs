@@ -316,7 +316,7 @@ impl Setter<'_> {
         tools: &Tools<'t>,
         all: bool,
     ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
-        let ids = self.supervisor.ids();
+        let ids = self.supervisor.info().ids();
         let files = test.files.as_deref().map(|files| {
             let failed = |error: std::io::Error| file(FileAction::Stage, files, error);
             Staged::within(&problem.directory, files, ids).map_err(failed)

@@ -54,7 +54,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let ids = pool
         .members()
         .next()
-        .map(Supervisor::ids)
+        .map(|supervisor| supervisor.info().ids())
         .unwrap_or_default();
     let request = lab.limit(Request::new("/bin/true"));
     let duration = lab.scale().pick(
