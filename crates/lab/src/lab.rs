@@ -46,7 +46,7 @@ pub struct Options {
     pub builder: Builder,
     /// How much is measured.
     pub scale: Scale,
-    /// How long to measure each table whose variants alternate; `None` means the scale's time.
+    /// The time for each table of alternating variants; `None` means the scale's time.
     pub budget: Option<Duration>,
     /// Seed of the order of variants and of bootstraps.
     pub seed: u64,
@@ -107,7 +107,7 @@ impl Lab {
             .prefix("millibox-lab.")
             .tempdir()
             .map_err(Error::system("create a directory for the lab"))?;
-        // The sandbox's user reads what is bound from it.
+        // The sandbox's user reads files that are bound from this directory.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
             .map_err(Error::system(
                 "open the lab's directory to the sandbox's user",

@@ -59,8 +59,8 @@ struct Args {
     scale: ScaleArg,
     /// Measure each table of alternating variants for this time, instead of the scale's
     ///
-    /// The experiment repeats its rounds until the time is up. `true` on all CPUs and some tables of
-    /// `growth` have a fixed amount instead.
+    /// The experiment repeats its rounds until the time is up. `true` on all CPUs and some tables
+    /// of `growth` have a fixed amount instead.
     ///
     /// Example: --budget 5m
     #[arg(long, value_name = "TIME", value_parser = time)]

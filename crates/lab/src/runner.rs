@@ -186,7 +186,7 @@ impl<'a> Comparison<'a> {
         Ok(table)
     }
 
-    /// Measures, and returns the samples for a [`Table`], perhaps with samples of other
+    /// Measures, and returns the samples for a [`Table`], optionally with samples of other
     /// comparisons.
     ///
     /// # Errors

@@ -86,7 +86,7 @@ impl Stream {
         }
     }
 
-    /// Reads what is available, at most `max_bytes` bytes.
+    /// Reads the available bytes, at most `max_bytes`.
     fn read(&mut self, max_bytes: u64) -> rustix::io::Result<()> {
         let Some(pipe) = &self.pipe else {
             return Ok(());

@@ -83,8 +83,8 @@ pub enum RequestError {
     /// A script is given by descriptor.
     #[error(
         "the program is a script, which cannot be executed by descriptor: its interpreter would \
-         open it by name, and a descriptor has no name (execveat(2), BUGS); give its path, or run the \
-         interpreter with the script as standard input"
+         open it by name, and a descriptor has no name (execveat(2), BUGS); pass its path, or run \
+         the interpreter with the script as standard input"
     )]
     ScriptByDescriptor,
     /// A variable of the environment has no name.
@@ -135,8 +135,8 @@ pub enum RequestError {
     /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by
     /// name.
     #[error(
-        "a {limit} for a whole process tree needs a cgroup, and no cgroup can be used ({reasons}); {}see \
-         `millibox doctor`",
+        "a {limit} for a whole process tree needs a cgroup, and no cgroup can be used \
+         ({reasons}); {}see `millibox doctor`",
         if *.has_weaker_form {
             "to limit single processes instead, choose that backend by name \
              (BackendChoice::Rlimit, --backend rlimit), or "

@@ -3,7 +3,7 @@
 //! * A [`Supervisor`] is the server process. Start one and keep it.
 //! * A [`Pool`] has one supervisor for each CPU, for large numbers of very short runs.
 //! * A [`World`] is what a program sees: files, ids, network and system calls. Runs in equal worlds
-//!   share what is prepared ahead, so keep out of the world what differs between runs.
+//!   share their preparation, so keep values that differ between runs out of the world.
 //! * A [`Request`] is a program with arguments, descriptors and limits, in a world.
 //! * A [`Handle`] stands for one requested run: wait for it, poll it, kill it or cancel it.
 //! * A [`RunResult`] reports how the run ended and what it used.

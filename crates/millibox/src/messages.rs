@@ -101,14 +101,20 @@ fn start_errors() -> Vec<StartError> {
             ]))
     };
     samples!(StartError {
-        StartError::NotFound(_) => [StartError::NotFound(vec![path(), "/usr/bin/millibox-supervisor".into()])],
+        StartError::NotFound(_) => [
+            StartError::NotFound(vec![path(), "/usr/bin/millibox-supervisor".into()]),
+        ],
         StartError::NotExecuted { .. } => [
             StartError::NotExecuted { path: path(), named_by: None, error: refused(libc::EACCES) },
             StartError::NotExecuted { path: path(), named_by, error: refused(libc::ENOENT) },
             StartError::NotExecuted { path: path(), named_by: None, error: refused(libc::EMFILE) },
         ],
         StartError::NotSupervisor { .. } => [
-            StartError::NotSupervisor { path: path(), named_by, reason: EndReason::Process(ProcessEnd::Exited(0)) },
+            StartError::NotSupervisor {
+                path: path(),
+                named_by,
+                reason: EndReason::Process(ProcessEnd::Exited(0)),
+            },
         ],
         StartError::Failed { .. } => [
             StartError::Failed {
@@ -120,9 +126,14 @@ fn start_errors() -> Vec<StartError> {
         StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
         StartError::NoCpus => [StartError::NoCpus],
         StartError::CpuNumber(_) => [StartError::CpuNumber(1024)],
-        StartError::OutOfRange { .. } => [StartError::OutOfRange { method: "slots", number: 513, max: 512 }],
+        StartError::OutOfRange { .. } => [
+            StartError::OutOfRange { method: "slots", number: 513, max: 512 },
+        ],
         StartError::CgroupParent { .. } => [
-            StartError::CgroupParent { parent: "a/b".to_owned(), named_by: "MILLIBOX_CGROUP_PARENT" },
+            StartError::CgroupParent {
+                parent: "a/b".to_owned(),
+                named_by: "MILLIBOX_CGROUP_PARENT",
+            },
         ],
         StartError::EmptyPool => [StartError::EmptyPool],
     })
@@ -132,10 +143,17 @@ fn end_reasons() -> Vec<EndReason> {
     samples!(EndReason {
         EndReason::ClosedHere => [EndReason::ClosedHere],
         EndReason::Forked => [EndReason::Forked],
-        EndReason::Unreadable(_) => [EndReason::Unreadable("malformed message: 4 bytes too many".to_owned())],
-        EndReason::Failed(_) => [EndReason::Failed(SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM))],
+        EndReason::Unreadable(_) => [
+            EndReason::Unreadable("malformed message: 4 bytes too many".to_owned()),
+        ],
+        EndReason::Failed(_) => [
+            EndReason::Failed(SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM)),
+        ],
         EndReason::Message(_) => [EndReason::Message("usage: true [ignored arguments]".to_owned())],
-        EndReason::Process(_) => [EndReason::Process(ProcessEnd::Killed(9)), EndReason::Process(ProcessEnd::Exited(3))],
+        EndReason::Process(_) => [
+            EndReason::Process(ProcessEnd::Killed(9)),
+            EndReason::Process(ProcessEnd::Exited(3)),
+        ],
         EndReason::Closed => [EndReason::Closed],
     })
 }
@@ -150,7 +168,9 @@ fn request_errors() -> Vec<RequestError> {
     };
     samples!(RequestError {
         RequestError::Limit(_) => [RequestError::Limit(LimitError::SwapWithoutMemory)],
-        RequestError::World(_) => [RequestError::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot))],
+        RequestError::World(_) => [
+            RequestError::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot)),
+        ],
         RequestError::Input(_) => [RequestError::Input(libc::EMFILE)],
         RequestError::EmptyPath => [RequestError::EmptyPath],
         RequestError::EmptyName => [RequestError::EmptyName],
@@ -162,20 +182,32 @@ fn request_errors() -> Vec<RequestError> {
         RequestError::VariableHasEquals(_) => [RequestError::VariableHasEquals("A=B".into())],
         RequestError::VariableHasNul(_) => [RequestError::VariableHasNul("A\0B".into())],
         RequestError::HasNul(_) => [RequestError::HasNul("a\0b".into())],
-        RequestError::TooLong { .. } => [RequestError::TooLong { bytes: 5_000_000, max_bytes: 4_194_304 }],
+        RequestError::TooLong { .. } => [
+            RequestError::TooLong { bytes: 5_000_000, max_bytes: 4_194_304 },
+        ],
         RequestError::UnknownRlimit(_) => [RequestError::UnknownRlimit("BOGUS".to_owned())],
         RequestError::CpuNumber(_) => [RequestError::CpuNumber(1024)],
         RequestError::NoCpus => [RequestError::NoCpus],
         RequestError::PairNeedsTwoRunners => [RequestError::PairNeedsTwoRunners],
         RequestError::NeedsCgroup { .. } => [
-            RequestError::NeedsCgroup { limit: "memory limit", has_weaker_form: true, declined: declined() },
-            RequestError::NeedsCgroup { limit: "CPU bandwidth", has_weaker_form: false, declined: declined() },
+            RequestError::NeedsCgroup {
+                limit: "memory limit",
+                has_weaker_form: true,
+                declined: declined(),
+            },
+            RequestError::NeedsCgroup {
+                limit: "CPU bandwidth",
+                has_weaker_form: false,
+                declined: declined(),
+            },
         ],
         RequestError::SeccompPolicy { .. } => [
             RequestError::SeccompPolicy { policy: "mine".to_owned(), error: no_program() },
         ],
         RequestError::SeccompProgram(_) => [RequestError::SeccompProgram(no_program())],
-        RequestError::SeccompRefusesExec { .. } => [RequestError::SeccompRefusesExec { action: 0x8000_0000 }],
+        RequestError::SeccompRefusesExec { .. } => [
+            RequestError::SeccompRefusesExec { action: 0x8000_0000 },
+        ],
         RequestError::SeccompNotSeekable => [RequestError::SeccompNotSeekable],
     })
 }

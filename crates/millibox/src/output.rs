@@ -127,8 +127,8 @@ pub fn move_output(
 
 /// Waits for bytes and returns their number, or 0 at the end of the stream.
 ///
-/// A pipe whose other end is closed reports POLLHUP alone; a socket and a regular file report POLLIN
-/// at their end (poll(2)).
+/// A pipe whose other end is closed reports POLLHUP alone. A socket and a regular file report
+/// POLLIN at their end (poll(2)).
 fn wait_for_bytes(from: impl AsFd) -> rustix::io::Result<u64> {
     poll(&mut [PollFd::new(&from, PollFlags::IN)], None)?;
     rustix::io::ioctl_fionread(&from)

@@ -127,5 +127,5 @@ impl Pool {
     }
 }
 
-/// A supervisor with this many runs has one in progress and one that can begin at once.
+/// With this number of runs, a supervisor has one in progress and another that can begin at once.
 const BUSY_RUNS: usize = 2;

@@ -18,8 +18,7 @@ use std::sync::{Arc, OnceLock};
 /// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
 /// prepared during the present run. Two worlds are equal if they were built in the same way and
 /// their sources are the same files. Each request looks up the sources without waiting, so the next
-/// run sees a file that has replaced another one. It does not see what is mounted later below a
-/// source.
+/// run sees a file that has replaced another one. It does not see later mounts below a source.
 ///
 /// ```
 /// use millibox::{Mount, World};
@@ -34,7 +33,7 @@ pub struct World {
     wire: millibox_wire::World,
     /// The default seccomp profile is set; with a loopback interface it is another program.
     default_seccomp: bool,
-    /// The encoding for the supervisor, or what is wrong with the world.
+    /// The encoding for the supervisor, or the error of the world.
     encoded: Arc<OnceLock<Result<Vec<u8>, RequestError>>>,
 }
 

@@ -3,7 +3,7 @@
 use super::bin_true::{Rate, bare_on_all_cpus, pool_on_all_cpus};
 use super::{Experiment, conversation};
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant};
-use millibox::{Pool, Request, Supervisor};
+use millibox::{Pool, Request};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
