@@ -122,7 +122,7 @@ impl Pool {
         let chosen = near.or(least).map(|(_, member)| *member);
         let Member { supervisor, .. } = chosen
             .or(self.members.first())
-            .ok_or_else(|| StartError::EmptyPool)?;
+            .ok_or(StartError::EmptyPool)?;
         Ok(supervisor)
     }
 }

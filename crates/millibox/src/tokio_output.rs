@@ -1,12 +1,11 @@
 //! Captured output for callers that run in tokio.
 
 use crate::{Error, Handle, Output, Request, Supervisor};
-use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::task::{Context, Poll};
-use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Receiver;
 
 /// Bytes that are read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -59,17 +58,16 @@ impl Supervisor {
 /// The reading end of a pipe.
 struct Stream {
     /// `None` after its end.
-    pipe: Option<AsyncFd<OwnedFd>>,
+    pipe: Option<Receiver>,
     bytes: Vec<u8>,
 }
 
 impl Stream {
     fn new() -> Result<(Stream, OwnedFd), Error> {
-        let failed = Error::system("create a pipe");
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(&failed)?;
-        // The flag belongs to the reading end alone; the program's end still blocks.
-        fcntl_setfl(&read, OFlags::NONBLOCK).map_err(&failed)?;
-        let pipe = AsyncFd::new(read).map_err(|error| Error::System {
+        let (read, write) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(Error::system("create a pipe"))?;
+        // The receiver makes the reading end non-blocking. The program's end still blocks.
+        let pipe = Receiver::from_owned_fd(read).map_err(|error| Error::System {
             what: "register a pipe with tokio",
             error,
         })?;
@@ -86,39 +84,29 @@ impl Stream {
         context: &mut Context<'_>,
         max_bytes: usize,
     ) -> Poll<Result<usize, Error>> {
-        let Some(pipe) = &self.pipe else {
-            return Poll::Ready(Ok(0));
-        };
         let failed = |error| Error::System {
             what: "read the output of the program",
             error,
         };
+        let length = self.bytes.len();
         loop {
-            let mut ready = match pipe.poll_read_ready(context) {
+            let Some(pipe) = &self.pipe else {
+                return Poll::Ready(Ok(0));
+            };
+            match pipe.poll_read_ready(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(ready) => ready.map_err(failed)?,
-            };
-            let length = self.bytes.len();
+            }
             self.bytes.resize(length + max_bytes, 0);
-            let target = &mut self.bytes[length..];
-            let read = ready.try_io(|pipe| {
-                rustix::io::retry_on_intr(|| rustix::io::read(pipe.get_ref(), &mut *target))
-                    .map_err(Errno::into)
-            });
-            let count = *read
-                .as_ref()
-                .ok()
-                .and_then(|read| read.as_ref().ok())
-                .unwrap_or(&0);
-            self.bytes.truncate(length + count);
+            let read = pipe.try_read(&mut self.bytes[length..]);
+            self.bytes.truncate(length + *read.as_ref().unwrap_or(&0));
             match read {
-                Ok(Ok(0)) => {
-                    self.pipe = None;
-                    return Poll::Ready(Ok(0));
-                }
-                Ok(read) => return Poll::Ready(read.map_err(failed)),
-                // The pipe was not ready after all.
-                Err(_) => {}
+                Ok(0) => self.pipe = None,
+                Ok(count) => return Poll::Ready(Ok(count)),
+                // The pipe was not ready, or a signal arrived.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(error) => return Poll::Ready(Err(failed(error))),
             }
         }
     }

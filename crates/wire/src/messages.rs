@@ -339,7 +339,7 @@ fn supervisor_errors() -> Vec<SupervisorError> {
         SupervisorHint::CpuMissing { .. } => [SupervisorHint::CpuMissing { cpu: 7, available: vec![0, 1] }],
         SupervisorHint::Ended(_) => [SupervisorHint::Ended(ProcessEnd::Exited(1))],
         SupervisorHint::ThreadEnded => [SupervisorHint::ThreadEnded],
-        SupervisorHint::Run(_) => [SupervisorHint::Run(RunError::new(Step::Zygote).with_errno(libc::EMFILE))],
+        SupervisorHint::Run(_) => [SupervisorHint::Run(Box::new(RunError::new(Step::Zygote).with_errno(libc::EMFILE)))],
     });
     let of_hint = |hint: SupervisorHint| {
         let error = match hint {

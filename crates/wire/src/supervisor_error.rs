@@ -312,7 +312,7 @@ pub enum SupervisorHint {
     /// A thread of the supervisor ended.
     ThreadEnded,
     /// The error of a runner.
-    Run(RunError),
+    Run(Box<RunError>),
 }
 
 impl fmt::Display for SupervisorHint {

@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(OwnLimit::of(&closed, true), Some(OwnLimit::OpenFiles));
         let runner = RunError::new(Step::Zygote).with_errno(libc::EMFILE);
         let runner = SupervisorError::new(SupervisorStep::RunnerSetup)
-            .with_hint(SupervisorHint::Run(runner));
+            .with_hint(SupervisorHint::Run(Box::new(runner)));
         let runner = TrialError::from(Error::Died(EndReason::Failed(runner)));
         assert_eq!(OwnLimit::of(&runner, false), Some(OwnLimit::OpenFiles));
     }

@@ -155,7 +155,7 @@ impl Supervisor {
                         }
                         let error = self.failure(&report().failure_parts(), None);
                         return Err(SupervisorError::new(SupervisorStep::RunnerSetup)
-                            .with_hint(SupervisorHint::Run(error)));
+                            .with_hint(SupervisorHint::Run(Box::new(error))));
                     }
                     let state = self.runners[index].state;
                     match state {
