@@ -430,21 +430,21 @@ fn what_is_too_large_is_told_so() {
     let too_large: [(&[&str], &str); 6] = [
         (
             &["run", "--process-limit", "4294967295", "true"],
-            "4194301 at most",
+            "maximum is 4194301",
         ),
         (
             &["run", "--process-limit", "4194302", "true"],
-            "4194301 at most",
+            "maximum is 4194301",
         ),
         (
             &["run", "--process-limit", "99999999999999999999", "true"],
-            "4194301 at most",
+            "maximum is 4194301",
         ),
         (
             &["run", "--memory-limit", "99999999999999999999", "true"],
             "too large",
         ),
-        (&["judge", "--jobs", "513", "."], "512 at most"),
+        (&["judge", "--jobs", "513", "."], "maximum is 512"),
         (
             &["run", "--process-limit", "x", "true"],
             "a whole number from 1 to 4194301",
@@ -1472,7 +1472,7 @@ fn help_is_given_however_it_is_asked_for() {
     // What stands in for an option, and what may take time beside the limits.
     let said = text(&of(&["run", "--help"]).stdout);
     assert!(
-        said.contains("MILLIBOX_CGROUP_PARENT") && said.contains("waits for the writer of a FIFO"),
+        said.contains("MILLIBOX_CGROUP_PARENT") && said.contains("for the writer of a FIFO"),
         "{said}"
     );
     let output = of(&["judge", ".", "--language", "c++17"]);

@@ -875,7 +875,7 @@ fn more_places_than_there_can_be() {
     for (builder, says) in [
         (
             builder().slots(0),
-            "Builder::slots(0): give a number from 1 to 512",
+            "Builder::slots(0): pass a number from 1 to 512",
         ),
         (builder().slots(513), "Builder::slots(513)"),
         (
