@@ -233,6 +233,7 @@ steps! {
     /// landlock(7) restricts the process.
     Landlock, "restrict file access with landlock";
     /// The process attaches its own seccomp program.
+    // prose: allow
     Seccomp, "attach the process's own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
     /// An eventfd is created.
     Eventfd, "create an eventfd";
