@@ -80,9 +80,9 @@ impl Supervisor {
     /// outstanding on any number of slots, beside other runs, and no pair waits for half of another
     /// one.
     ///
-    /// If one run is rejected, killed or cancelled while it waits, the other one is not started, and
-    /// its result reports this. After their start they are independent: if the program of
-    /// one cannot be executed, the other run continues.
+    /// If one run is rejected, killed or cancelled while it waits, the other one is not started,
+    /// and its result reports this. After their start they are independent: if the program of one
+    /// cannot be executed, the other run continues.
     ///
     /// # Errors
     /// A request is not valid, the supervisor has [one runner per slot](Builder::runners_per_slot),
