@@ -346,26 +346,41 @@ fn process_ends() -> Vec<ProcessEnd> {
 fn supervisor_errors() -> Vec<SupervisorError> {
     use SupervisorError as E;
     let hints = samples!(SupervisorHint {
-        SupervisorHint::Argument(_) => [SupervisorHint::Argument("--slots=0: must be a number from 1 to 512".to_owned())],
+        SupervisorHint::Argument(_) => [
+            SupervisorHint::Argument("--slots=0: must be a number from 1 to 512".to_owned()),
+        ],
         SupervisorHint::NotOpen => [SupervisorHint::NotOpen],
         SupervisorHint::NotSocket => [SupervisorHint::NotSocket],
         SupervisorHint::SocketFamily(_) => [SupervisorHint::SocketFamily(2)],
         SupervisorHint::SocketType => [SupervisorHint::SocketType],
         SupervisorHint::UserIsSuperuser => [SupervisorHint::UserIsSuperuser],
-        SupervisorHint::UserNeedsRoot { .. } => [SupervisorHint::UserNeedsRoot { uid: 1000, gid: 100 }],
-        SupervisorHint::FileSizeLimit { .. } => [SupervisorHint::FileSizeLimit { limit: 1024, needed: 65_536 }],
+        SupervisorHint::UserNeedsRoot { .. } => [
+            SupervisorHint::UserNeedsRoot { uid: 1000, gid: 100 },
+        ],
+        SupervisorHint::FileSizeLimit { .. } => [
+            SupervisorHint::FileSizeLimit { limit: 1024, needed: 65_536 },
+        ],
         SupervisorHint::Declined(_) => [
-            SupervisorHint::Declined(vec!["cgroup2: not delegated".to_owned(), "hybrid: not root".to_owned()]),
+            SupervisorHint::Declined(vec![
+                "cgroup2: not delegated".to_owned(),
+                "hybrid: not root".to_owned(),
+            ]),
         ],
         SupervisorHint::Superuser => [SupervisorHint::Superuser],
         SupervisorHint::PrivilegesRegained => [SupervisorHint::PrivilegesRegained],
         SupervisorHint::NotNullDevice => [SupervisorHint::NotNullDevice],
         SupervisorHint::KeeperDied => [SupervisorHint::KeeperDied],
-        SupervisorHint::Malformed(_) => [SupervisorHint::Malformed(DecodeError::Trailing(4).to_string())],
-        SupervisorHint::CpuMissing { .. } => [SupervisorHint::CpuMissing { cpu: 7, available: vec![0, 1] }],
+        SupervisorHint::Malformed(_) => [
+            SupervisorHint::Malformed(DecodeError::Trailing(4).to_string()),
+        ],
+        SupervisorHint::CpuMissing { .. } => [
+            SupervisorHint::CpuMissing { cpu: 7, available: vec![0, 1] },
+        ],
         SupervisorHint::Ended(_) => [SupervisorHint::Ended(ProcessEnd::Exited(1))],
         SupervisorHint::ThreadEnded => [SupervisorHint::ThreadEnded],
-        SupervisorHint::Run(_) => [SupervisorHint::Run(Box::new(RunError::new(Step::Zygote).with_errno(libc::EMFILE)))],
+        SupervisorHint::Run(_) => [
+            SupervisorHint::Run(Box::new(RunError::new(Step::Zygote).with_errno(libc::EMFILE))),
+        ],
     });
     let of_hint = |hint: SupervisorHint| {
         let error = match hint {
