@@ -29,6 +29,7 @@ use crate::backend::Handover;
 use crate::cpus::Cpus;
 use crate::launch::Launch;
 use crate::locks::Locks;
+use crate::messages::failed;
 use crate::slot::Runner;
 use crate::spawner::Spawner;
 use crate::sys::{calls, process};
@@ -36,6 +37,7 @@ use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
 use deaths::{StartHistory, Unreaped};
 use limits::Cause;
+use millibox_wire::SupervisorStep;
 use runners::{PendingRestart, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
@@ -185,23 +187,14 @@ impl Token {
     }
 }
 
-/// The reason why the supervisor ends, as a text for the client.
-pub type Fatal = String;
-
-fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
-    move |errno| {
-        format!(
-            "cannot {what}: {}",
-            crate::messages::errno_text(errno.into())
-        )
-    }
-}
+/// The reason why the supervisor ends, for the client.
+pub type Fatal = millibox_wire::SupervisorError;
 
 impl Supervisor {
     /// Sets everything up and starts the runners.
     pub fn new(setup: Setup, spawner: Spawner, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed(SupervisorStep::Epoll))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
             reads_cpu_time: !matches!(setup.handover, Handover::Rlimit)
@@ -267,7 +260,7 @@ impl Supervisor {
 
     fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
         self.try_watch(fd, token, events)
-            .map_err(fatal("watch a descriptor"))
+            .map_err(failed(SupervisorStep::Watch))
     }
 
     fn try_watch(
@@ -297,7 +290,7 @@ impl Supervisor {
                 timeout.as_ref(),
             ) {
                 Ok(_) | Err(Error::INTR) => {}
-                Err(errno) => return Err(fatal("wait for events")(errno)),
+                Err(errno) => return Err(failed(SupervisorStep::WaitForEvents)(errno)),
             }
             for event in &events {
                 match Token::from_data(event.data.u64()) {
