@@ -12,12 +12,15 @@
 //! | `keeper` | creates and removes cgroups; outlives the client and the supervisor |
 //! | `start` | drops privileges, sets the supervisor up |
 //! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `deaths`, `setbacks`, `limits` (clocks), `results` |
+//! | `setup` | what the supervisor receives at its start |
 //! | `spawner` | the process that forks runners and mounters |
 //! | `confine` | what each process gives up during its set-up |
 //! | `slot` | the runners of a slot, as the supervisor sees them |
 //! | `cpus` | the CPU of each runner |
-//! | `world`, `template` | mount namespaces, prepared once for each world |
+//! | `world`, `template`, `mounter` | mount namespaces, prepared once for each world |
 //! | `devices` | the devices of a world, as one mount where possible |
+//! | `prepared` | what a runner and its children share |
+//! | `rlimits` | resource limits of runners and targets |
 //! | `runner` | the process that serves runs one after the other |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `target` | the two processes of a run |
@@ -42,9 +45,13 @@ mod keeper;
 mod launch;
 mod locks;
 mod messages;
+mod mounter;
 mod options;
 mod pid1;
+mod prepared;
+mod rlimits;
 mod runner;
+mod setup;
 mod slot;
 mod sockets;
 mod spawner;

@@ -5,6 +5,9 @@ use millibox_wire::frame::{Header, Kind};
 use millibox_wire::{SupervisorError, SupervisorStep, encode};
 use std::os::fd::AsRawFd;
 
+/// The reason why the supervisor ends, for the client.
+pub type Fatal = SupervisorError;
+
 /// Turns the error number of a system call into the error of a step.
 pub fn failed<E: Into<Errno>>(step: SupervisorStep) -> impl Fn(E) -> SupervisorError {
     move |errno| SupervisorError::new(step).with_errno(errno.into().0)

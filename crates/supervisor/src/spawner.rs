@@ -20,11 +20,10 @@ use crate::devices;
 use crate::launch::{Failure, Report, Shared, message};
 use crate::messages::failed;
 use crate::runner::{self, RunnerSetup};
-use crate::supervisor::Setup;
+use crate::setup::Setup;
 use crate::sys::calls::close_all_but;
 use crate::sys::{self, Errno, Result, calls, memory, process};
 use crate::template;
-use crate::world;
 use millibox_wire::Step;
 use millibox_wire::{Located, SupervisorError, SupervisorHint, SupervisorStep, decode, encode};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -265,7 +264,7 @@ impl SpawnerProcess<'_> {
             Ok(shared) => shared,
             Err(errno) => {
                 let failure = Failure::new(Step::Runner, errno);
-                runner::send_report(
+                crate::prepared::send_report(
                     socket,
                     message::UNPREPARED,
                     &Report {
@@ -307,7 +306,7 @@ impl SpawnerProcess<'_> {
         let Ok(plan) = template::plan(&located.world) else {
             return;
         };
-        world::mounter(&located, &plan, socket, procfs);
+        crate::mounter::main(&located, &plan, socket, procfs);
     }
 }
 

@@ -6,8 +6,9 @@ use crate::cpus::Cpus;
 use crate::locks::Locks;
 use crate::messages::{failed, report};
 use crate::options::Options;
+use crate::setup::Setup;
 use crate::spawner::{self, Spawner};
-use crate::supervisor::{Setup, Supervisor};
+use crate::supervisor::Supervisor;
 use crate::sys::calls::close_all_but;
 use crate::sys::{self, calls};
 use crate::tree;
@@ -167,11 +168,11 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         // not wait for the programs that they have to end. Targets return to 0.
         let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::SUPERVISOR_NICE);
         // The limits of root's shell do not apply to runs; runners set those of runs.
-        for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
+        for (resource, _, hard) in crate::rlimits::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
         // Nor to all runs together. Root of a container may be unable to raise them.
-        for (resource, ..) in crate::runner::TARGET_RLIMITS {
+        for (resource, ..) in crate::rlimits::TARGET_RLIMITS {
             // For open files see `raise_limits`.
             if resource != libc::RLIMIT_NOFILE {
                 let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);

@@ -23,10 +23,11 @@
 use crate::backend::cgroup2::WATCHED_FILES;
 use crate::cpus::mask_of;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
-use crate::runner::Order;
+use crate::messages::Fatal;
+use crate::prepared::Order;
+use crate::setup::Setup;
 use crate::sockets::Sockets;
 use crate::spawner::{RunnerFiles, Spawner};
-use crate::supervisor::{Fatal, Setup};
 use crate::sys::{self, Errno, Result, calls};
 use crate::world::WorldId;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};

@@ -2,11 +2,12 @@
 
 use super::deaths::Unreaped;
 use super::limits::Cause;
-use super::{Fatal, Request, Setbacks, Supervisor, Token};
+use super::{Request, Setbacks, Supervisor, Token};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
+use crate::messages::Fatal;
 use crate::messages::failed;
-use crate::runner::default_nofile;
+use crate::rlimits::default_nofile;
 use crate::sys::{Errno, calls};
 use millibox_wire::SupervisorStep;
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};

@@ -26,10 +26,10 @@ mod runners;
 mod setbacks;
 
 use crate::backend::Handover;
-use crate::cpus::Cpus;
 use crate::launch::Launch;
 use crate::locks::Locks;
-use crate::messages::failed;
+use crate::messages::{Fatal, failed};
+use crate::setup::Setup;
 use crate::slot::Runner;
 use crate::spawner::Spawner;
 use crate::sys::{calls, process};
@@ -42,35 +42,8 @@ use runners::{PendingRestart, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
-
-/// What the supervisor receives at its start.
-pub struct Setup {
-    pub socket: OwnedFd,
-    pub client: OwnedFd,
-    pub handover: Handover,
-    pub slots: usize,
-    pub runners_per_slot: usize,
-    pub share_memory: bool,
-    pub cpus: Cpus,
-    pub uid: u32,
-    pub gid: u32,
-    pub cgroups: Vec<Vec<u8>>,
-    pub declined: Vec<String>,
-    /// The version of landlock that confines the supervisor; 0 without landlock.
-    pub landlock: u32,
-    /// The mount point of all devices as one mount; see [`crate::devices`].
-    pub devices: Option<String>,
-}
-
-impl Setup {
-    /// The indices of a slot's runners among all runners.
-    fn runners_of(&self, slot: usize) -> Range<usize> {
-        slot * self.runners_per_slot..(slot + 1) * self.runners_per_slot
-    }
-}
 
 /// A run that was requested and not yet answered.
 struct Request {
@@ -186,9 +159,6 @@ impl Token {
         }
     }
 }
-
-/// The reason why the supervisor ends, for the client.
-pub type Fatal = millibox_wire::SupervisorError;
 
 impl Supervisor {
     /// Sets everything up and starts the runners.

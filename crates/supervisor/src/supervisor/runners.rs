@@ -2,9 +2,10 @@
 
 use super::deaths::{DeadRunner, StartHistory, Unreaped};
 use super::limits::MIN_WAIT_NS;
-use super::{Fatal, Supervisor, Token};
+use super::{Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Start, UNLIMITED, message};
+use crate::messages::Fatal;
 use crate::messages::failed;
 use crate::slot::{Runner, State};
 use crate::sockets::{self, Sockets};
