@@ -116,7 +116,7 @@ impl Machine {
             };
             match builder(kind).start() {
                 Ok(supervisor) => {
-                    ids = supervisor.ids();
+                    ids = supervisor.info().ids();
                     idle.insert(kind, vec![supervisor]);
                     available.push(backend);
                 }

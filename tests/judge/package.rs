@@ -170,7 +170,7 @@ impl Judged {
 }
 
 pub fn has_cgroups() -> bool {
-    supervisor().backend() != Backend::Rlimit
+    supervisor().info().backend() != Backend::Rlimit
 }
 
 /// The backend option for this machine: without cgroups, the command needs `--backend rlimit`.

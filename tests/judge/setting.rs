@@ -17,7 +17,7 @@ pub const MIB: u64 = 1 << 20;
 /// A sandbox. Without cgroups it uses the weaker backend, which the judge selects by name, too.
 pub fn supervisor() -> Supervisor {
     let best = start(builder());
-    if best.backend() != Backend::Rlimit {
+    if best.info().backend() != Backend::Rlimit {
         return best;
     }
     drop(best);

@@ -112,7 +112,7 @@ fn assert_first_failure_decides(supervisor: &Supervisor) {
     let report = JudgeReport {
         version: millibox_judge::report::VERSION,
         problem: ProblemReport::from(&problem),
-        machine: Machine::here(supervisor.backend()),
+        machine: Machine::here(supervisor.info().backend()),
         limits: LimitsReport::from(&LIMITS),
         warnings: Vec::new(),
         started,
@@ -124,7 +124,7 @@ fn assert_first_failure_decides(supervisor: &Supervisor) {
     let report: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(
         report["machine"]["backend"],
-        supervisor.backend().to_string()
+        supervisor.info().backend().to_string()
     );
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(report["machine"]["kernel"], kernel.trim());

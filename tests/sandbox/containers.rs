@@ -162,7 +162,7 @@ fn filtered_namespaces_prevent_the_start() {
         }
         let error = output.value("error");
         assert!(
-            error.contains("cannot make new namespaces") && error.contains("os error 1"),
+            error.contains("cannot create namespaces") && error.contains("os error 1"),
             "{output:?}"
         );
         assert!(error.contains("`millibox doctor`"), "{output:?}");
@@ -188,7 +188,7 @@ fn doctor_and_run_report_filtered_namespaces() {
     );
     let output = millibox(&arguments, &["run", "--", "/bin/echo", "the program ran"]);
     assert!(
-        output.stderr.contains("cannot make new namespaces")
+        output.stderr.contains("cannot create namespaces")
             && output.stderr.contains("millibox doctor"),
         "{output:?}"
     );

@@ -49,7 +49,7 @@ fn cpus_of_runners(supervisor: &Supervisor, count: usize) -> Vec<usize> {
 }
 
 fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
-    let all = descendants(supervisor.pid())
+    let all = descendants(supervisor.info().pid())
         .into_iter()
         .map(|process| process.pid);
     all.filter(|&pid| process_name(pid) == "millibox-runner")
@@ -57,7 +57,7 @@ fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
 
 /// All CPUs that a supervisor may use. Neither the client's affinity nor a CPU quota changes them.
 fn at_least_two_cpus() -> Option<Vec<usize>> {
-    let all = cpus_of(start(builder().slots(2)).pid() as i32);
+    let all = cpus_of(start(builder().slots(2)).info().pid() as i32);
     if all.len() < 2 {
         skip("this machine has one CPU");
         return None;
@@ -67,7 +67,7 @@ fn at_least_two_cpus() -> Option<Vec<usize>> {
 
 /// The CPU of a supervisor with one slot.
 fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
-    let cpus = cpus_of(supervisor.pid() as i32);
+    let cpus = cpus_of(supervisor.info().pid() as i32);
     assert_eq!(cpus.len(), 1, "CPUs of a supervisor with one slot");
     cpus[0]
 }
@@ -122,7 +122,7 @@ fn run_of_single_slot_starts_on_supervisors_cpu() {
             // A run that arrives before its target is prepared would start on the runner's CPU.
             std::thread::sleep(Duration::from_millis(100));
             let (handle, _output) = start_sleeper(&supervisor, &[]);
-            let all = descendants(supervisor.pid());
+            let all = descendants(supervisor.info().pid());
             let parent_of = |child: i32| {
                 let is_parent = |&pid: &i32| {
                     pid != child
@@ -190,7 +190,7 @@ fn next_run_uses_another_cpu_than_the_last() {
 fn replacement_of_runner_uses_the_same_cpu() {
     let supervisor = start(builder().slots(1));
     let before = cpus_of_runners(&supervisor, 3);
-    let victim = descendants(supervisor.pid())
+    let victim = descendants(supervisor.info().pid())
         .into_iter()
         .find(|process| process_name(process.pid) == "millibox-runner");
     let victim = victim.expect("a runner");
@@ -239,13 +239,13 @@ fn session_of_supervisor_started_by_root_has_highest_priority() {
     }
     let supervisor = start(builder().slots(1));
     assert_eq!(
-        session_nice(supervisor.pid() as i32),
+        session_nice(supervisor.info().pid() as i32),
         Some(-20),
         "the supervisor's session"
     );
     assert_eq!(session_nice(own), Some(before), "the client's session");
     let (run, _output) = start_sleeper(&supervisor, &[]);
-    let programs = descendants(supervisor.pid())
+    let programs = descendants(supervisor.info().pid())
         .into_iter()
         .filter(|process| process_name(process.pid) == "probe");
     let programs: Vec<Option<i32>> = programs.map(|process| session_nice(process.pid)).collect();

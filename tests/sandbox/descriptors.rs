@@ -239,7 +239,7 @@ fn run_cannot_exhaust_descriptors_in_flight() {
 
 #[test]
 fn low_open_files_limit_does_not_select_a_weaker_backend() {
-    let automatic = supervisor().backend().to_string();
+    let automatic = supervisor().info().backend().to_string();
     let mut started = 0;
     for limit in (32..=512).step_by(48) {
         let output = client([

@@ -46,7 +46,7 @@ fn resident_kib(pid: u32) -> u64 {
 }
 
 fn usage(supervisor: &Supervisor) -> Usage {
-    let family = descendants(supervisor.pid());
+    let family = descendants(supervisor.info().pid());
     Usage {
         descriptors: family
             .iter()
@@ -57,7 +57,11 @@ fn usage(supervisor: &Supervisor) -> Usage {
             .map(|process| resident_kib(process.pid as u32))
             .sum(),
         processes: family.len(),
-        cgroups: supervisor.cgroups().map(|path| directories(&path)).sum(),
+        cgroups: supervisor
+            .info()
+            .cgroups()
+            .map(|path| directories(&path))
+            .sum(),
         own_descriptors: open_descriptors(std::process::id()).unwrap_or(0),
     }
 }
@@ -72,7 +76,7 @@ fn make_runs(supervisor: &Supervisor, rounds: usize) {
         World::minimal().uid(0),
         World::minimal().network(millibox::Network::Loopback),
     ];
-    let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
+    let cgroups = supervisor.info().backend() != millibox::Backend::Rlimit;
     for round in 0..rounds {
         let world = &worlds[if round % 20 == 0 { round / 20 % 3 } else { 0 }];
         let (read, write) = pipe();
@@ -174,6 +178,7 @@ fn cgroups_do_not_grow_after_runs_with_many_processes() {
     }
     let count = || {
         supervisor
+            .info()
             .cgroups()
             .map(|path| directories(&path))
             .sum::<usize>()
@@ -204,7 +209,7 @@ fn idle_supervisor_adds_no_load() {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             stat.rsplit(')').next()?.trim().chars().next()
         };
-        descendants(supervisor.pid())
+        descendants(supervisor.info().pid())
             .iter()
             .filter_map(|process| state(process.pid))
             .collect()
@@ -245,7 +250,7 @@ fn soak_million() {
     make_runs(&supervisor, 40);
     std::thread::sleep(Duration::from_millis(300));
     let mut before = usage(&supervisor);
-    let mut cgroups: BTreeSet<PathBuf> = supervisor.cgroups().collect();
+    let mut cgroups: BTreeSet<PathBuf> = supervisor.info().cgroups().collect();
     while done < requests {
         // Waits for the end of each killed process and of those that depend on it. On a busy
         // machine, this may take long. Runs that use them fail, which is allowed here.
@@ -278,9 +283,10 @@ fn soak_million() {
                 .collect();
             done += handles.len();
             // The supervisor ends without its spawner, which is killed later.
-            let mut below = descendants(supervisor.pid());
+            let mut below = descendants(supervisor.info().pid());
             below.retain(|process| {
-                process.pid != supervisor.pid() as i32 && process_name(process.pid) != SPAWNER
+                process.pid != supervisor.info().pid() as i32
+                    && process_name(process.pid) != SPAWNER
             });
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
@@ -317,12 +323,12 @@ fn soak_million() {
             // Ends the supervisor: kills it, or the spawner that it needs.
             let footprint = Footprint::of(&supervisor);
             deaths += 1;
-            let spawner = descendants(supervisor.pid())
+            let spawner = descendants(supervisor.info().pid())
                 .into_iter()
                 .find(|process| process_name(process.pid) == SPAWNER);
             let victim = spawner
                 .filter(|_| random.below(2) == 0)
-                .map_or(supervisor.pid() as i32, |spawner| spawner.pid);
+                .map_or(supervisor.info().pid() as i32, |spawner| spawner.pid);
             millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
             footprint.assert_gone();
@@ -330,7 +336,7 @@ fn soak_million() {
             make_runs(&supervisor, 40);
             std::thread::sleep(Duration::from_millis(300));
             before = usage(&supervisor);
-            cgroups.extend(supervisor.cgroups());
+            cgroups.extend(supervisor.info().cgroups());
         }
     }
     let mut after = usage(&supervisor);

@@ -151,7 +151,7 @@ fn ids(supervisor: &millibox::Supervisor, world: &World) -> (String, String, i64
 fn ids_inside_are_as_requested() {
     let supervisor = supervisor();
     let thrice = |id: u32| format!("{id} {id} {id}");
-    let (uid, gid) = supervisor.ids();
+    let (uid, gid) = supervisor.info().ids();
     assert_ne!((uid, gid), (0, 0));
     assert_eq!(
         ids(&supervisor, &World::minimal()),
@@ -273,7 +273,7 @@ fn cgroup_namespace_hides_parent_cgroups() {
         &request(["cat", "/proc/self/cgroup"]).world(&world_with_proc()),
     );
     let (hybrid, text) = (
-        supervisor.backend() == millibox::Backend::Hybrid,
+        supervisor.info().backend() == millibox::Backend::Hybrid,
         output.text(),
     );
     assert!(text.lines().count() > 0);
@@ -402,7 +402,7 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
 fn new_cgroup_of_program_does_not_raise_limits() {
     let supervisor = supervisor();
     let (limit, world) = (48 << 20, world_with_proc().without_seccomp());
-    let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
+    let cgroups = supervisor.info().backend() != millibox::Backend::Rlimit;
     for _ in 0..3 {
         let request = request(["hostile-cgroup"]).world(&world);
         let request = if cgroups {

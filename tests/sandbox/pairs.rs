@@ -248,10 +248,10 @@ fn cgroup_of(token: &str, controller: &str) -> String {
 #[test]
 fn pair_shares_one_cpu_cgroup() {
     let supervisor = start(builder().slots(1));
-    if supervisor.backend() != Backend::Hybrid {
+    if supervisor.info().backend() != Backend::Hybrid {
         skip(&format!(
             "the backend is {}, not hybrid",
-            supervisor.backend()
+            supervisor.info().backend()
         ));
         return;
     }

@@ -1,7 +1,7 @@
 //! Pools: several supervisors, one for each CPU.
 
 use crate::builder;
-use millibox::{Error, Handle, Outcome, Pool, Supervisor};
+use millibox::{Error, Handle, Outcome, Pool, StartError, Supervisor, SupervisorHint};
 use millibox_tests::{
     HANG_TIMEOUT, Process, descendants, eventually, kill, run, skip, start, token, wait,
     world_with_proc,
@@ -24,7 +24,7 @@ fn sleep(pool: &Pool) -> Handle {
 
 /// The only CPU that the member may use.
 fn cpu_of(member: &Supervisor) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", member.pid()))
+    let status = std::fs::read_to_string(format!("/proc/{}/status", member.info().pid()))
         .expect("the status of the member");
     let cpus = status
         .lines()
@@ -161,7 +161,7 @@ fn killed_member_receives_no_more_runs() {
     let handle = victim
         .run(&millibox_tests::request(["sleep", "100000", &token()]))
         .expect("a run");
-    kill(victim.pid() as i32, rustix::process::Signal::KILL);
+    kill(victim.info().pid() as i32, rustix::process::Signal::KILL);
     assert!(matches!(
         handle.wait_timeout(HANG_TIMEOUT),
         Err(Error::Died(_))
@@ -184,11 +184,12 @@ fn killed_member_receives_no_more_runs() {
 /// Kills a member without using it, so that the pool does not know. Returns the member's CPU.
 fn kill_silently(member: &Supervisor) -> usize {
     let cpu = cpu_of(member);
-    let family = descendants(member.pid());
-    kill(member.pid() as i32, rustix::process::Signal::KILL);
+    let family = descendants(member.info().pid());
+    kill(member.info().pid() as i32, rustix::process::Signal::KILL);
     // The socket is closed once the last thread of all its processes has ended.
-    let threads =
-        || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
+    let threads = || {
+        std::fs::read_dir(format!("/proc/{}/task", member.info().pid())).map_or(0, Iterator::count)
+    };
     assert!(eventually(HANG_TIMEOUT, || !family
         .iter()
         .any(Process::is_alive)
@@ -224,13 +225,19 @@ fn silently_killed_member_is_replaced_by_another() {
 #[test]
 fn builder_with_missing_or_no_cpu_returns_error() {
     match builder().cpus([1023]).start() {
-        Err(Error::Start(why)) => assert!(why.contains("--cpus"), "{why}"),
+        Err(Error::Start(StartError::Failed { error, .. })) => {
+            let is_missing = matches!(
+                error.hint,
+                Some(SupervisorHint::CpuMissing { cpu: 1023, .. })
+            );
+            assert!(is_missing, "{error:?}");
+        }
         other => panic!("{other:?}"),
     }
     match builder().cpus([]).start() {
-        Err(Error::Start(why)) => assert!(why.contains("at least one CPU"), "{why}"),
+        Err(Error::Start(StartError::NoCpus)) => {}
         other => panic!("{other:?}"),
     }
     // The default is one slot for each CPU.
-    assert_eq!(start(Supervisor::builder().cpus([0])).slots(), 1);
+    assert_eq!(start(Supervisor::builder().cpus([0])).info().slots(), 1);
 }

@@ -17,7 +17,7 @@ fn exit_codes_are_reported() {
             (&Outcome::Exited(code), Some(code), None)
         );
         assert_eq!(result.to_string(), format!("exited with {code}"));
-        assert_eq!(result.backend, supervisor.backend());
+        assert_eq!(result.backend, supervisor.info().backend());
     }
 }
 

@@ -18,16 +18,16 @@ use std::time::Duration;
 /// Runners and their descendants.
 fn below_runners(supervisor: &Supervisor) -> Vec<Process> {
     let is_below_runners = |process: &Process| {
-        process.pid != supervisor.pid() as i32 && process_name(process.pid) != SPAWNER
+        process.pid != supervisor.info().pid() as i32 && process_name(process.pid) != SPAWNER
     };
-    descendants(supervisor.pid())
+    descendants(supervisor.info().pid())
         .into_iter()
         .filter(is_below_runners)
         .collect()
 }
 
 fn runners(supervisor: &Supervisor) -> Vec<Process> {
-    let is_runner = |process: &Process| process.parent == supervisor.pid() as i32;
+    let is_runner = |process: &Process| process.parent == supervisor.info().pid() as i32;
     below_runners(supervisor)
         .into_iter()
         .filter(is_runner)
@@ -221,6 +221,7 @@ struct ProcessBan(Vec<PathBuf>);
 impl ProcessBan {
     fn of(supervisor: &Supervisor) -> ProcessBan {
         let files: Vec<PathBuf> = supervisor
+            .info()
             .cgroups()
             .map(|top| top.join("pids.max"))
             .filter(|file| file.exists())
@@ -243,7 +244,7 @@ impl Drop for ProcessBan {
 #[test]
 fn run_that_no_runner_can_prepare_returns_error() {
     let supervisor = start(builder().slots(1));
-    if supervisor.backend() != Backend::Hybrid {
+    if supervisor.info().backend() != Backend::Hybrid {
         return skip("only with version 1 cgroups, runners are in the cgroup of their runs");
     }
     let broken = ProcessBan::of(&supervisor);
@@ -283,7 +284,7 @@ fn run_that_no_runner_can_prepare_returns_error() {
 #[test]
 fn short_lack_of_processes_fails_no_run() {
     let supervisor = start(builder().slots(1));
-    if supervisor.backend() != Backend::Hybrid {
+    if supervisor.info().backend() != Backend::Hybrid {
         return skip("only with version 1 cgroups, runners are in the cgroup of their runs");
     }
     for _ in 0..3 {

@@ -1,5 +1,6 @@
 //! The supervisor's command line, and the users under which it refuses to run.
 
+use millibox::{Error, StartError, SupervisorHint, SupervisorStep};
 use millibox_tests::{ClientOutput, client, directory, executable, is_root, set_mode, skip};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
@@ -197,22 +198,27 @@ fn user_other_than_root_cannot_choose_a_user() {
     if is_root() {
         return skip("root may switch to any user");
     }
-    let why = millibox_tests::builder()
+    let error = millibox_tests::builder()
         .user(4242, 4343)
         .start()
-        .err()
-        .map(|error| error.to_string());
+        .map(drop)
+        .unwrap_err();
     assert!(
-        why.as_ref()
-            .is_some_and(|why| why.contains("--user=4242:4343: only root")),
-        "{why:?}"
+        matches!(
+            &error,
+            Error::Start(StartError::Failed { error, .. })
+                if matches!(error.hint, Some(SupervisorHint::UserNeedsRoot { .. }))
+        ),
+        "{error:?}"
     );
     let (uid, gid) = (
         rustix::process::getuid().as_raw(),
         rustix::process::getgid().as_raw(),
     );
     assert_eq!(
-        millibox_tests::start(millibox_tests::builder().user(uid, gid)).ids(),
+        millibox_tests::start(millibox_tests::builder().user(uid, gid))
+            .info()
+            .ids(),
         (uid, gid)
     );
 }
@@ -223,7 +229,8 @@ fn supervisor_started_by_root_has_an_unprivileged_user() {
         return skip("not root");
     }
     let supervisor = millibox_tests::supervisor();
-    let status = std::fs::read_to_string(format!("/proc/{}/status", supervisor.pid())).unwrap();
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", supervisor.info().pid())).unwrap();
     for field in ["Uid:", "Gid:"] {
         let line = status.lines().find(|line| line.starts_with(field)).unwrap();
         assert!(
@@ -237,7 +244,7 @@ fn supervisor_started_by_root_has_an_unprivileged_user() {
         .unwrap();
     assert_eq!(groups.split_whitespace().count(), 1, "{groups}");
     let chosen = millibox_tests::start(millibox_tests::builder().user(4242, 4343));
-    assert_eq!(chosen.ids(), (4242, 4343));
+    assert_eq!(chosen.info().ids(), (4242, 4343));
     assert_eq!(
         millibox_tests::run_probe(&chosen, &["ids"]).value("uid"),
         "4242 4242 4242"
@@ -329,7 +336,7 @@ fn missing_or_wrong_executable_returns_error() {
         .executable("/no/such/supervisor")
         .start();
     match missing {
-        Err(millibox::Error::NotExecuted { path, error, .. }) => assert_eq!(
+        Err(Error::Start(StartError::NotExecuted { path, error, .. })) => assert_eq!(
             (path.to_str(), error.raw_os_error()),
             (Some("/no/such/supervisor"), Some(libc::ENOENT))
         ),
@@ -338,7 +345,9 @@ fn missing_or_wrong_executable_returns_error() {
     let other = millibox::Supervisor::builder()
         .executable("/bin/true")
         .start();
-    assert!(other.is_err_and(|error| matches!(error, millibox::Error::NotSupervisor { .. })));
+    assert!(
+        other.is_err_and(|error| matches!(error, Error::Start(StartError::NotSupervisor { .. })))
+    );
 }
 
 #[test]
@@ -347,10 +356,14 @@ fn missing_cgroup_parent_returns_error() {
         .cgroup_parent("/not/there")
         .start()
         .map(drop)
-        .unwrap_err()
-        .to_string();
+        .unwrap_err();
     assert!(
-        error.contains("no cgroups can be made below /not/there"),
-        "{error}"
+        matches!(
+            &error,
+            Error::Start(StartError::Failed { error, .. })
+                if error.step == SupervisorStep::CgroupParent
+                    && error.subject.as_deref() == Some("/not/there")
+        ),
+        "{error:?}"
     );
 }

@@ -67,7 +67,7 @@ fn more_worlds_than_the_supervisor_keeps_are_correct() {
     for mark in [0, 1, 149, 75, 0] {
         assert_sees_only_mark(&supervisor, mark);
     }
-    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
+    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid())) {
         let open = open.count();
         assert!(open < 64 + 200, "{open} descriptors are open");
     }

@@ -143,7 +143,10 @@ pub struct Footprint {
 impl Footprint {
     /// The current processes and cgroups of a supervisor.
     pub fn of(supervisor: &Supervisor) -> Footprint {
-        Footprint::new(supervisor.pid(), supervisor.cgroups().collect())
+        Footprint::new(
+            supervisor.info().pid(),
+            supervisor.info().cgroups().collect(),
+        )
     }
 
     /// The current processes of the supervisor with this PID, and these cgroups.

@@ -6,11 +6,11 @@ use std::io::Write;
 /// Returns whether the backend uses cgroups. If not, reports the test as skipped; the caller must
 /// return.
 pub fn has_cgroups_or_skips(supervisor: &Supervisor) -> bool {
-    let has_cgroups = supervisor.backend() != Backend::Rlimit;
+    let has_cgroups = supervisor.info().backend() != Backend::Rlimit;
     if !has_cgroups {
         skip(&format!(
             "no cgroups are available: {}",
-            supervisor.declined().join("; ")
+            supervisor.info().declined().join("; ")
         ));
     }
     has_cgroups

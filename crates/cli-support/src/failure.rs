@@ -10,7 +10,7 @@ pub const SANDBOX: u8 = 125;
 pub const CANNOT_EXECUTE: u8 = 126;
 /// Exit status if the program was not found (POSIX shells).
 pub const NOT_FOUND: u8 = 127;
-/// Exit status if the reader closed our standard output, as head(1) does. It is the status of a
+/// Exit status if the reader closed standard output, as head(1) does. It is the status of a
 /// process that SIGPIPE killed; Rust's runtime ignores that signal. No message is printed.
 pub const UNREAD: u8 = 128 + libc::SIGPIPE as u8;
 
@@ -68,10 +68,7 @@ impl fmt::Display for Failure {
 impl From<millibox::Error> for Failure {
     fn from(error: millibox::Error) -> Failure {
         let step = match &error {
-            millibox::Error::NoSupervisor(_)
-            | millibox::Error::NotExecuted { .. }
-            | millibox::Error::NotSupervisor { .. }
-            | millibox::Error::Start(_) => "start",
+            millibox::Error::Start(_) => "start",
             millibox::Error::Died(_) => "supervisor",
             millibox::Error::Request(_) => "request",
             _ => "sandbox",
@@ -129,7 +126,7 @@ pub fn complain(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The text without line breaks, so that a log has one line for each event.
+/// Joins the lines of a text, so that a log has one line for each event.
 pub fn one_line(text: &str) -> String {
     text.lines()
         .map(str::trim)

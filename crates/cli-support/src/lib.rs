@@ -1,6 +1,6 @@
 //! Code that the executables `millibox` and `millibox-lab` share.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `failure` | why a command has no result, its exit status, and how to print without a panic |
 //! | `machine` | the options of every command that starts a supervisor |

@@ -10,10 +10,10 @@ const HEADING: &str = "Machine";
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub struct Options {
-    /// How runs are limited and measured
+    /// Choose how runs are limited and measured
     ///
-    /// `auto` rejects limits that rlimit would enforce less strictly than they say;
-    /// `--backend rlimit` accepts that.
+    /// `auto` rejects limits that the backend rlimit can enforce only for single processes.
+    /// `--backend rlimit` accepts them.
     #[arg(
         long,
         value_name = "WHICH",
@@ -22,7 +22,7 @@ pub struct Options {
         hide_possible_values = false
     )]
     pub backend: Backend,
-    /// The user that the sandbox switches to if root starts it
+    /// Set the user that the sandbox switches to if root starts it
     ///
     /// This user must have access to the files that the program uses. Default: an unused number,
     /// 60578. A sandbox that another user starts keeps that user.
@@ -30,9 +30,9 @@ pub struct Options {
     /// Example: --user 65534:65534
     #[arg(long, value_name = "UID:GID", value_parser = values::ids)]
     pub user: Option<(u32, u32)>,
-    /// The cgroup below which cgroups are created
+    /// Create cgroups below this cgroup
     ///
-    /// An absolute path from the top of each hierarchy as it is mounted here. Default: the value of
+    /// PATH is absolute in each hierarchy as it is mounted here. Default: the value of
     /// the environment variable MILLIBOX_CGROUP_PARENT, otherwise millibox's own cgroup.
     ///
     /// Example: --cgroup-parent /judge

@@ -21,7 +21,7 @@ struct State {
     caught: Option<i32>,
     end: Option<Box<dyn Fn() + Send>>,
     /// The work that `end` would end is over.
-    over: bool,
+    is_over: bool,
     /// The process may be waiting for another process, with no work to end.
     waiting: bool,
 }
@@ -80,7 +80,7 @@ impl Signals {
     pub fn ended(&self, what: &str) -> Option<ExitCode> {
         let signal = self.caught()?;
         complain(format_args!(
-            "{}: told to end by {}; {what}",
+            "{}: received {}; {what}",
             self.program,
             name(signal)
         ));
@@ -100,7 +100,7 @@ impl Signals {
     /// The work is over: a signal calls `end` no more.
     pub fn forget(&self) {
         let mut state = lock(&self.state);
-        (state.end, state.over) = (None, true);
+        (state.end, state.is_over) = (None, true);
     }
 
     /// Does work that may wait for another process, such as opening a FIFO. A signal then exits the
@@ -108,7 +108,7 @@ impl Signals {
     pub fn may_wait<T>(&self, work: impl FnOnce() -> T) -> T {
         let set = |waiting: bool| {
             let mut state = lock(&self.state);
-            if let Some(signal) = state.caught.filter(|_| !state.over) {
+            if let Some(signal) = state.caught.filter(|_| !state.is_over) {
                 exit(self.program, signal);
             }
             state.waiting = waiting;
@@ -127,7 +127,7 @@ fn exit(program: &str, signal: i32) -> ! {
     temporaries
         .drain(..)
         .for_each(|path| drop(std::fs::remove_file(path)));
-    complain(format_args!("{program}: told to end by {}", name(signal)));
+    complain(format_args!("{program}: received {}", name(signal)));
     std::process::exit(status(signal).into())
 }
 

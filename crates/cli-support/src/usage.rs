@@ -31,11 +31,11 @@ pub fn report(program: &str, error: &Error) -> ExitCode {
     }
 }
 
-/// Why a command line was refused, in one line.
+/// Why a command line was rejected, in one line.
 pub fn why(error: &Error) -> String {
     let context = |kind| context(error, kind);
     let mut line = sentence(error);
-    // The parser of the value knows more.
+    // The error of the value's parser has the details.
     if let Some(source) = error.source() {
         line = format!("{line}: {}", failure::one_line(&source.to_string()));
     }
@@ -180,7 +180,6 @@ mod tests {
                 "--uid 1 --uid 2 x",
                 "the argument '--uid <UID>' cannot be used multiple times",
             ),
-            // The client knows this command, if it was taken for the supervisor, by these words.
             (
                 "--socket=0 x",
                 "unexpected argument '--socket' found; to pass '--socket' as a value, use '-- \

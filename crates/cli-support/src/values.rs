@@ -1,9 +1,8 @@
-//! Parsers of option values. An error is half a sentence: clap puts the option's name and the
-//! value before it.
+//! Parsers of option values. clap puts the name of the option and the value before an error.
 
 use std::time::Duration;
 
-const NO_TIME: &str = "a time is a number with a unit (us, ms, s, m, h), for example 500ms";
+const NO_TIME: &str = "must be a number with a unit (us, ms, s, m, h), for example 500ms";
 
 /// Whether the text consists of decimal digits only.
 pub fn is_number(text: &str) -> bool {
@@ -16,8 +15,8 @@ pub fn number<T: TryFrom<u64>>(
     most: u64,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| match text.parse::<u64>() {
-        Ok(number) if number > most => Err(format!("too large: it can be {most} at most")),
-        Err(_) if is_number(text) => Err(format!("too large: it can be {most} at most")),
+        Ok(number) if number > most => Err(format!("too large: the maximum is {most}")),
+        Err(_) if is_number(text) => Err(format!("too large: the maximum is {most}")),
         Ok(number) if number >= least => T::try_from(number).map_err(|_| "too large".to_owned()),
         _ => Err(format!(
             "must be a whole number from {least}{}",
@@ -36,7 +35,7 @@ fn up_to(most: u64) -> String {
 
 /// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
 pub fn time(text: &str) -> Result<Duration, String> {
-    // humantime reads `5M` as five months; a user who writes it means minutes.
+    // humantime reads `5M` as five months, but the user means minutes.
     if text
         .split(|letter: char| !letter.is_alphabetic())
         .any(|unit| unit == "M")
@@ -58,7 +57,7 @@ pub fn ids(text: &str) -> Result<(u32, u32), String> {
         .and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
     match ids {
         Some((0, _) | (_, 0)) => {
-            Err("must not be root's: the sandbox refuses the superuser".to_owned())
+            Err("must not be root's: the sandbox does not run as the superuser".to_owned())
         }
         Some(ids) => Ok(ids),
         None => Err("must be UID:GID, two numbers".to_owned()),
@@ -92,7 +91,7 @@ mod tests {
         for text in ["513", "99999999999999999999"] {
             assert_eq!(
                 small(text),
-                Err("too large: it can be 512 at most".to_owned()),
+                Err("too large: the maximum is 512".to_owned()),
                 "{text}"
             );
         }

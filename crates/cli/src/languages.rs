@@ -1,4 +1,4 @@
-//! `millibox languages`: the judge's languages, each tried in the sandbox.
+//! `millibox languages`: checks each language of the judge in the sandbox.
 
 use crate::PROGRAM;
 use crate::failure::{Failure, answer, complain, unwritten};
@@ -18,50 +18,50 @@ use std::sync::Arc;
 /// Options of `millibox languages`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The exit status is 0 if every language listed can be used, 1 if not.
+The exit status is 0 if all listed languages are available, and 1 otherwise.
 
 Examples:
   millibox languages
   millibox languages --try python c++17
   millibox languages --suites ./suites --json | jq -r '.[].remedy // empty'")]
 pub struct Args {
-    /// Only these languages; all of them without
+    /// Check only these languages [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Add the suites of a directory's files *.toml, in place of ours for the same language
+    /// Add the suites in a directory's *.toml files; they replace built-in suites of the same name
     #[arg(long, value_name = "DIR")]
     pub suites: Option<PathBuf>,
-    /// How programs of compiled languages are to be linked: static or dynamic
+    /// Link programs of compiled languages statically or dynamically
     ///
-    /// Without it each suite says.
+    /// By default, each suite chooses.
     #[arg(long, value_name = "HOW", value_parser = values::link)]
     pub linking: Option<Link>,
-    /// Compile and run an example in each language, too
+    /// Also compile and run an example in each language
     ///
-    /// Without it compilers and interpreters are asked for their versions, and where programs are
-    /// linked statically, one is linked.
+    /// By default, millibox only asks compilers and interpreters for their versions, and links a
+    /// program if the language links statically.
     #[arg(long = "try")]
     pub try_out: bool,
     /// Print a JSON array
     ///
     /// [{"name", "title", "names", "state": "available", "missing", "unreachable" or "broken",
-    /// "detail", "linking": "static" or "dynamic", "fallback", "remedy"}]; linking is null where
-    /// programs are not linked, fallback says why they are not linked statically, and remedy is
-    /// null where there is none.
+    /// "detail", "linking": "static" or "dynamic", "fallback", "remedy"}]; linking is null if
+    /// programs are not linked. fallback is the reason for dynamic linking, and remedy is null if
+    /// none is known.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub machine: machine::Options,
 }
 
-/// One language in one variant.
+/// One variant of a language.
 #[derive(Debug, Serialize)]
 struct Line<'s> {
     name: &'s str,
     title: &'s str,
     names: &'s [String],
     state: &'static str,
-    /// The version, or what is wrong.
+    /// The version, or the error.
     detail: String,
     linking: Option<Link>,
     /// Why programs are not linked statically.
@@ -69,7 +69,7 @@ struct Line<'s> {
     remedy: Option<String>,
 }
 
-/// The whole subcommand.
+/// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let suites = suites(args.suites.as_deref(), args.linking)?;
     let chosen: Vec<&Suite> = match &args.names[..] {
@@ -83,7 +83,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
     let supervisor = Arc::new(supervisor(&args.machine)?);
     let ended = supervisor.clone();
-    // What waits for a run then gets an error, and leaves nothing behind.
+    // Threads that wait for a run then get an error and clean up.
     signals.end_with(move || ended.close());
     let toolbox = Toolbox::new(&supervisor, suites.clone(), Cache::none());
     let width = |of: fn(&Suite) -> &str| {
@@ -96,9 +96,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let widths = (width(|suite| &suite.name), width(|suite| &suite.title));
     let mut all = Vec::new();
     let written = chosen.into_iter().try_for_each(|suite| {
-        let line = look_at(&toolbox, suite, args.try_out);
+        let line = check(&toolbox, suite, args.try_out);
         if signals.caught().is_some() {
-            // What failed then failed for this.
+            // The signal caused any failure after it.
             return Ok(());
         }
         let shown = if args.json {
@@ -110,7 +110,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         shown
     });
     signals.forget();
-    if let Some(status) = signals.ended("what ran was killed") {
+    if let Some(status) = signals.ended("the running programs were killed") {
         return Ok(status);
     }
     written.map_err(unwritten)?;
@@ -125,7 +125,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Ours, and those of a directory. Every fault of its files is told in a line of its own.
+/// The built-in suites and those of a directory. Each fault in its files is printed on a line.
 pub fn suites(directory: Option<&Path>, linking: Option<Link>) -> Result<Suites, Failure> {
     let suites = match directory {
         None => Suites::builtin(),
@@ -155,16 +155,17 @@ fn of_directory(directory: &Path) -> Result<Suites, Failure> {
     })
 }
 
-/// Nothing untrusted is run here, so limits on single processes will do where there are no cgroups.
+/// Starts a supervisor. This subcommand runs no untrusted program, so limits on single processes
+/// suffice if cgroups are not available.
 fn supervisor(options: &machine::Options) -> Result<Supervisor, Failure> {
     let supervisor = options.builder().start()?;
-    match supervisor.backend() {
+    match supervisor.info().backend() {
         Backend::Rlimit => Ok(options.builder().backend(BackendChoice::Rlimit).start()?),
         _ => Ok(supervisor),
     }
 }
 
-fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'s> {
+fn check<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'s> {
     let availability = toolbox.availability(suite);
     let mut line = Line {
         name: &suite.name,
@@ -217,7 +218,7 @@ fn show(line: &Line<'_>, (name, title): (usize, usize)) -> std::io::Result<()> {
         line.name, line.title, line.detail
     )?;
     if let Some(fallback) = &line.fallback {
-        writeln!(out, "{:1$}{fallback}; to mend it:", "", name + title + 6)?;
+        writeln!(out, "{:1$}{fallback}; remedy:", "", name + title + 6)?;
     }
     if let Some(remedy) = &line.remedy {
         writeln!(out, "{:1$}{remedy}", "", name + title + 6)?;

@@ -1,18 +1,18 @@
 //! The command `millibox`.
 //!
-//! A thin layer over the library: it turns a command line into a world and a request, and
-//! what came of it into an exit status, a line on standard error and a report.
+//! A thin layer over the library. It turns a command line into a world and a request, and the
+//! result into an exit status, a line on standard error and a report.
 //!
 //! Code that `millibox-lab` needs as well (failures, signals, options of the machine) is in the
 //! crate `millibox-cli-support`.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `usage` | the command line before clap reads it, and clap's errors in one line |
-//! | `values` | sizes, times and the like, as they are written in options |
+//! | `values` | sizes, times and other option values |
 //! | `run` | `millibox run` |
-//! | `report_file` | files of `--report`: opened before anything is run, written after it |
-//! | `shop` | options of those that judge: programs at one time, cache, suites |
+//! | `report_file` | files of `--report`: opened before the run, written after it |
+//! | `judge_setup` | options of the subcommands that judge: parallel programs, cache, suites |
 //! | `judge` | `millibox judge` |
 //! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
@@ -22,17 +22,17 @@
 #![deny(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "they panic where nobody reads"
+    reason = "they panic if the reader has closed the pipe"
 )]
 
 mod doctor;
 mod judge;
+mod judge_setup;
 mod languages;
 mod problem;
 mod report_file;
 mod run;
 mod serve;
-mod shop;
 mod usage;
 mod values;
 
@@ -45,8 +45,8 @@ use std::process::ExitCode;
 /// The name that begins every message on standard error.
 const PROGRAM: &str = "millibox";
 
-/// Runs programs in a sandbox that needs no privileges, limits and measures whole process
-/// trees, and costs little more than running the program without it.
+/// Runs programs in a sandbox that needs no privileges. It limits and measures whole process trees,
+/// and costs little more than running the program directly.
 #[derive(Debug, Parser)]
 #[command(
     name = "millibox",
@@ -57,24 +57,24 @@ const PROGRAM: &str = "millibox";
 )]
 #[command(after_help = "\
 Examples:
-  Can this machine hold programs, and if not, what mends it?
+  Check what the sandbox needs on this machine, and print remedies:
     millibox doctor
 
   Run a program with 64 MiB of memory and one second of CPU time:
     millibox run --memory-limit 64M --cpu-time-limit 1s -- ./a.out < tests/1.in
 
-  Let a compiler see the current directory as /work, and write there:
+  Let a compiler read and write the current directory as /work:
     millibox run --rw .:/work --cwd /work --env PATH=/usr/bin -- gcc -O2 -o a.out a.c
 
-  Limit everything, and get the figures as JSON:
+  Set all limits, and write the figures as JSON:
     millibox run --memory-limit 256M --process-limit 1 --real-time-limit 2s \\
         --output-limit 16M --report figures.json -- python3 -c 'print(6 * 7)'
 
-  Judge all submissions of a problem package, or one of your own:
+  Judge all submissions of a problem package, or your own submission:
     millibox judge problems/hello
     millibox judge problems/hello my/solution.cpp
 
-Each subcommand has more: millibox run --help")]
+Each subcommand has its own help: millibox run --help")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -84,13 +84,13 @@ struct Cli {
 enum Command {
     /// Run a program in the sandbox
     Run(Box<run::Args>),
-    /// Judge a problem package's submissions, or others
+    /// Judge submissions of a problem package, or other files
     Judge(Box<judge::Args>),
-    /// Make and look after problem packages
+    /// Create, check and pack problem packages
     Problem(Box<problem::Args>),
-    /// Try what the sandbox needs, and say what mends what is missing
+    /// Check what the sandbox needs on this machine, and print remedies
     Doctor(doctor::Args),
-    /// List the languages of the judge: which can be used here, and what mends those that cannot
+    /// List the judge's languages, check each one, and print remedies
     Languages(languages::Args),
     /// Run programs for others over HTTP
     Serve(Box<serve::Args>),
@@ -115,7 +115,7 @@ fn main() -> ExitCode {
             return usage::report(PROGRAM, &error);
         }
     };
-    let done = match cli.command {
+    let outcome = match cli.command {
         Command::Run(args) => run::main(&args),
         Command::Judge(args) => judge::main(&args),
         Command::Problem(args) => problem::main(&args),
@@ -124,7 +124,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::main(&args),
         Command::Completions { shell } => completions(shell),
     };
-    done.unwrap_or_else(|failure| {
+    outcome.unwrap_or_else(|failure| {
         if failure.status != failure::UNREAD {
             complain(format_args!("millibox: {failure}"));
         }
@@ -133,7 +133,8 @@ fn main() -> ExitCode {
 }
 
 fn completions(shell: Shell) -> Result<ExitCode, Failure> {
-    // Written at once: clap_complete panics when its writer fails, for example a closed pipe.
+    // Written to memory first: clap_complete panics if its writer fails, for example on a closed
+    // pipe.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "millibox", &mut script);
     answer(String::from_utf8_lossy(&script).trim_end())?;
@@ -145,14 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_definition_is_consistent() {
         Cli::command().debug_assert();
     }
 
-    /// Lines that are broken here would be broken once more.
+    /// clap would break longer lines a second time.
     #[test]
-    fn help_that_is_laid_out_by_hand_fits() {
-        fn look(command: &clap::Command) {
+    fn help_with_manual_layout_fits_the_width() {
+        fn check(command: &clap::Command) {
             let texts = [command.get_after_help(), command.get_after_long_help()];
             for text in texts.into_iter().flatten() {
                 let text = text.to_string();
@@ -162,8 +163,8 @@ mod tests {
                     .collect();
                 assert!(long.is_empty(), "{}: {long:#?}", command.get_name());
             }
-            command.get_subcommands().for_each(look);
+            command.get_subcommands().for_each(check);
         }
-        look(&Cli::command());
+        check(&Cli::command());
     }
 }

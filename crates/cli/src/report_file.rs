@@ -11,18 +11,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Symbolic links that are followed to a file, as in path_resolution(7).
+/// The largest number of symbolic links that are followed, as in path_resolution(7).
 const MAX_LINKS: usize = 40;
 
-/// Open before the run, so that a path that cannot be written is no surprise after it.
+/// A report file. It is opened before the run, so that a bad path is reported early.
 pub struct ReportFile {
     path: PathBuf,
     place: Place,
-    /// Taken when it is written.
+    /// `None` after the report was written.
     target: Option<Target>,
 }
 
-/// Where a report goes, however it is spelt.
+/// The destination of a report, independent of its spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Stdout,
@@ -40,47 +40,48 @@ impl Place {
     }
 }
 
-/// A regular file that is read, written or replaced, there or not yet, however it is spelt.
+/// The identity of a regular file, which may not exist yet.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum FileIdentity {
     /// Device and inode.
-    There(u64, u64),
-    NotYet(PathBuf),
+    Existing(u64, u64),
+    /// The resolved path of a file that does not exist.
+    New(PathBuf),
 }
 
-impl Spot {
-    /// Where a path leads; none if that is no regular file.
-    pub fn of(path: &Path) -> Option<Spot> {
+impl FileIdentity {
+    /// The file at a path; `None` if it is not a regular file.
+    pub fn of(path: &Path) -> Option<FileIdentity> {
         match path.metadata() {
             Ok(found) => found
                 .is_file()
-                .then(|| Spot::There(found.dev(), found.ino())),
-            Err(_) => real(path).ok().map(Spot::NotYet),
+                .then(|| FileIdentity::Existing(found.dev(), found.ino())),
+            Err(_) => real(path).ok().map(FileIdentity::New),
         }
     }
 
-    /// What is open; none if it is no regular file.
-    pub fn of_open(file: impl AsFd) -> Option<Spot> {
+    /// An open file; `None` if it is not a regular file.
+    pub fn of_open(file: impl AsFd) -> Option<FileIdentity> {
         let found = fstat(file).ok()?;
         (FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
-            .then_some(Spot::There(found.st_dev, found.st_ino))
+            .then_some(FileIdentity::Existing(found.st_dev, found.st_ino))
     }
 }
 
 enum Target {
-    /// A regular file: whoever reads it finds the old content or the whole new one.
+    /// A regular file, which is replaced: a reader sees the old content or the complete new one.
     Replace(NamedTempFile, PathBuf),
-    /// A pipe, a terminal, a device.
+    /// A pipe, a terminal or a device.
     Write(File),
 }
 
 impl ReportFile {
-    /// Makes sure that it can be written.
+    /// Opens the file and checks that it can be written.
     pub fn open(path: &Path) -> Result<ReportFile, Failure> {
         let place = Place::of(path);
         let target = Target::open(path, &place).map_err(|error| {
             Failure::option(format!(
-                "--report {}: cannot be written: {error}",
+                "--report {}: cannot write: {error}",
                 path.display()
             ))
         })?;
@@ -91,38 +92,38 @@ impl ReportFile {
         })
     }
 
-    /// As it was given.
+    /// The path as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it goes to standard output, where nothing else should be then.
+    /// Whether the report goes to standard output, which then carries nothing more.
     pub fn is_stdout(&self) -> bool {
         self.place == Place::Stdout
     }
 
-    /// Whether it goes where another one goes.
-    pub fn is_at(&self, other: &ReportFile) -> bool {
+    /// Whether another report has the same destination.
+    pub fn has_destination_of(&self, other: &ReportFile) -> bool {
         self.place == other.place
     }
 
-    /// The file that it takes the place of.
-    pub fn replaces(&self) -> Option<Spot> {
+    /// The file that the report replaces.
+    pub fn replaces(&self) -> Option<FileIdentity> {
         match &self.target {
-            Some(Target::Replace(_, path)) => Spot::of(path),
+            Some(Target::Replace(_, path)) => FileIdentity::of(path),
             _ => None,
         }
     }
 
-    /// The file that is written to as it is.
-    pub fn writes(&self) -> Option<Spot> {
+    /// The open file that the report is written to.
+    pub fn writes(&self) -> Option<FileIdentity> {
         match &self.target {
-            Some(Target::Write(file)) => Spot::of_open(file),
+            Some(Target::Write(file)) => FileIdentity::of_open(file),
             _ => None,
         }
     }
 
-    /// Writes it.
+    /// Writes the report.
     pub fn write(&mut self, report: std::io::Result<Vec<u8>>) -> Result<(), Failure> {
         let Some(target) = self.target.take() else {
             return Ok(());
@@ -140,7 +141,7 @@ impl ReportFile {
 
 impl Target {
     fn open(path: &Path, place: &Place) -> std::io::Result<Target> {
-        // Opening these anew would write over what is there if they are files.
+        // If these are files, opening them again would overwrite their content.
         let own = match place {
             Place::Stdout => Some(fcntl_dupfd_cloexec(
                 open_since_the_start(std::io::stdout())?,
@@ -156,19 +157,19 @@ impl Target {
             return Ok(Target::Write(File::from(own)));
         }
         match path.metadata() {
-            // A link is followed; one to a file that is open somewhere (/proc/self/fd/N) is written
-            // to.
+            // Links are followed. A link to an open file (/proc/self/fd/N) is written to.
             Ok(found)
                 if found.is_file()
                     && !path.starts_with("/proc")
                     && !path.starts_with("/dev/fd") =>
             {
-                // The right to replace a file is its directory's, the right to write is its own.
+                // Replacing a file needs write permission on its directory. Check the permission on
+                // the file as well.
                 OpenOptions::new().append(true).open(path)?;
                 Target::replace(path.canonicalize()?, Some(&found))
             }
             Ok(_) => Ok(Target::Write(OpenOptions::new().append(true).open(path)?)),
-            // A link to what is not there yet leads to it all the same: so open(2) has it.
+            // A dangling link names the file to create, as for open(2).
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Target::replace(followed(path)?, None)
             }
@@ -176,13 +177,13 @@ impl Target {
         }
     }
 
-    /// `old`: what is there, whose mode and owner the new file gets.
+    /// The new file gets mode and owner of the existing file `old`.
     fn replace(path: PathBuf, old: Option<&Metadata>) -> std::io::Result<Target> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         if path.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        // The kernel's own words, which tempfile wraps.
+        // tempfile would wrap the kernel's error.
         rustix::fs::accessat(
             CWD,
             directory,
@@ -190,17 +191,17 @@ impl Target {
             AtFlags::EACCESS,
         )?;
         let mut temporaries = signals::temporaries();
-        // As any new file: the umask takes away what it does.
+        // The umask applies, as for any new file.
         let temporary = tempfile::Builder::new()
             .prefix(".millibox-report-")
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(directory)?;
         temporaries.push(temporary.path().to_owned());
         if let Some(old) = old {
-            // Only root can give files away, and not to whom its user namespace knows nothing of.
+            // Only root can change the owner, and only to ids that its user namespace maps.
             let _ =
                 std::os::unix::fs::fchown(temporary.as_file(), Some(old.uid()), Some(old.gid()));
-            // As for whoever writes to a file, without the bits that make it run as somebody else.
+            // Without the set-user-ID and set-group-ID bits, which a write would clear as well.
             temporary
                 .as_file()
                 .set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
@@ -220,7 +221,7 @@ impl Target {
     }
 }
 
-/// A path without links, whether or not its file is there.
+/// A path without links. The file may be missing.
 fn real(path: &Path) -> std::io::Result<PathBuf> {
     path.canonicalize().or_else(|_| {
         let path = followed(path)?;
@@ -231,7 +232,7 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
     })
 }
 
-/// Where a path leads whose file is not there, perhaps over links.
+/// Follows the links of a path whose file is missing.
 fn followed(path: &Path) -> std::io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {
@@ -248,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_and_nothing_left_beside_it() {
+    fn report_replaces_file_and_leaves_no_temporary_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.json");
         let names = || std::fs::read_dir(&directory).unwrap().count();
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_its_mode_and_its_owner() {
+    fn replaced_file_keeps_mode_and_owner() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.json");
         std::fs::write(&path, "old").unwrap();
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_followed_even_to_what_is_not_there() {
+    fn report_to_dangling_link_creates_the_target() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::create_dir(at("sub")).unwrap();
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_first() {
+    fn report_to_unwritable_path_is_rejected_at_open() {
         let directory = tempfile::tempdir().unwrap();
         for path in [
             directory.path().to_owned(),

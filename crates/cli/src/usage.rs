@@ -1,15 +1,15 @@
-//! The command line before clap reads it, and what clap says of a bad one.
+//! The command line before clap parses it, and clap's errors.
 
 use clap::error::{ContextKind, ContextValue, Error};
 pub use millibox_cli_support::usage::{report, why};
 use std::ffi::OsString;
 
-/// Our words, without what asks for help where `help` is asked for it already: clap takes that for
+/// The command line without `--help` and `-h` after the subcommand `help`: clap would take them for
 /// a subcommand.
 pub fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
-    let says = |index: usize, word: &str| words.get(index).is_some_and(|said| said == word);
-    if says(1, "help") || (says(1, "problem") && says(2, "help")) {
+    let is_at = |index: usize, word: &str| words.get(index).is_some_and(|found| found == word);
+    if is_at(1, "help") || (is_at(1, "problem") && is_at(2, "help")) {
         words.retain(|word| word != "--help" && word != "-h");
     }
     words
@@ -33,16 +33,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn help_is_asked_for_once() {
-        for (said, taken) in [
+    fn help_after_help_is_removed() {
+        for (line, expected) in [
             ("millibox help run --help", "millibox help run"),
             ("millibox problem help gen -h", "millibox problem help gen"),
             ("millibox help --help", "millibox help"),
             ("millibox run --help", "millibox run --help"),
             ("millibox run -- help --help", "millibox run -- help --help"),
         ] {
-            let words = words(said.split(' ').map(OsString::from));
-            assert_eq!(words, taken.split(' ').collect::<Vec<_>>());
+            let words = words(line.split(' ').map(OsString::from));
+            assert_eq!(words, expected.split(' ').collect::<Vec<_>>());
         }
     }
 }

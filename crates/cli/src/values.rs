@@ -1,5 +1,4 @@
-//! Values as they are written in options. Each parser's error is half a line: clap puts
-//! the option's name and the value before it.
+//! Parsers of option values. clap puts the name of the option and the value before their errors.
 
 use millibox::Request;
 use millibox_cli_support::values::is_number;
@@ -16,7 +15,7 @@ pub fn link(text: &str) -> Result<Link, String> {
     match text {
         "static" => Ok(Link::Static),
         "dynamic" => Ok(Link::Dynamic),
-        _ => Err("programs are linked static or dynamic".to_owned()),
+        _ => Err("must be static or dynamic".to_owned()),
     }
 }
 
@@ -24,14 +23,14 @@ pub fn link(text: &str) -> Result<Link, String> {
 pub fn size(text: &str) -> Result<u64, String> {
     bytes(text)
         .ok_or_else(|| {
-            "a size is a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the \
+            "must be a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the \
              same), for example 64M"
                 .to_owned()
         })?
-        .ok_or_else(|| format!("too large: there are no more than {} bytes", u64::MAX))
+        .ok_or_else(|| format!("too large: the maximum is {} bytes", u64::MAX))
 }
 
-/// The size, if it is one; and if it fits.
+/// The bytes of a size. The outer `None` means no size; the inner one means that it is too large.
 fn bytes(text: &str) -> Option<Option<u64>> {
     let end = text
         .bytes()
@@ -48,7 +47,7 @@ fn bytes(text: &str) -> Option<Option<u64>> {
         * ["", "k", "m", "g", "t", "p"]
             .iter()
             .position(|known| *known == unit)?;
-    // `1.5` bytes are nobody's size.
+    // A fraction of a byte is not a size.
     let (whole, fraction) = match number.split_once('.') {
         Some((whole, fraction)) if shift > 0 && fraction.len() <= 15 => (whole, fraction),
         Some(_) => return None,
@@ -76,12 +75,12 @@ pub fn positive_size(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Memory in which a program can run at all.
+/// A size that is large enough for a program.
 pub fn memory(text: &str) -> Result<u64, String> {
     size(text).and_then(|bytes| match bytes {
-        // Who leaves the unit out means mebibytes.
+        // A missing unit is usually a mistake for M.
         1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => Err(format!(
-            "{text} bytes are too few for any program; {text} MiB are {text}M"
+            "{text} bytes are too few for any program; write {text}M for {text} MiB"
         )),
         0..=0xf_ffff => Err("must be at least 1M".to_owned()),
         bytes => Ok(bytes),
@@ -100,7 +99,7 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// As many as a CPU affinity can name.
+/// The number of CPUs that an affinity can name.
 const MAX_CPUS: u32 = 1024;
 
 /// `50ms/100ms`: CPU time and period.
@@ -117,13 +116,14 @@ pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
     }
     if max > period * MAX_CPUS {
         return Err(format!(
-            "MAX can be at most {MAX_CPUS} times PERIOD, all the time of as many CPUs"
+            "MAX must be at most {MAX_CPUS} times PERIOD, the full time of {MAX_CPUS} CPUs"
         ));
     }
     Ok((max, period))
 }
 
-/// `NOFILE=64`, `stack=8M`, `RLIMIT_CORE=unlimited`; the name comes back in one spelling.
+/// `NOFILE=64`, `stack=8M`, `RLIMIT_CORE=unlimited`. The returned name is in upper case without the
+/// prefix.
 pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("must be NAME=VALUE, for example NOFILE=64".to_owned());
@@ -136,7 +136,7 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
             Some(_) => format!("VALUE is {why}"),
         })?,
     };
-    // The library knows the names.
+    // The library checks the name.
     Request::new("/")
         .rlimit(name, value)
         .check()
@@ -148,7 +148,7 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     ))
 }
 
-/// A set of CPUs. (A type of its own: clap takes a plain `Vec` for a repeated option.)
+/// A set of CPUs. clap would take a plain `Vec` for a repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus(pub Vec<usize>);
 
@@ -180,7 +180,7 @@ pub fn cpus(text: &str) -> Result<Cpus, String> {
 pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
-        None | Some(0) => Err("must be NAME=VALUE; nothing is inherited".to_owned()),
+        None | Some(0) => Err("must be NAME=VALUE; no variable is inherited".to_owned()),
         Some(at) => Ok((
             OsStr::from_bytes(&bytes[..at]).to_owned(),
             OsStr::from_bytes(&bytes[at + 1..]).to_owned(),
@@ -188,12 +188,11 @@ pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
     }
 }
 
-/// A file for a standard stream. Elsewhere `-` is such a stream itself, so nobody means a file by
-/// it.
+/// A file for a standard stream. Other commands use `-` for the stream itself, so it is rejected.
 pub fn stream(path: PathBuf) -> Result<PathBuf, String> {
     if path.as_os_str() == "-" {
         return Err(
-            "leave the option out for millibox's own stream, or write ./- for a file of this name"
+            "omit the option for millibox's own stream, or write ./- for a file of this name"
                 .to_owned(),
         );
     }
@@ -210,25 +209,23 @@ pub fn inside(path: OsString) -> Result<PathBuf, String> {
     Ok(path.components().collect())
 }
 
-/// Where something is mounted: a path inside that is not the root.
+/// A mount point: a path inside that is not the root.
 pub fn mount_point(path: OsString) -> Result<PathBuf, String> {
     match inside(path) {
-        Ok(path) if path.parent().is_none() => {
-            Err("nothing can be mounted over / itself, only below it".to_owned())
-        }
+        Ok(path) if path.parent().is_none() => Err("must be a path below /".to_owned()),
         other => other,
     }
 }
 
-/// A file or directory of the host, and where it is seen.
+/// A file or directory of the host and its mount point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// Absolute.
+    /// The absolute path on the host.
     pub source: PathBuf,
     pub at: PathBuf,
 }
 
-/// `SRC[:DST]`; `\:` is a colon that belongs to a path.
+/// `SRC[:DST]`; `\:` is a colon in a path.
 pub fn bind(text: OsString) -> Result<Bind, String> {
     let mut parts = fields(&text);
     if parts.len() > 2 {
@@ -240,7 +237,7 @@ pub fn bind(text: OsString) -> Result<Bind, String> {
         return Err("SRC is empty".to_owned());
     }
     let source = std::path::absolute(&source).map_err(|error| error.to_string())?;
-    // What the sandbox's own user may not see is its own to say; but it would say no more of this.
+    // The sandbox reports a file that its user may not access. A missing file is reported here.
     if let Err(error) = std::fs::metadata(&source)
         && matches!(
             error.kind(),
@@ -251,8 +248,7 @@ pub fn bind(text: OsString) -> Result<Bind, String> {
     }
     let at = match at {
         Some(at) => mount_point(at).map_err(|why| format!("DST: {why}"))?,
-        // Said of SRC, as there is no DST.
-        None if source.parent().is_none() => return Err("say where: SRC:DST".to_owned()),
+        None if source.parent().is_none() => return Err("name a DST: SRC:DST".to_owned()),
         None if source.components().any(|part| part == Component::ParentDir) => {
             std::fs::canonicalize(&source).map_err(|error| error.to_string())?
         }
@@ -261,7 +257,7 @@ pub fn bind(text: OsString) -> Result<Bind, String> {
     Ok(Bind { source, at })
 }
 
-/// An empty file system of the run's own.
+/// An empty tmpfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tmpfs {
     pub at: PathBuf,
@@ -283,7 +279,7 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
             .transpose()
     };
     let size = text(1)?.map(positive_size).transpose()?;
-    // The root directory is one. The kernel counts them in bytes as well, 1 KiB each
+    // The root directory counts as one inode. The kernel charges 1 KiB for each inode
     // (BOGO_INODE_SIZE in mm/shmem.c).
     let inodes = text(2)?
         .map(number(1, u64::MAX >> 10))
@@ -296,7 +292,7 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
     })
 }
 
-/// Splits at colons that have no backslash before them. There is always one field.
+/// Splits at colons without a backslash. Returns at least one field.
 fn fields(text: &OsStr) -> Vec<OsString> {
     let mut fields = vec![Vec::new()];
     let mut bytes = text.as_bytes().iter().copied().peekable();
@@ -316,7 +312,7 @@ fn fields(text: &OsStr) -> Vec<OsString> {
     fields.into_iter().map(OsString::from_vec).collect()
 }
 
-/// A size for people: `64 MiB`.
+/// A size in text: `64 MiB`.
 pub fn shown_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["TiB", "GiB", "MiB", "KiB"];
     for (index, unit) in UNITS.iter().enumerate() {
@@ -333,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
+    fn size_accepts_units_and_rejects_other_text() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),
@@ -380,11 +376,11 @@ mod tests {
                 "{text}"
             );
         }
-        // All units that are taken are told.
-        let taken: String = ('A'..='Z')
+        // The error lists all units that the parser accepts.
+        let accepted: String = ('A'..='Z')
             .filter(|unit| size(&format!("1{unit}iB")).is_ok())
             .collect();
-        assert_eq!(taken, "GKMPT");
+        assert_eq!(accepted, "GKMPT");
         assert!(size("64Q").is_err_and(|why| {
             why.contains("K, M, G, T, P (powers of 1024; KiB and KB mean the same)")
         }));
@@ -395,7 +391,7 @@ mod tests {
         );
         assert_eq!(
             memory("256"),
-            Err("256 bytes are too few for any program; 256 MiB are 256M".to_owned())
+            Err("256 bytes are too few for any program; write 256M for 256 MiB".to_owned())
         );
         assert!(memory("0").is_err() && memory("64K").is_err());
         assert_eq!(shown_size(64 << 20), "64 MiB");
@@ -416,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn time_limits() {
+    fn time_limit_above_a_day_is_rejected() {
         assert_eq!(time_limit("1d"), Ok(Duration::from_secs(86_400)));
         for text in ["1d 1ns", "10000000000000000000s"] {
             assert!(
@@ -428,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn bandwidths() {
+    fn bandwidth_with_bad_period_is_rejected() {
         assert_eq!(
             bandwidth("50ms/100ms"),
             Ok((Duration::from_millis(50), Duration::from_millis(100)))
@@ -439,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn rlimits() {
+    fn rlimit_with_unknown_name_is_rejected() {
         assert_eq!(rlimit("NOFILE=64"), Ok(("NOFILE".to_owned(), 64)));
         assert_eq!(rlimit("stack=8M"), Ok(("STACK".to_owned(), 8 << 20)));
         assert_eq!(
@@ -453,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_lists() {
+    fn cpus_with_bad_range_is_rejected() {
         assert_eq!(cpus("0"), Ok(Cpus(vec![0])));
         assert_eq!(cpus("4-6,0,5"), Ok(Cpus(vec![0, 4, 5, 6])));
         for text in ["", ",", "1-", "2-1", "x", "0-9999", "-1", "1024"] {
@@ -470,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn binds() {
+    fn bind_with_bad_path_is_rejected() {
         let bound = |source: &str, at: &str| {
             Ok(Bind {
                 source: source.into(),
@@ -502,7 +498,7 @@ mod tests {
             "/usr:a",
             "/usr:/a/../b",
             "/usr:/a:/b",
-            "/there/is/none",
+            "/missing/path",
             "/",
             "/usr:/",
             "/usr:/.",
@@ -512,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn tmpfses() {
+    fn tmpfs_with_bad_field_is_rejected() {
         let at = |size, inodes| {
             Ok(Tmpfs {
                 at: "/tmp".into(),

@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let package = tempfile::tempdir()?;
     write(package.path())?;
     let cpus = std::thread::available_parallelism()?.get();
-    let backend = match Supervisor::builder().start()?.backend() {
+    let backend = match Supervisor::builder().start()?.info().backend() {
         Backend::Rlimit => BackendChoice::Rlimit,
         _ => BackendChoice::Auto,
     };

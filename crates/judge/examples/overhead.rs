@@ -61,13 +61,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let cpus = std::thread::available_parallelism()?.get();
     let mut supervisor = Supervisor::builder().slots(cpus).start()?;
-    if !supervisor.declined().is_empty() && supervisor.backend() == millibox::Backend::Rlimit {
+    if !supervisor.info().declined().is_empty()
+        && supervisor.info().backend() == millibox::Backend::Rlimit
+    {
         supervisor = Supervisor::builder()
             .slots(cpus)
             .backend(BackendChoice::Rlimit)
             .start()?;
     }
-    let files = Arc::new(private_directory(supervisor.ids())?);
+    let files = Arc::new(private_directory(supervisor.info().ids())?);
     let place = files.path().to_owned();
     let (program, input) = (place.join("program"), place.join("input"));
     std::fs::copy(std::env::current_exe()?, &program)?;
@@ -104,7 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!(
         "{TESTS} tests of {WORK:?}, backend {}, {cpus} CPUs, medians of {ROUNDS}",
-        supervisor.backend()
+        supervisor.info().backend()
     );
     for threads in if cpus > 1 { vec![1, cpus] } else { vec![1] } {
         let mut all = [const { Vec::new() }; 8];

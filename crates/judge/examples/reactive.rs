@@ -158,7 +158,7 @@ fn bare(program: &Path, sessions: bool, queries: u64, cpus: &[usize]) -> Result<
 fn measure(queries: u64, rounds: u64) -> Result<()> {
     let supervisor = Supervisor::start()?;
     // A path that the sandbox's user can read.
-    let files = private_directory(supervisor.ids())?;
+    let files = private_directory(supervisor.info().ids())?;
     let program = files.path().join("reactive");
     std::fs::copy(std::env::current_exe()?, &program)?;
     let input = tempfile::NamedTempFile::new()?;
@@ -174,11 +174,11 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         suite: String::new(),
         files: Arc::new(tempfile::tempdir().expect("a directory")),
     };
-    let data = private_directory(supervisor.ids())?;
+    let data = private_directory(supervisor.info().ids())?;
     let interactor = OutputValidator {
         executable: executable("answer"),
         convention: Convention::Icpc,
-        data: StagedDirectory::new(data.path(), supervisor.ids())?,
+        data: StagedDirectory::new(data.path(), supervisor.info().ids())?,
         limits: Limits {
             output: 1 << 20,
             ..HOUR
@@ -193,7 +193,7 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
 
     println!(
         "{queries} queries, median of {rounds} rounds, backend {}",
-        supervisor.backend()
+        supervisor.info().backend()
     );
     println!(
         "{:<14} {:<14} {:>12} {:>8} {:>18}",

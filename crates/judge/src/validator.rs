@@ -35,7 +35,7 @@ impl OutputValidator {
         data: &Path,
         limits: &model::Limits,
     ) -> std::io::Result<OutputValidator> {
-        let data = StagedDirectory::new(data, supervisor.ids())?;
+        let data = StagedDirectory::new(data, supervisor.info().ids())?;
         Ok(OutputValidator {
             executable,
             convention,
@@ -57,7 +57,7 @@ impl OutputValidator {
         let data = StagedDirectory::within(
             &problem.directory,
             &data_directory(problem),
-            supervisor.ids(),
+            supervisor.info().ids(),
         )?;
         Ok(OutputValidator {
             executable,

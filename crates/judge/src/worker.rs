@@ -63,7 +63,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn files(&mut self) -> Result<&mut WorkerFiles, JudgeFailure> {
         let files = match self.files.take() {
             Some(files) => files,
-            None => WorkerFiles::new(self.supervisor.ids())?,
+            None => WorkerFiles::new(self.supervisor.info().ids())?,
         };
         Ok(self.files.insert(files))
     }

@@ -1,4 +1,5 @@
-// A compute-bound program: counts the placements of N queens on a board, with next to no memory and system calls.
+// A compute-bound program. It counts the placements of N queens on a board, and uses almost no
+// memory and system calls.
 #include <cstdio>
 #include <cstdlib>
 

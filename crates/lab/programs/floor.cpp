@@ -1,10 +1,12 @@
-// The kernel's own time for everything that is fresh in every run: no sandbox, no messages, no limits, no figures.
+// Measures the kernel's own time for the namespaces and attributes that are new in every run. It
+// is not a sandbox: it sends no messages, sets no limits and reports no figures.
 //
 //     floor STEP SECONDS UID GID CPU...
 //
-// Three processes are pinned to each CPU, like millibox's three homes for a slot, so that one that waits leaves the CPU
-// to the others. Each starts, again and again, an init process in its own memory (CLONE_VM), which sets up everything
-// up to STEP and starts /bin/true. Prints nanoseconds per run, of all CPUs together.
+// Three processes are pinned to each CPU, like the three runners of a slot: while one waits, the
+// others use the CPU. Each process repeatedly starts an init process in its own memory (CLONE_VM).
+// The init process sets up everything up to STEP and starts /bin/true. The program prints the
+// nanoseconds per run, for all CPUs together.
 
 #include <climits>
 #include <cstdio>
@@ -78,7 +80,7 @@ int program(void *) {
             {RLIMIT_MEMLOCK, {8 << 20, 8 << 20}},
         };
         for (auto &[resource, limit] : limits) {
-            // The host may allow less; the experiment measures the call.
+            // The host's limit may be lower; the experiment measures only the call.
             syscall(SYS_prlimit64, 0, resource, &limit, nullptr);
         }
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -91,9 +93,12 @@ int program(void *) {
 
 int init(void *) {
     if (step >= USER) map_ids();
-    if (step >= TMPFS) need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,nr_inodes=0,size=0"), "tmpfs");
+    if (step >= TMPFS)
+        need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,nr_inodes=0,size=0"),
+             "tmpfs");
     if (step >= BOUNDING_SET) {
-        for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;) capability++;
+        unsigned long capability = 0;
+        while (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) capability++;
     }
     if (step >= ATTRIBUTES) {
         prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0);
@@ -101,7 +106,8 @@ int init(void *) {
         __user_cap_data_struct none[2] = {};
         syscall(SYS_capset, &header, none);
     }
-    int child = clone(program, program_stack + sizeof program_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
+    int child = clone(program, program_stack + sizeof program_stack,
+                      CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
     need(child, "clone the program");
     int status = 0;
     syscall(SYS_wait4, child, &status, __WALL, nullptr);
@@ -131,7 +137,7 @@ void bind(const char *source, const char *to) {
     need(mount(source, to, nullptr, MS_BIND | MS_REC, nullptr), source);
 }
 
-// Own namespaces, and a root of a few mounts, like the sandbox's smallest world.
+// Creates namespaces and a root with a few mounts, like the sandbox's minimal world.
 void settle() {
     if (geteuid() == 0) {
         need(setgroups(0, nullptr), "setgroups");
@@ -147,7 +153,8 @@ void settle() {
     const char root[] = "/tmp";
     need(mount("tmpfs", root, "tmpfs", 0, "mode=755"), "the root");
     need(chdir(root), root);
-    for (const char *directory : {"usr", "etc", "etc/alternatives", "tmp", "dev"}) need(mkdir(directory, 0755), directory);
+    for (const char *directory : {"usr", "etc", "etc/alternatives", "tmp", "dev"})
+        need(mkdir(directory, 0755), directory);
     bind("/usr", "usr");
     if (access("/etc/alternatives", F_OK) == 0) bind("/etc/alternatives", "etc/alternatives");
     if (access("/etc/ld.so.cache", F_OK) == 0) {
@@ -184,7 +191,8 @@ int main(int count, char **words) {
     procfs = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     need(procfs, "/proc");
     int workers = (count - 5) * WORKERS_PER_CPU;
-    auto runs = static_cast<long *>(mmap(nullptr, sizeof(long) * size_t(workers), PROT_READ | PROT_WRITE,
+    auto runs = static_cast<long *>(mmap(nullptr, sizeof(long) * size_t(workers),
+                                         PROT_READ | PROT_WRITE,
                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     if (runs == MAP_FAILED) fail("shared memory");
     int ready[2], go[2];
@@ -205,7 +213,7 @@ int main(int count, char **words) {
         close(ready[1]);
         // The end of the pipe is the signal to start.
         need(read(go[0], &byte, 1), "wait for the others");
-        // An uncounted start, so that the tear-down of the previous step is not counted here.
+        // Runs at the start are not counted, because the previous step is still being torn down.
         double begin = now() + seconds / 5;
         while (now() < begin) run();
         while (now() < begin + seconds) {

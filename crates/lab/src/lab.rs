@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Just enough to see that everything works: the figures mean nothing.
+    /// A short test that everything works. The figures mean nothing.
     Smoke,
     /// All experiments together take less than ten minutes.
     #[default]
@@ -46,7 +46,7 @@ pub struct Options {
     pub builder: Builder,
     /// How much is measured.
     pub scale: Scale,
-    /// How long to measure each table whose variants alternate; `None` means the scale's time.
+    /// The time for each table of alternating variants; `None` means the scale's time.
     pub budget: Option<Duration>,
     /// Seed of the order of variants and of bootstraps.
     pub seed: u64,
@@ -107,14 +107,14 @@ impl Lab {
             .prefix("millibox-lab.")
             .tempdir()
             .map_err(Error::system("create a directory for the lab"))?;
-        // The sandbox's user reads what is bound from it.
+        // The sandbox's user reads files that are bound from this directory.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
             .map_err(Error::system(
                 "open the lab's directory to the sandbox's user",
             ))?;
         let machine = Machine::detect();
         let trial = options.builder.clone().slots(1).start()?;
-        let (backend, declined) = (trial.backend(), trial.declined().to_vec());
+        let (backend, declined) = (trial.info().backend(), trial.info().declined().to_vec());
         Ok(Lab {
             options,
             directory,

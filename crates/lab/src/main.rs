@@ -34,28 +34,33 @@ const MAX_MEASUREMENT_SECONDS: f64 = 86400.0;
 #[command(name = PROGRAM, version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
-  What does a run of /bin/true cost on this machine?
+  Measure the cost of a run of /bin/true on this machine:
     millibox-lab true
 
   List the experiments:
     millibox-lab list
 
-  Run all experiments in a few minutes, with plots and a page (index.html) in the directory results:
+  Run all experiments in a few minutes, and write plots and a page to results/:
     millibox-lab all --out results
 
   Compare with other sandboxes, one of them not on PATH:
     millibox-lab peers --peer nsjail=/opt/nsjail/nsjail")]
 struct Args {
     /// Names of experiments; `all` runs all of them, `list` lists them
-    #[arg(value_name = "EXPERIMENT", required_unless_present = "completions", hide_possible_values = true, value_parser = names())]
+    #[arg(
+        value_name = "EXPERIMENT",
+        required_unless_present = "completions",
+        hide_possible_values = true,
+        value_parser = names(),
+    )]
     experiments: Vec<String>,
-    /// How much to measure; all experiments at scale short take less than ten minutes
+    /// Choose the amount; at scale short, all experiments take less than ten minutes
     #[arg(long, value_name = "SCALE", value_enum, default_value = "short")]
     scale: ScaleArg,
-    /// How long to measure each table whose variants alternate, instead of the scale's time
+    /// Measure each table of alternating variants for this time, instead of the scale's
     ///
-    /// The experiment runs as many rounds as fit. `true` on all CPUs and some tables of `growth`
-    /// have a fixed amount instead.
+    /// The experiment repeats its rounds until the time is up. `true` on all CPUs and some tables
+    /// of `growth` have a fixed amount instead.
     ///
     /// Example: --budget 5m
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -63,19 +68,24 @@ struct Args {
     /// Write results into this directory: JSON, plots (SVG), summary.md and index.html
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Seed of the order of variants and of bootstraps
+    /// Set the seed for the order of variants and for bootstraps
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u64>(0, u64::MAX))]
     seed: u64,
-    /// The executable of another sandbox, instead of the one on PATH; once for each NAME
+    /// Set the executable of another sandbox, which is otherwise looked up on PATH
     #[arg(long, value_name = "NAME=PATH", value_parser = peer)]
     peer: Vec<(String, PathBuf)>,
-    /// `true`: runs of each variant, one after another; at least 20
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = number::<u32>(20, u64::from(u32::MAX)))]
+    /// For `true`: sequential runs of each variant, at least 20
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2000,
+        value_parser = number::<u32>(20, u64::from(u32::MAX)),
+    )]
     runs: u32,
-    /// `true`: seconds for each of the four measurements on all CPUs
+    /// For `true`: seconds for each of the four measurements on all CPUs
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
-    /// `true`: write one JSON object here; `-` is standard output (without the table)
+    /// For `true`: write one JSON object to PATH; `-` means standard output, without the table
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
     /// Print a completion script for a shell
@@ -88,7 +98,7 @@ struct Args {
 /// Values of `--scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScaleArg {
-    /// Just enough to see that everything works; the figures mean nothing
+    /// A short test that everything works; the figures mean nothing
     Smoke,
     /// A few minutes
     Short,
@@ -177,33 +187,33 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
     let only_true = args.experiments == ["true"];
     if args.json.is_some() && !only_true {
         return Err(Failure::option(
-            "--json is for `millibox-lab true`; the others write JSON into --out",
+            "--json applies to `millibox-lab true`; other experiments write JSON with --out",
         ));
     }
     if args.budget.is_some() && only_true {
         return Err(Failure::option(
-            "--budget is for the other experiments; `true` has --runs and --seconds",
+            "--budget does not apply to `true`; use --runs and --seconds",
         ));
     }
     let signals = Signals::catch(PROGRAM)?;
     signals.end_with(|| {
-        // The present run may take seconds; a second signal does not wait for it.
+        // The current run may take seconds; a second signal does not wait for it.
         if millibox_lab::interrupt() {
             std::process::exit(130);
         }
         complain(format_args!(
-            "{PROGRAM}: ending after the present run and its clean-up"
+            "{PROGRAM}: ending after the current run and its clean-up"
         ));
     });
     let done = measure(args, &chosen, only_true);
     // A failure after a signal is the signal's consequence.
     signals
-        .ended("the experiment that was under way is incomplete")
+        .ended("the current experiment is incomplete")
         .map_or(done, Ok)
 }
 
 fn completions(shell: Shell) -> Result<ExitCode, Failure> {
-    // clap_complete panics if its writer fails (a closed pipe), so the script is written at once.
+    // clap_complete panics if its writer fails (a closed pipe), so write to memory first.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), PROGRAM, &mut script);
     answer(String::from_utf8_lossy(&script).trim_end())?;
@@ -269,7 +279,7 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
 fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     if !lab.limits_process_trees() {
         complain(format_args!(
-            "{PROGRAM}: no cgroups here, so no limits on memory and processes are set; see \
+            "{PROGRAM}: no cgroups can be used, so memory and processes are not limited; see \
              `millibox doctor`"
         ));
     }

@@ -186,7 +186,7 @@ impl<'a> Comparison<'a> {
         Ok(table)
     }
 
-    /// Measures, and returns the samples for a [`Table`], perhaps with samples of other
+    /// Measures, and returns the samples for a [`Table`], optionally with samples of other
     /// comparisons.
     ///
     /// # Errors
@@ -394,7 +394,7 @@ mod tests {
     fn failing_variant_is_missing_or_ends_the_comparison() {
         let lab = Lab::new(Options::quiet()).expect("a lab");
         let mut runs = 0;
-        let failing = || Variant::new("bad", || Err(Error::other("it is not there")));
+        let failing = || Variant::new("bad", || Err(Error::other("it is missing")));
         let fine = Variant::new("good", || Ok(vec![1.0]));
         let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
         let table = comparison
@@ -406,7 +406,7 @@ mod tests {
             table.missing,
             [MissingVariant {
                 name: "bad".to_owned(),
-                why: "it is not there".to_owned()
+                why: "it is missing".to_owned()
             }]
         );
         assert_eq!(table.variants.len(), 1);
@@ -425,7 +425,7 @@ mod tests {
             nothing
                 .expect_err("nothing")
                 .to_string()
-                .contains("it is not there")
+                .contains("it is missing")
         );
         let two = Variant::new("two", || Ok(vec![1.0, 2.0]));
         assert!(comparison().variant(two).measure(&lab).is_err());

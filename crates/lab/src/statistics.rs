@@ -23,7 +23,7 @@ pub enum Centre {
 }
 
 impl Centre {
-    /// The central value of these samples, or NaN if there are none. Reorders the samples.
+    /// The central value of these samples, or NaN without samples. Reorders the samples.
     pub fn of(self, samples: &mut [f64]) -> f64 {
         match self {
             Centre::Mean => mean(samples),
@@ -66,7 +66,7 @@ fn variance(samples: &[f64]) -> f64 {
 }
 
 /// The quantile `part` (0 to 1) of samples in ascending order, interpolated between the two nearest
-/// ones (type 7 of R), or NaN if there are none.
+/// ones (type 7 of R), or NaN without samples.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;

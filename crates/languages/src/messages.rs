@@ -9,7 +9,7 @@ use crate::compile::{
 use crate::files::{HostError, NameFault, StoreError};
 use crate::staging::{StagingAction, StagingError};
 use crate::suite::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
-use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox::{Backend, EndReason, Figures, Outcome, ProcessEnd, RunResult};
 use millibox_golden::assert_messages;
 use rustix::io::Errno;
 use std::fmt::Display;
@@ -259,7 +259,7 @@ fn compile_messages() -> Messages {
         "RunFailure::Thread" => RunFailure::Thread(io::Error::from(Errno::AGAIN).into()),
         "RunFailure::Reader" => RunFailure::Reader,
         "RunFailure::Sandbox" =>
-            RunFailure::Sandbox(millibox::Error::Died("killed by signal 9".to_owned()).into()),
+            RunFailure::Sandbox(millibox::Error::Died(EndReason::Process(ProcessEnd::Killed(9))).into()),
         "InternalError::Ended" => InternalError::Ended(Box::new(RunResult {
             outcome: Outcome::Killed,
             ..exited(0)

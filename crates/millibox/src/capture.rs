@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Bytes that are read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The result of [`Supervisor::output`].
+/// The result of [`Supervisor::output`]; see there for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
@@ -41,10 +41,10 @@ impl Supervisor {
     /// writes more, the run ends with [`Outcome::OutputLimit`], and exactly `max_bytes` bytes are
     /// returned.
     ///
-    /// ```no_run
+    /// ```
     /// use millibox::{Request, Supervisor};
     ///
-    /// let supervisor = Supervisor::start()?;
+    /// let Ok(supervisor) = Supervisor::start() else { return Ok(()) };
     /// let sort = Request::new("/usr/bin/sort").arg("-n").input("10\n9\n1\n");
     /// let output = supervisor.output(&sort, 1 << 20)?;
     /// assert_eq!(output.stdout, b"1\n9\n10\n");
@@ -86,7 +86,7 @@ impl Stream {
         }
     }
 
-    /// Reads what is available, at most `max_bytes` bytes.
+    /// Reads the available bytes, at most `max_bytes`.
     fn read(&mut self, max_bytes: u64) -> rustix::io::Result<()> {
         let Some(pipe) = &self.pipe else {
             return Ok(());

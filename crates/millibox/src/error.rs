@@ -1,48 +1,29 @@
-//! What can go wrong in the client.
+//! The errors of the client.
 
+use crate::{EndReason, StartError};
 use millibox_wire::{LimitError, MAX_CPUS, RLIMITS, WorldError, WorldProblem};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 /// Why a call of this library failed. A run that fails is not an error but an
 /// [`Outcome`](crate::Outcome).
+///
+/// ```
+/// use millibox::{Error, Request, RequestError, Supervisor};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let error = supervisor.run(&Request::new("")).unwrap_err();
+/// assert!(matches!(error, Error::Request(RequestError::EmptyPath)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The supervisor's executable is in none of these places.
-    #[error(
-        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build \
-         --release --bin millibox-supervisor), then put it beside this program or set \
-         MILLIBOX_SUPERVISOR to its path; or run make install there, which puts it on PATH", shown(.0)
-    )]
-    NoSupervisor(Vec<PathBuf>),
-    /// The supervisor's executable cannot be executed.
-    #[error("cannot execute the supervisor {}: {error}{}", named(.path, *.named_by), remedy(.error, *.named_by))]
-    NotExecuted {
-        /// The executable.
-        path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
-        named_by: Option<&'static str>,
-        /// The kernel's error.
-        error: std::io::Error,
-    },
-    /// The executed program is not a supervisor of this version.
-    #[error("{} is not a millibox-supervisor of this version: {why}", named(.path, *.named_by))]
-    NotSupervisor {
-        /// The executable.
-        path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
-        named_by: Option<&'static str>,
-        /// What it did instead of sending its greeting.
-        why: String,
-    },
-    /// The supervisor could not start; this is its message.
-    #[error("cannot start the supervisor: {0}")]
-    Start(String),
+    /// No supervisor could be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The supervisor ended, or the connection was closed; this is the reason.
     #[error("supervisor died: {0}")]
-    Died(String),
+    Died(EndReason),
     /// The request is not valid; nothing was sent.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -66,6 +47,13 @@ impl Error {
 }
 
 /// Why a request is not valid. Nothing was sent to the supervisor.
+///
+/// ```
+/// use millibox::{Request, RequestError};
+///
+/// let request = Request::new("/bin/true").cpus([2000]);
+/// assert_eq!(request.check(), Err(RequestError::CpuNumber(2000)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -84,7 +72,7 @@ pub enum RequestError {
     /// A name with `/` cannot be looked up.
     #[error("{0:?} contains a / and cannot be looked up; use Program::Path")]
     NameHasSlash(OsString),
-    /// There are no directories to look a name up in.
+    /// No directories were given for the look-up of a name.
     #[error("{0:?} cannot be looked up without directories; name at least one")]
     NoDirectories(OsString),
     /// The arguments are empty, or the first one is.
@@ -95,8 +83,8 @@ pub enum RequestError {
     /// A script is given by descriptor.
     #[error(
         "the program is a script, which cannot be executed by descriptor: its interpreter would \
-         open it by name, and it has none (execveat(2), BUGS); give its path, or run the \
-         interpreter with the script as standard input"
+         open it by name, and a descriptor has no name (execveat(2), BUGS); pass its path, or run \
+         the interpreter with the script as standard input"
     )]
     ScriptByDescriptor,
     /// A variable of the environment has no name.
@@ -117,19 +105,23 @@ pub enum RequestError {
          accepted; pass long data in a file"
     )]
     TooLong {
-        /// Their bytes.
+        /// The bytes of all three.
         bytes: usize,
-        /// The most bytes that are accepted.
+        /// The largest number of bytes.
         max_bytes: usize,
     },
-    /// There is no resource limit with this name.
-    #[error("there is no resource limit {0:?}; the names are {names}", names = RLIMITS.join(", "))]
+    /// The name of a resource limit is unknown.
+    #[error("unknown resource limit {0:?}; the names are {names}", names = RLIMITS.join(", "))]
     UnknownRlimit(String),
     /// A CPU number is too large.
     #[error("CPU {0} does not exist; the largest number is {last}", last = MAX_CPUS - 1)]
     CpuNumber(usize),
     /// The input of [`Request::input`](crate::Request::input) cannot be kept in memory.
-    #[error("cannot keep the input in memory: {}{}", error_text(*.0), remedy(&error_text(*.0), None))]
+    #[error(
+        "cannot keep the input in memory: {}{}",
+        error_text(*.0),
+        remedy(&error_text(*.0), None)
+    )]
     Input(i32),
     /// The list of CPUs is empty.
     #[error("the list of CPUs is empty; name at least one, or omit it")]
@@ -143,8 +135,8 @@ pub enum RequestError {
     /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by
     /// name.
     #[error(
-        "a {limit} for a whole process tree needs a cgroup, and there is none ({reasons}); {}see \
-         `millibox doctor`",
+        "a {limit} for a whole process tree needs a cgroup, and no cgroup can be used \
+         ({reasons}); {}see `millibox doctor`",
         if *.has_weaker_form {
             "to limit single processes instead, choose that backend by name \
              (BackendChoice::Rlimit, --backend rlimit), or "
@@ -156,7 +148,7 @@ pub enum RequestError {
     NeedsCgroup {
         /// The limit.
         limit: &'static str,
-        /// The `rlimit` backend has a weaker form of it.
+        /// The `rlimit` backend has a weaker form of this limit.
         has_weaker_form: bool,
         /// Why each better backend was not taken.
         declined: Vec<String>,
@@ -166,7 +158,7 @@ pub enum RequestError {
     SeccompPolicy {
         /// The name of the policy.
         policy: String,
-        /// Why not.
+        /// The error of the compiler.
         error: millibox_seccomp::ValidateError,
     },
     /// A seccomp program is not valid.
@@ -199,19 +191,11 @@ fn error_text(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
 }
 
-fn named(path: &Path, by: Option<&str>) -> String {
-    match by {
-        Some(by) => format!("{} ({by})", path.display()),
-        None => path.display().to_string(),
-    }
-}
-
 /// What to do about too many open files (EMFILE).
-pub(crate) const MORE_FILES: &str =
-    "; raise the limit on open files (ulimit -n) around this program";
+const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
 
 /// What to do about a missing executable or too many open files.
-fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
+pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
     match (Errno::from_io_error(error), named_by) {
         (Some(Errno::NOENT), Some(by)) => {
             format!("; {by} must name a millibox-supervisor, or be omitted")
@@ -219,12 +203,4 @@ fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
         (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
         _ => String::new(),
     }
-}
-
-fn shown(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
 }

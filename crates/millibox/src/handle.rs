@@ -14,6 +14,15 @@ use std::time::Duration;
 ///
 /// Dropping the handle cancels the run. A handle may outlive its
 /// [`Supervisor`](crate::Supervisor): results that arrived before remain available.
+///
+/// ```
+/// use millibox::{Outcome, Request, Supervisor};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let run = supervisor.run(&Request::new("/bin/sleep").arg("60")).unwrap();
+/// run.kill();
+/// assert_eq!(run.wait().unwrap().outcome, Outcome::Killed);
+/// ```
 #[must_use = "a run whose handle is dropped is cancelled"]
 pub struct Handle {
     connection: Arc<Connection>,
@@ -63,16 +72,22 @@ impl Handle {
     }
 
     /// Returns a future of the result, for any asynchronous runtime: a thread of this crate wakes
-    /// the task. Dropping the future leaves the run alone; dropping the handle cancels it.
+    /// the task. Dropping the future does not affect the run; dropping the handle cancels it. A
+    /// handle can also be awaited itself.
     ///
-    /// ```no_run
+    /// ```
     /// # async fn example() -> Result<(), millibox::Error> {
     /// use millibox::{Outcome, Request, Supervisor};
     ///
     /// let supervisor = Supervisor::start()?;
     /// let handle = supervisor.run(&Request::new("/bin/true"))?;
     /// assert_eq!(handle.wait_async().await?.outcome, Outcome::Exited(0));
+    /// assert_eq!(handle.await?.outcome, Outcome::Exited(0));
     /// # Ok(())
+    /// # }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # if millibox::Supervisor::start().is_ok() {
+    /// #     runtime.block_on(example()).unwrap();
     /// # }
     /// ```
     ///
@@ -81,6 +96,14 @@ impl Handle {
     /// for the supervisor.
     pub fn wait_async(&self) -> Wait<'_> {
         Wait { handle: self }
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<RunResult, Error>> {
+        match self.connection.poll(self.id, context.waker()) {
+            Ok(Some(result)) => Poll::Ready(Ok(self.names.add_to(result))),
+            Ok(None) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
     }
 
     /// Ends the run, or removes it from the queue. Its outcome is
@@ -119,7 +142,7 @@ impl Handle {
     }
 }
 
-/// The future of [`Handle::wait_async`].
+/// The future of [`Handle::wait_async`]; see there for an example.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Wait<'a> {
@@ -130,17 +153,54 @@ impl Future for Wait<'_> {
     type Output = Result<RunResult, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Handle {
-            connection,
-            id,
-            names,
-            ..
-        } = self.handle;
-        match connection.poll(*id, context.waker()) {
-            Ok(Some(result)) => Poll::Ready(Ok(names.add_to(result))),
-            Ok(None) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
-        }
+        self.handle.poll(context)
+    }
+}
+
+impl<'a> IntoFuture for &'a Handle {
+    type Output = Result<RunResult, Error>;
+    type IntoFuture = Wait<'a>;
+
+    fn into_future(self) -> Wait<'a> {
+        self.wait_async()
+    }
+}
+
+/// The future of a [`Handle`] that is awaited by value. Dropping it cancels the run.
+///
+/// ```
+/// # async fn example(supervisor: &millibox::Supervisor) -> Result<(), millibox::Error> {
+/// use millibox::{Outcome, Request};
+///
+/// let result = supervisor.run(&Request::new("/bin/true"))?.await?;
+/// assert_eq!(result.outcome, Outcome::Exited(0));
+/// # Ok(())
+/// # }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # if let Ok(supervisor) = millibox::Supervisor::start() {
+/// #     runtime.block_on(example(&supervisor)).unwrap();
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct WaitOwned {
+    handle: Handle,
+}
+
+impl Future for WaitOwned {
+    type Output = Result<RunResult, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.handle.poll(context)
+    }
+}
+
+impl IntoFuture for Handle {
+    type Output = Result<RunResult, Error>;
+    type IntoFuture = WaitOwned;
+
+    fn into_future(self) -> WaitOwned {
+        WaitOwned { handle: self }
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! The samples are checked for completeness: a new variant without a sample does not compile.
 
-use crate::{Error, LimitError, RequestError, WorldError, WorldProblem};
+use crate::{
+    EndReason, Error, LimitError, ProcessEnd, RequestError, StartError, SupervisorError,
+    SupervisorHint, SupervisorStep, WorldError, WorldProblem,
+};
 use std::path::{Path, PathBuf};
 
 /// Samples of an enum, at least one for each variant.
@@ -28,6 +31,14 @@ fn messages_match_the_golden_file() {
         text += &format!("# {title}\n{}\n\n", lines.join("\n"));
     };
     section("Errors", errors().iter().map(line).collect());
+    section("Starts", start_errors().iter().map(line).collect());
+    section(
+        "Ends of a supervisor",
+        end_reasons()
+            .iter()
+            .map(|reason| format!("{reason:?} => {reason}"))
+            .collect(),
+    );
     section("Requests", request_errors().iter().map(line).collect());
     compare(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
@@ -66,26 +77,84 @@ fn line(error: &impl std::error::Error) -> String {
 }
 
 fn errors() -> Vec<Error> {
-    let path = || PathBuf::from("/opt/millibox-supervisor");
     let refused = std::io::Error::from_raw_os_error;
-    let named_by = Some("MILLIBOX_SUPERVISOR");
     samples!(Error {
-        Error::NoSupervisor(_) => [Error::NoSupervisor(vec![path(), "/usr/bin/millibox-supervisor".into()])],
-        Error::NotExecuted { .. } => [
-            Error::NotExecuted { path: path(), named_by: None, error: refused(libc::EACCES) },
-            Error::NotExecuted { path: path(), named_by, error: refused(libc::ENOENT) },
-            Error::NotExecuted { path: path(), named_by: None, error: refused(libc::EMFILE) },
-        ],
-        Error::NotSupervisor { .. } => [
-            Error::NotSupervisor { path: path(), named_by, why: "it exited with status 0".to_owned() },
-        ],
-        Error::Start(_) => [Error::Start("cannot create a socket".to_owned())],
-        Error::Died(_) => [Error::Died("killed by signal 9".to_owned())],
+        Error::Start(_) => [Error::Start(StartError::NoCpus)],
+        Error::Died(_) => [Error::Died(EndReason::Closed)],
         Error::Request(_) => [Error::Request(RequestError::EmptyPath)],
         Error::System { .. } => [
             Error::System { what: "create a socket", error: refused(libc::ENOMEM) },
             Error::System { what: "create a socket", error: refused(libc::EMFILE) },
         ],
+    })
+}
+
+fn start_errors() -> Vec<StartError> {
+    let path = || PathBuf::from("/opt/millibox-supervisor");
+    let refused = std::io::Error::from_raw_os_error;
+    let named_by = Some("MILLIBOX_SUPERVISOR");
+    let parent = || {
+        SupervisorError::new(SupervisorStep::CgroupParent)
+            .with_subject("/missing")
+            .with_hint(SupervisorHint::Declined(vec![
+                "cgroup2: not delegated".to_owned(),
+            ]))
+    };
+    samples!(StartError {
+        StartError::NotFound(_) => [
+            StartError::NotFound(vec![path(), "/usr/bin/millibox-supervisor".into()]),
+        ],
+        StartError::NotExecuted { .. } => [
+            StartError::NotExecuted { path: path(), named_by: None, error: refused(libc::EACCES) },
+            StartError::NotExecuted { path: path(), named_by, error: refused(libc::ENOENT) },
+            StartError::NotExecuted { path: path(), named_by: None, error: refused(libc::EMFILE) },
+        ],
+        StartError::NotSupervisor { .. } => [
+            StartError::NotSupervisor {
+                path: path(),
+                named_by,
+                reason: EndReason::Process(ProcessEnd::Exited(0)),
+            },
+        ],
+        StartError::Failed { .. } => [
+            StartError::Failed {
+                error: SupervisorError::new(SupervisorStep::Namespaces).with_errno(libc::EPERM),
+                cgroup_parent: None,
+            },
+            StartError::Failed { error: parent(), cgroup_parent: Some("/missing".to_owned()) },
+        ],
+        StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
+        StartError::NoCpus => [StartError::NoCpus],
+        StartError::CpuNumber(_) => [StartError::CpuNumber(1024)],
+        StartError::OutOfRange { .. } => [
+            StartError::OutOfRange { method: "slots", number: 513, max: 512 },
+        ],
+        StartError::CgroupParent { .. } => [
+            StartError::CgroupParent {
+                parent: "a/b".to_owned(),
+                named_by: "MILLIBOX_CGROUP_PARENT",
+            },
+        ],
+        StartError::EmptyPool => [StartError::EmptyPool],
+    })
+}
+
+fn end_reasons() -> Vec<EndReason> {
+    samples!(EndReason {
+        EndReason::ClosedHere => [EndReason::ClosedHere],
+        EndReason::Forked => [EndReason::Forked],
+        EndReason::Unreadable(_) => [
+            EndReason::Unreadable("malformed message: 4 bytes too many".to_owned()),
+        ],
+        EndReason::Failed(_) => [
+            EndReason::Failed(SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM)),
+        ],
+        EndReason::Message(_) => [EndReason::Message("usage: true [ignored arguments]".to_owned())],
+        EndReason::Process(_) => [
+            EndReason::Process(ProcessEnd::Killed(9)),
+            EndReason::Process(ProcessEnd::Exited(3)),
+        ],
+        EndReason::Closed => [EndReason::Closed],
     })
 }
 
@@ -99,7 +168,9 @@ fn request_errors() -> Vec<RequestError> {
     };
     samples!(RequestError {
         RequestError::Limit(_) => [RequestError::Limit(LimitError::SwapWithoutMemory)],
-        RequestError::World(_) => [RequestError::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot))],
+        RequestError::World(_) => [
+            RequestError::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot)),
+        ],
         RequestError::Input(_) => [RequestError::Input(libc::EMFILE)],
         RequestError::EmptyPath => [RequestError::EmptyPath],
         RequestError::EmptyName => [RequestError::EmptyName],
@@ -111,20 +182,32 @@ fn request_errors() -> Vec<RequestError> {
         RequestError::VariableHasEquals(_) => [RequestError::VariableHasEquals("A=B".into())],
         RequestError::VariableHasNul(_) => [RequestError::VariableHasNul("A\0B".into())],
         RequestError::HasNul(_) => [RequestError::HasNul("a\0b".into())],
-        RequestError::TooLong { .. } => [RequestError::TooLong { bytes: 5_000_000, max_bytes: 4_194_304 }],
+        RequestError::TooLong { .. } => [
+            RequestError::TooLong { bytes: 5_000_000, max_bytes: 4_194_304 },
+        ],
         RequestError::UnknownRlimit(_) => [RequestError::UnknownRlimit("BOGUS".to_owned())],
         RequestError::CpuNumber(_) => [RequestError::CpuNumber(1024)],
         RequestError::NoCpus => [RequestError::NoCpus],
         RequestError::PairNeedsTwoRunners => [RequestError::PairNeedsTwoRunners],
         RequestError::NeedsCgroup { .. } => [
-            RequestError::NeedsCgroup { limit: "memory limit", has_weaker_form: true, declined: declined() },
-            RequestError::NeedsCgroup { limit: "CPU bandwidth", has_weaker_form: false, declined: declined() },
+            RequestError::NeedsCgroup {
+                limit: "memory limit",
+                has_weaker_form: true,
+                declined: declined(),
+            },
+            RequestError::NeedsCgroup {
+                limit: "CPU bandwidth",
+                has_weaker_form: false,
+                declined: declined(),
+            },
         ],
         RequestError::SeccompPolicy { .. } => [
             RequestError::SeccompPolicy { policy: "mine".to_owned(), error: no_program() },
         ],
         RequestError::SeccompProgram(_) => [RequestError::SeccompProgram(no_program())],
-        RequestError::SeccompRefusesExec { .. } => [RequestError::SeccompRefusesExec { action: 0x8000_0000 }],
+        RequestError::SeccompRefusesExec { .. } => [
+            RequestError::SeccompRefusesExec { action: 0x8000_0000 },
+        ],
         RequestError::SeccompNotSeekable => [RequestError::SeccompNotSeekable],
     })
 }

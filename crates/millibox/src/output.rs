@@ -8,6 +8,21 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that a run's streams may have together.
+///
+/// ```
+/// use millibox::{Budget, Moved, Outcome, Request, Supervisor, move_output};
+/// use std::os::fd::OwnedFd;
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let (reader, writer) = std::io::pipe().unwrap();
+/// let request = Request::new("/usr/bin/yes").stdout(OwnedFd::from(writer));
+/// let run = supervisor.run(&request).unwrap();
+/// drop(request); // it holds an end of the pipe
+/// let sink = std::fs::File::options().write(true).open("/dev/null").unwrap();
+/// let moved = move_output(reader, sink, &Budget::new(1000), &run).unwrap();
+/// assert_eq!(moved, Moved::LimitReached);
+/// assert_eq!(run.wait().unwrap().outcome, Outcome::OutputLimit);
+/// ```
 #[derive(Debug)]
 pub struct Budget(AtomicU64);
 
@@ -32,7 +47,7 @@ impl Budget {
     }
 }
 
-/// How moving a stream ended.
+/// How [`move_output`] ended; [`Budget`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
     /// The writer has closed its end, and everything that it wrote was moved.
@@ -63,15 +78,15 @@ pub fn move_output(
     loop {
         // Take from the budget only for available bytes: if this stream reserved more while it
         // waits, the other stream would find nothing left and be ended with bytes to spare.
-        let there = match waiting(&from) {
-            Ok(there) => there,
+        let available = match wait_for_bytes(&from) {
+            Ok(available) => available,
             Err(Errno::INTR) => continue,
             Err(errno) => return Err(errno.into()),
         };
-        if there == 0 {
+        if available == 0 {
             return Ok(Moved::All);
         }
-        let allowed = budget.take(there.min(CHUNK_BYTES));
+        let allowed = budget.take(available.min(CHUNK_BYTES));
         if allowed == 0 {
             run.kill_for_output();
             return Ok(Moved::LimitReached);
@@ -110,11 +125,11 @@ pub fn move_output(
     }
 }
 
-/// Waits for bytes; how many there are, 0: it is at its end.
+/// Waits for bytes and returns their number, or 0 at the end of the stream.
 ///
-/// A pipe whose other end is closed says POLLHUP alone; a socket and a regular file say POLLIN at
-/// their end (poll(2)).
-fn waiting(from: impl AsFd) -> rustix::io::Result<u64> {
+/// A pipe whose other end is closed reports POLLHUP alone. A socket and a regular file report
+/// POLLIN at their end (poll(2)).
+fn wait_for_bytes(from: impl AsFd) -> rustix::io::Result<u64> {
     poll(&mut [PollFd::new(&from, PollFlags::IN)], None)?;
     rustix::io::ioctl_fionread(&from)
 }
@@ -132,7 +147,7 @@ fn copy(
         match rustix::io::write(&to, &buffer[written..read]) {
             Ok(bytes) => written += bytes,
             Err(Errno::INTR) => {}
-            // What was read must be written here, or it is lost.
+            // The bytes that were read must be written here, or they are lost.
             Err(Errno::AGAIN) => {
                 let mut ready = [PollFd::new(&to, PollFlags::OUT)];
                 let _ = poll(&mut ready, None);

@@ -1,6 +1,6 @@
 //! Several supervisors behind one interface.
 
-use crate::{Builder, Error, Handle, Request, Supervisor};
+use crate::{Builder, Error, Handle, Request, StartError, Supervisor};
 
 /// One supervisor for each CPU, which stays there with all its runs.
 ///
@@ -17,6 +17,14 @@ use crate::{Builder, Error, Handle, Request, Supervisor};
 /// supervisor, so that a run behind a long run waits even if another supervisor becomes idle. That
 /// suits large numbers of short runs. For long runs, request at most one for each supervisor, or
 /// use a [`Supervisor`].
+///
+/// ```
+/// use millibox::{Outcome, Pool, Request};
+///
+/// let Ok(pool) = Pool::start() else { return };
+/// let runs: Vec<_> = (0..100).map(|_| pool.run(&Request::new("/bin/true")).unwrap()).collect();
+/// assert!(runs.iter().all(|run| run.wait().unwrap().outcome == Outcome::Exited(0)));
+/// ```
 #[derive(Debug)]
 pub struct Pool {
     members: Vec<Member>,
@@ -42,8 +50,8 @@ impl Pool {
     /// # Errors
     /// See [`Builder::start`].
     pub fn with(builder: &Builder) -> Result<Pool, Error> {
-        let allowed =
-            rustix::thread::sched_getaffinity(None).map_err(Error::system("ask for the CPUs"))?;
+        let allowed = rustix::thread::sched_getaffinity(None)
+            .map_err(Error::system("read the CPU affinity"))?;
         let cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
         let member = |cpu| {
             let supervisor = builder
@@ -114,10 +122,10 @@ impl Pool {
         let chosen = near.or(least).map(|(_, member)| *member);
         let Member { supervisor, .. } = chosen
             .or(self.members.first())
-            .ok_or_else(|| Error::Start("there is no CPU to use".to_owned()))?;
+            .ok_or(StartError::EmptyPool)?;
         Ok(supervisor)
     }
 }
 
-/// A supervisor with this many runs has one in progress and one that can begin at once.
+/// With this number of runs, a supervisor has one in progress and another that can begin at once.
 const BUSY_RUNS: usize = 2;

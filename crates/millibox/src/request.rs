@@ -14,7 +14,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The program to execute.
+///
+/// ```
+/// use millibox::{Program, Request};
+///
+/// let directories = vec!["/usr/bin".into(), "/bin".into()];
+/// let request = Request::of(Program::Search("true".into(), directories)).arg("true");
+/// assert_eq!(request.check(), Ok(()));
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Program {
     /// A path inside the world.
     Path(OsString),
@@ -61,6 +70,20 @@ impl Names {
 /// By default argv has only the program's path, the environment is empty, the working directory is
 /// `/`, the standard streams are /dev/null, the world is the [minimal](World::minimal) one, and the
 /// only limit is [`Request::DEFAULT_PROCESS_LIMIT`].
+///
+/// Methods accept wrong values. The first mistake is reported when the run is requested.
+///
+/// ```
+/// use millibox::Request;
+/// use std::time::Duration;
+///
+/// let request = Request::new("/bin/sh")
+///     .args(["-c", "exit 3"])
+///     .env("LC_ALL", "C")
+///     .memory_limit(64 << 20)
+///     .real_time_limit(Duration::from_secs(1));
+/// assert_eq!(request.check(), Ok(()));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Request {
     program: Program,

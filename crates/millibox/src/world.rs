@@ -18,8 +18,7 @@ use std::sync::{Arc, OnceLock};
 /// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
 /// prepared during the present run. Two worlds are equal if they were built in the same way and
 /// their sources are the same files. Each request looks up the sources without waiting, so the next
-/// run sees a file that has replaced another one. It does not see what is mounted later below a
-/// source.
+/// run sees a file that has replaced another one. It does not see later mounts below a source.
 ///
 /// ```
 /// use millibox::{Mount, World};
@@ -34,7 +33,7 @@ pub struct World {
     wire: millibox_wire::World,
     /// The default seccomp profile is set; with a loopback interface it is another program.
     default_seccomp: bool,
-    /// The encoding for the supervisor, or what is wrong with the world.
+    /// The encoding for the supervisor, or the error of the world.
     encoded: Arc<OnceLock<Result<Vec<u8>, RequestError>>>,
 }
 
@@ -78,10 +77,7 @@ impl World {
         for path in SYSTEM.into_iter().chain(SYSTEM_CONFIGURATION) {
             // With a merged /usr, /bin and similar directories are links (file-hierarchy(7)).
             if let Ok(target) = std::fs::read_link(path) {
-                self = self.mount(Mount::Symlink {
-                    target: bytes(&target),
-                    path: path.into(),
-                });
+                self = self.mount(Mount::symlink(bytes(&target), path));
             } else if Path::new(path).exists() {
                 self = self.mount(Mount::read_only(path, path));
             }
@@ -93,9 +89,7 @@ impl World {
     /// descriptors, which work if a procfs is mounted at /proc.
     #[must_use]
     pub fn dev(self, at: impl AsRef<Path>) -> World {
-        self.mount(Mount::Devices {
-            at: bytes(at.as_ref()),
-        })
+        self.mount(Mount::devices(bytes(at.as_ref())))
     }
 
     /// Appends a mount operation.
@@ -285,9 +279,9 @@ impl Default for World {
     }
 }
 
-/// How often a source is looked up before it counts as unknown to the kernel. A look-up takes one
-/// or two microseconds, another world a thousand.
-const LOOKS: usize = 64;
+/// The number of attempts to look up a source before it counts as unknown to the kernel. A look-up
+/// takes one or two microseconds; preparing another world takes a thousand.
+const LOOK_UP_ATTEMPTS: usize = 64;
 
 /// The file that a mount's source leads to now, as far as the kernel remembers the path. A hanging
 /// file system (FUSE, NFS) must not block the caller. The mounter of the world examines sources
@@ -305,7 +299,7 @@ fn source(mount: &Mount) -> Source {
     } else {
         ResolveFlags::NO_MAGICLINKS
     };
-    let look = || {
+    let look_up = || {
         openat2(
             CWD,
             path,
@@ -316,12 +310,12 @@ fn source(mount: &Mount) -> Source {
     };
     // EAGAIN means that the kernel does not remember the path, or that a mount was added or removed
     // anywhere on the machine meanwhile (mount_lock in fs/namespace.c), which is frequent here.
-    let mut found = look();
-    for _ in 1..LOOKS {
+    let mut found = look_up();
+    for _ in 1..LOOK_UP_ATTEMPTS {
         if !matches!(found, Err(Errno::AGAIN)) {
             break;
         }
-        found = look();
+        found = look_up();
     }
     let found = match found {
         Ok(found) => statx(
@@ -371,8 +365,8 @@ fn default_profile(network: Network) -> &'static [u8] {
 }
 
 fn read_all(descriptor: BorrowedFd) -> Result<Vec<u8>, Error> {
-    const LONGEST: usize = millibox_seccomp::MAX_INSTRUCTIONS * 8 + 8;
-    let mut bytes = vec![0; LONGEST];
+    const MAX_PROGRAM_BYTES: usize = millibox_seccomp::MAX_INSTRUCTIONS * 8 + 8;
+    let mut bytes = vec![0; MAX_PROGRAM_BYTES];
     let mut filled = 0;
     while filled < bytes.len() {
         match rustix::io::pread(descriptor, &mut bytes[filled..], filled as u64) {

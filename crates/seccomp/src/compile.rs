@@ -13,8 +13,9 @@ mod layout;
 mod search;
 
 use crate::arch::Arch;
+use crate::instruction::offset;
 use crate::policy::Policy;
-use crate::program::{Program, offset};
+use crate::program::Program;
 use crate::validate::ValidateError;
 
 use graph::{Graph, Op, Source};

@@ -1,7 +1,8 @@
 //! Interprets a program without the kernel.
 
 use crate::arch::Arch;
-use crate::program::{Program, code, offset};
+use crate::instruction::{code, offset};
+use crate::program::Program;
 use crate::validate::MEMORY_WORDS;
 
 /// The input of a program: `struct seccomp_data`.
@@ -144,7 +145,7 @@ pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Instruction;
+    use crate::instruction::Instruction;
 
     fn program(instructions: &[(u16, u32)]) -> Program {
         let instructions = instructions

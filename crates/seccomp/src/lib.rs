@@ -51,6 +51,7 @@
 mod arch;
 mod compile;
 mod errno;
+mod instruction;
 mod interpret;
 mod pass;
 mod policy;
@@ -60,9 +61,10 @@ mod validate;
 
 pub use arch::Arch;
 pub use compile::compile;
+pub use instruction::Instruction;
 pub use interpret::{Data, constant_action, run};
 pub use pass::with_pass;
 pub use policy::{Action, ActionError, Comparison, Condition, Policy, PolicyError, Problem, Rule};
 pub use profiles::{profile, profile_names, profile_with_loopback};
-pub use program::{Instruction, Program};
+pub use program::Program;
 pub use validate::{MAX_INSTRUCTIONS, ValidateError, validate};

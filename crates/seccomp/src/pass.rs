@@ -7,9 +7,10 @@
 //! argument can carry a secret by which the filter recognizes calls of that process.
 
 use crate::arch::Arch;
+use crate::instruction::{Instruction, code, offset};
 use crate::interpret::constant_action;
 use crate::policy::Action;
-use crate::program::{Instruction, Program, code, offset};
+use crate::program::Program;
 use crate::validate::ValidateError;
 
 /// Extends `program` to allow the calls in `numbers` whose sixth argument equals `pass`, in all 64

@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::program::{Instruction, code, offset};
+use crate::instruction::{Instruction, code, offset};
 
 /// The maximum number of instructions of a program: `BPF_MAXINSNS`.
 pub const MAX_INSTRUCTIONS: usize = 4096;

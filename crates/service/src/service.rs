@@ -83,7 +83,7 @@ impl Service {
         let cpu_slots = or_default(config.running.cpu_slots, cpus);
         let real_slots = or_default(
             config.running.real_slots,
-            (cpus * REAL_SLOTS_PER_CPU).min(Builder::MOST_SLOTS),
+            (cpus * REAL_SLOTS_PER_CPU).min(Builder::MAX_SLOTS),
         );
         let memory_bytes = match config.running.memory_bytes {
             0 => machine_memory()? / 4 * 3,
@@ -98,7 +98,8 @@ impl Service {
         let engine = Engine::start(builder, cpu_slots, real_slots)?;
         let backend = engine
             .supervisor(crate::core::engine::Lane::CpuTime)?
-            .backend();
+            .info()
+            .backend;
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
             running: cpu_slots + real_slots,

@@ -105,7 +105,7 @@ impl Setter<'_> {
         std::thread::scope(|scope| {
             // The calling thread is one of the threads. If no more threads can be started (ulimit
             // -u, pids.max), fewer threads do the same work.
-            let others = 1..self.supervisor.slots().min(items.len());
+            let others = 1..self.supervisor.info().slots().min(items.len());
             others
                 .take_while(|_| Builder::new().spawn_scoped(scope, take_items).is_ok())
                 .for_each(drop);

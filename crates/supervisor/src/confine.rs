@@ -10,8 +10,9 @@
 //! A seccomp program kills the process at any call that it does not allow. An attacker in
 //! control of the process cannot try another way, and a bug becomes visible.
 
-use crate::messages::errno_text;
+use crate::messages::failed;
 use crate::sys::{Errno, calls, landlock};
+use millibox_wire::{SupervisorError, SupervisorStep};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -31,10 +32,6 @@ const RUNNER_CAPABILITIES: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 /// kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs to another user.
 const KEEPER_CAPABILITIES: u64 = 1 << 5 | 1 << 1;
 
-fn failed(what: &'static str) -> impl Fn(Errno) -> String {
-    move |errno| format!("cannot {what}: {}", errno_text(errno))
-}
-
 /// Drops all capabilities except for `keep` from the bounding set.
 pub fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
     for capability in 0..64 {
@@ -50,49 +47,50 @@ pub fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-fn keep_capabilities(keep: u64) -> Result<(), String> {
-    drop_bounding_set(keep).map_err(failed("shrink the capability bounding set"))?;
-    calls::set_capabilities(keep).map_err(failed("drop capabilities"))
+fn keep_capabilities(keep: u64) -> Result<(), SupervisorError> {
+    drop_bounding_set(keep).map_err(failed(SupervisorStep::BoundingSet))?;
+    calls::set_capabilities(keep).map_err(failed(SupervisorStep::Capabilities))
 }
 
 /// Confines the spawner. It keeps the rights that runners and mounters need, and that their
 /// children must not lose.
-pub fn spawner() -> Result<(), String> {
+pub fn spawner() -> Result<(), SupervisorError> {
     keep_capabilities(RUNNER_CAPABILITIES)
 }
 
 /// Confines the supervisor after the spawner has started, except for the seccomp program. Returns
 /// the version of landlock that confines it; 0 if the kernel has none.
-pub fn supervisor() -> Result<u32, String> {
+pub fn supervisor() -> Result<u32, SupervisorError> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;
     let landlock =
         landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
-            .map_err(failed("restrict file access by landlock"))?;
+            .map_err(failed(SupervisorStep::Landlock))?;
     drop(procfs);
     Ok(landlock)
 }
 
 /// Attaches the supervisor's seccomp program after its threads have started.
-pub fn supervisor_calls() -> Result<(), String> {
-    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(ATTACH_ACTION))
+pub fn supervisor_calls() -> Result<(), SupervisorError> {
+    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(SupervisorStep::Seccomp))
 }
 
 /// Confines the keeper after the supervisor has started. Afterwards it uses only files below these
 /// directories.
-pub fn keeper(cgroups: &[String]) -> Result<(), String> {
-    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
+pub fn keeper(cgroups: &[String]) -> Result<(), SupervisorError> {
+    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        .map_err(failed(SupervisorStep::NoNewPrivs))?;
     if rustix::process::geteuid().is_root() {
         // Without SETPCAP, for example in a container, the set stays. no_new_privs makes it
         // ineffective.
         let _ = drop_bounding_set(KEEPER_CAPABILITIES);
         calls::set_capabilities(KEEPER_CAPABILITIES & permitted_capabilities()?)
-            .map_err(failed("drop capabilities"))?;
+            .map_err(failed(SupervisorStep::Capabilities))?;
     }
     let directories: Vec<OwnedFd> = cgroups
         .iter()
         .map(|path| directory(path))
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, _>>()?;
     let rights = landlock::READ_FILE
         | landlock::READ_DIR
         | landlock::WRITE_FILE
@@ -103,29 +101,26 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
         .iter()
         .map(|directory| (directory.as_fd(), rights))
         .collect();
-    landlock::restrict(&allowed).map_err(failed("restrict file access by landlock"))?;
+    landlock::restrict(&allowed).map_err(failed(SupervisorStep::Landlock))?;
     drop(allowed);
     drop(directories);
-    calls::attach_seccomp(KEEPER).map_err(failed(ATTACH_ACTION))
+    calls::attach_seccomp(KEEPER).map_err(failed(SupervisorStep::Seccomp))
 }
 
-fn permitted_capabilities() -> Result<u64, String> {
-    let sets = rustix::thread::capabilities(None)
-        .map_err(|errno| format!("cannot read capabilities: {errno}"))?;
+fn permitted_capabilities() -> Result<u64, SupervisorError> {
+    let sets =
+        rustix::thread::capabilities(None).map_err(failed(SupervisorStep::ReadCapabilities))?;
     Ok(sets.permitted.bits())
 }
 
-fn directory(path: &str) -> Result<OwnedFd, String> {
+fn directory(path: &str) -> Result<OwnedFd, SupervisorError> {
     rustix::fs::open(
         path,
         OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(|errno| format!("cannot open {path}: {errno}"))
+    .map_err(|errno| failed(SupervisorStep::Open)(errno).with_subject(path))
 }
-
-const ATTACH_ACTION: &str =
-    "attach the seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
 
 /// Describes how one of millibox's processes was killed by a signal.
 pub fn killed_by(signal: i32) -> String {

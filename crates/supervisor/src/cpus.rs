@@ -19,9 +19,10 @@
 //! returns there after its report, to be removed. So no process is woken across CPUs between
 //! request and result, and none finds its CPU busy.
 
-use crate::messages::errno_text;
+use crate::messages::failed;
 use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
+use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 
 /// The most CPUs for which the kernel has affinity bits (`CONFIG_NR_CPUS` is at most 8192).
 const MAX_MASK_CPUS: usize = 8192;
@@ -60,7 +61,7 @@ impl Cpus {
         slots: usize,
         runners_per_slot: usize,
         pin: bool,
-    ) -> Result<Cpus, String> {
+    ) -> Result<Cpus, SupervisorError> {
         let _ = calls::set_affinity(&[u64::MAX; MAX_MASK_CPUS / 64]);
         let machine = affinity();
         let mut allowed = machine.clone();
@@ -77,9 +78,11 @@ impl Cpus {
                 .iter()
                 .find(|cpu| !machine.is_empty() && !machine.contains(cpu))
             {
-                return Err(format!(
-                    "--cpus: CPU {cpu} cannot be used here; choose from {machine:?}"
-                ));
+                let hint = SupervisorHint::CpuMissing {
+                    cpu: *cpu,
+                    available: machine,
+                };
+                return Err(SupervisorError::new(SupervisorStep::Cpus).with_hint(hint));
             }
             allowed = asked.to_vec();
         }
@@ -87,10 +90,7 @@ impl Cpus {
             && let Err(errno) = calls::set_affinity(&mask_of(&allowed))
             && !asked.is_empty()
         {
-            return Err(format!(
-                "--cpus: cannot use CPUs {allowed:?}: {}",
-                errno_text(errno)
-            ));
+            return Err(failed(SupervisorStep::Cpus)(errno).with_subject(format!("{allowed:?}")));
         }
         let count = if machine.is_empty() {
             at_least_one()

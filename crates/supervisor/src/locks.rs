@@ -29,9 +29,10 @@
 //! list hides the locks of dead processes. So the locks that a process has when it is first seen do
 //! not count either, if the process has started since the last scan.
 
-use crate::messages::{self, MORE_PROCESSES};
+use crate::messages::failed;
 use crate::sys::calls;
 use crate::tree;
+use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 use rustix::event::EventfdFlags;
 use rustix::fs::{Mode, OFlags};
 use std::collections::HashMap;
@@ -79,20 +80,14 @@ impl Locks {
     /// Starts the thread. The supervisor cannot create threads later. `None` if /proc does not list
     /// locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or belongs
     /// to another PID namespace.
-    pub fn start(another: i32) -> Result<Option<Locks>, String> {
-        let failed = |errno: rustix::io::Errno| {
-            format!(
-                "cannot make an eventfd: {}",
-                messages::errno_text(errno.into())
-            )
-        };
+    pub fn start(another: i32) -> Result<Option<Locks>, SupervisorError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
             Ok(list) if tree::proc_shows_own_namespace() && tree::stat(another).is_some() => list,
             _ => return Ok(None),
         };
         let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(failed)?;
+            .map_err(failed(SupervisorStep::Eventfd))?;
         let answered = Arc::new(answered);
         let tell = Arc::clone(&answered);
         let busy = Arc::new(AtomicBool::new(false));
@@ -118,10 +113,8 @@ impl Locks {
             .name("millibox-locks".to_owned())
             .stack_size(256 << 10)
             .spawn(scan_loop)
-            .map_err(|error| format!("cannot start a thread: {error}{MORE_PROCESSES}"))?;
-        answers
-            .recv()
-            .map_err(|_| "a thread ended as soon as it was started".to_owned())?;
+            .map_err(|error| SupervisorError::new(SupervisorStep::LocksThread).with_io(&error))?;
+        answers.recv().map_err(|_| thread_ended())?;
         Ok(Some(Locks {
             ask,
             answers,
@@ -142,17 +135,19 @@ impl Locks {
     }
 
     /// Returns the runs with too many locks, after `answered` has counted an answer.
-    pub fn answer(&self) -> Result<Vec<Run>, String> {
+    pub fn answer(&self) -> Result<Vec<Run>, SupervisorError> {
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.answered, &mut count);
         match self.answers.try_recv() {
             Ok(runs) => Ok(runs),
             Err(TryRecvError::Empty) => Ok(Vec::new()),
-            Err(TryRecvError::Disconnected) => {
-                Err("the thread that counts file locks has ended".to_owned())
-            }
+            Err(TryRecvError::Disconnected) => Err(thread_ended()),
         }
     }
+}
+
+fn thread_ended() -> SupervisorError {
+    SupervisorError::new(SupervisorStep::LocksThread).with_hint(SupervisorHint::ThreadEnded)
 }
 
 /// The locks of flock(2) under each process number at the last scan.

@@ -12,12 +12,15 @@
 //! | `keeper` | creates and removes cgroups; outlives the client and the supervisor |
 //! | `start` | drops privileges, sets the supervisor up |
 //! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `deaths`, `setbacks`, `limits` (clocks), `results` |
+//! | `setup` | what the supervisor receives at its start |
 //! | `spawner` | the process that forks runners and mounters |
 //! | `confine` | what each process gives up during its set-up |
 //! | `slot` | the runners of a slot, as the supervisor sees them |
 //! | `cpus` | the CPU of each runner |
-//! | `world`, `template` | mount namespaces, prepared once for each world |
+//! | `world`, `template`, `mounter` | mount namespaces, prepared once for each world |
 //! | `devices` | the devices of a world, as one mount where possible |
+//! | `prepared` | what a runner and its children share |
+//! | `rlimits` | resource limits of runners and targets |
 //! | `runner` | the process that serves runs one after the other |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `target` | the two processes of a run |
@@ -42,9 +45,13 @@ mod keeper;
 mod launch;
 mod locks;
 mod messages;
+mod mounter;
 mod options;
 mod pid1;
+mod prepared;
+mod rlimits;
 mod runner;
+mod setup;
 mod slot;
 mod sockets;
 mod spawner;
@@ -58,6 +65,8 @@ mod tree;
 mod world;
 mod zygote;
 
+use messages::failed;
+use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 use options::{Options, Task};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::io::Write;
@@ -66,8 +75,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let outcome = match options::parse(std::env::args_os().skip(1)) {
-        Ok(Task::Start(options)) => start(&options),
-        Ok(Task::Supervise(inherited)) => start::supervise(inherited).map(|()| 0),
+        Ok(Task::Start(options)) => start(&options).map_err(|error| error.to_string()),
+        Ok(Task::Supervise(inherited)) => start::supervise(inherited)
+            .map(|()| 0)
+            .map_err(|error| error.to_string()),
         Ok(Task::Sweep(paths)) => {
             keeper::sweep(&paths);
             Ok(0)
@@ -92,49 +103,53 @@ fn main() -> ExitCode {
     }
 }
 
-fn start(options: &Options) -> Result<i32, String> {
+fn start(options: &Options) -> Result<i32, SupervisorError> {
     // A client may ignore SIGCHLD. Then the kernel would keep no ended children to wait for
     // (wait(2), NOTES).
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
     // Close the client's other descriptors. A keeper that held the end of a pipe would block the
     // pipe's reader as long as it lives.
-    sys::calls::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
-        format!(
-            "cannot close what the client left open: {}",
-            messages::errno_text(errno)
-        )
-    })?;
-    let socket = client_socket(options.socket)?;
+    sys::calls::close_all_but(vec![0, 1, 2, options.socket])
+        .map_err(failed(SupervisorStep::CloseInherited))?;
+    let mut socket = Some(client_socket(options.socket)?);
+    let outcome = start_from(options, &mut socket);
+    if let (Err(error), Some(socket)) = (&outcome, &socket) {
+        messages::report(socket, error);
+    }
+    outcome
+}
+
+/// The part of the start whose errors the client receives. The keeper takes the socket once the
+/// supervisor has it.
+fn start_from(options: &Options, socket: &mut Option<OwnedFd>) -> Result<i32, SupervisorError> {
     start::check_user(options)?;
     // The socket belongs to the client that created it, even if one of its children keeps the other
     // end open.
-    let peer = sockopt::socket_peercred(&socket)
-        .map_err(|errno| format!("the socket's peer is unknown: {errno}"))?;
+    let peer = socket
+        .as_ref()
+        .map_or(Err(rustix::io::Errno::BADF), sockopt::socket_peercred)
+        .map_err(failed(SupervisorStep::ClientProcess))?;
     let client = rustix::process::pidfd_open(peer.pid, rustix::process::PidfdFlags::empty())
-        .map_err(|errno| format!("cannot watch the client: {errno}"))?;
+        .map_err(failed(SupervisorStep::WatchClient))?;
     keeper::main(options, socket, client)
 }
 
 /// Checks that the descriptor is a socket of the announced kind.
-fn client_socket(fd: i32) -> Result<OwnedFd, String> {
-    let socket =
-        sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
+fn client_socket(fd: i32) -> Result<OwnedFd, SupervisorError> {
+    let error = SupervisorError::new(SupervisorStep::Socket).with_subject(format!("--socket={fd}"));
+    let rejected = |hint| Err(error.clone().with_hint(hint));
+    let Some(socket) = sys::adopt(fd) else {
+        return rejected(SupervisorHint::NotOpen);
+    };
     match sockopt::socket_domain(&socket) {
-        Err(_) => return Err(format!("--socket={fd}: the descriptor is not a socket")),
+        Err(_) => return rejected(SupervisorHint::NotSocket),
         Ok(AddressFamily::UNIX) => {}
-        Ok(family) => {
-            return Err(format!(
-                "--socket={fd}: the socket's family is {}, it must be AF_UNIX",
-                family.as_raw()
-            ));
-        }
+        Ok(family) => return rejected(SupervisorHint::SocketFamily(family.as_raw())),
     }
     match sockopt::socket_type(&socket) {
         Ok(SocketType::SEQPACKET) if fd > 2 => Ok(socket),
         Ok(SocketType::SEQPACKET) => {
-            let failed = |errno: rustix::io::Errno| {
-                format!("--socket={fd}: cannot move the descriptor: {errno}")
-            };
+            let failed = |errno: rustix::io::Errno| error.clone().with_errno(errno.raw_os_error());
             let moved = rustix::io::fcntl_dupfd_cloexec(&socket, 3).map_err(failed)?;
             // No other descriptor may get the number of a standard stream.
             let null = rustix::fs::open(
@@ -147,8 +162,6 @@ fn client_socket(fd: i32) -> Result<OwnedFd, String> {
                 .map_err(|errno| failed(rustix::io::Errno::from_raw_os_error(errno.0)))?;
             Ok(moved)
         }
-        _ => Err(format!(
-            "--socket={fd}: the socket's type must be SOCK_SEQPACKET"
-        )),
+        _ => rejected(SupervisorHint::SocketType),
     }
 }

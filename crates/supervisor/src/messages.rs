@@ -1,11 +1,29 @@
-//! Texts of failures: hints for the start of a supervisor, and lines on standard error.
+//! Errors of the supervisor, for the client, and lines on standard error.
 
-use crate::sys::Errno;
+use crate::sys::{Errno, calls};
+use millibox_wire::frame::{Header, Kind};
+use millibox_wire::{SupervisorError, SupervisorStep, encode};
+use std::os::fd::AsRawFd;
 
-/// The remedy if no descriptor is free (EMFILE; unix(7), MSG_CTRUNC).
-pub const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around millibox";
-/// The remedy if no process can be created (fork(2), EAGAIN).
-pub const MORE_PROCESSES: &str = "; raise the process limit (ulimit -u, pids.max) around millibox";
+/// The reason why the supervisor ends, for the client.
+pub type Fatal = SupervisorError;
+
+/// Turns the error number of a system call into the error of a step.
+pub fn failed<E: Into<Errno>>(step: SupervisorStep) -> impl Fn(E) -> SupervisorError {
+    move |errno| SupervisorError::new(step).with_errno(errno.into().0)
+}
+
+/// Sends the client the reason why the supervisor ends. The line on standard error remains if this
+/// fails.
+pub fn report(socket: &impl AsRawFd, error: &SupervisorError) {
+    let header = Header {
+        kind: Kind::Failure,
+        in_memfd: false,
+        id: 0,
+    };
+    let frame = [&header.encode()[..], &encode(error)].concat();
+    let _ = calls::send_descriptors(socket.as_raw_fd(), &frame, &[]);
+}
 
 /// Writes a line to standard error.
 ///

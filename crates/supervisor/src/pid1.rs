@@ -16,11 +16,10 @@
 //! the target's wait status.
 
 use crate::launch::{End, Failure, Report, message};
-use crate::runner::{RunMount, send_report};
+use crate::prepared::{Prepared, RunMount, send_report};
 use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
 use crate::target;
-use crate::zygote::Prepared;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use millibox_wire::Step;
 

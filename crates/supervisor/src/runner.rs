@@ -15,172 +15,19 @@
 use crate::backend::Backend;
 use crate::cpus::mask_of;
 use crate::launch::{Failure, Report, Shared, message};
+use crate::prepared::{Order, Runner, send_report};
+use crate::rlimits::{DEFAULT_RLIMITS, TARGET_RLIMITS, at_rlimit};
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
 use crate::sys::{self, Errno, calls};
 use crate::zygote::{self, Zygote};
 use core::sync::atomic::Ordering::Relaxed;
 use millibox_seccomp::{Arch, Program};
-use millibox_wire::Network;
 use millibox_wire::Step;
-use serde::{Deserialize, Serialize};
-use std::ffi::CString;
-use zerocopy::IntoBytes;
 
 /// The size of the stacks of zygote, pid1 and target before its exec. Each uses a few hundred
 /// bytes, or a few thousand in an unoptimised build.
 const STACK_BYTES: usize = 64 * 1024;
-
-const UNLIMITED: u64 = libc::RLIM_INFINITY;
-
-/// Resource limits of a run that names none: resource, soft, hard. They are those of a login on a
-/// common distribution, except that core dumps are disabled. (The value for that is 1: with 0 the
-/// kernel would still start a handler that kernel.core_pattern pipes to, on the host and at its
-/// cost; core(5), do_coredump() in fs/coredump.c.) Limits of the caller are not inherited, unless
-/// its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory and
-/// stays. The target sets those of [`TARGET_RLIMITS`].
-pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
-    (libc::RLIMIT_CPU, UNLIMITED, UNLIMITED),
-    (libc::RLIMIT_FSIZE, UNLIMITED, UNLIMITED),
-    (libc::RLIMIT_DATA, UNLIMITED, UNLIMITED),
-    (libc::RLIMIT_STACK, 8 << 20, UNLIMITED),
-    (libc::RLIMIT_CORE, 1, 1),
-    (libc::RLIMIT_RSS, UNLIMITED, UNLIMITED),
-    (libc::RLIMIT_AS, UNLIMITED, UNLIMITED),
-    (libc::RLIMIT_LOCKS, UNLIMITED, UNLIMITED),
-    (libc::RLIMIT_NICE, 0, 0),
-    (libc::RLIMIT_RTPRIO, 0, 0),
-    (libc::RLIMIT_RTTIME, UNLIMITED, UNLIMITED),
-];
-
-/// Limits that apply to the run and must not apply to its runner.
-///
-/// The runner needs more open files. The kernel counts the others for the user in each user
-/// namespace, and compares the sum of all namespaces below one with the limit of its creator
-/// (inc_rlimit_ucounts() in kernel/ucount.c): the limit of a runner applies to all runs together.
-/// So runners get as much as possible, or one run could use up the timers, queued signals, message
-/// queues and locked shared memory of all others. Where a bound for all remains, as for users that
-/// cannot raise it, each run gets at most its share of timers and queued signals. Hosts allow
-/// few queues and little locked memory, and a share of those would be useless.
-pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
-    // The first one is also the most that a request can set.
-    (libc::RLIMIT_NOFILE, 1024, 4096),
-    (libc::RLIMIT_SIGPENDING, 4096, 4096),
-    (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
-    (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
-];
-
-/// The limit on open files of each process in a run that names none.
-///
-/// The kernel charges no cgroup for much of what a descriptor makes it keep: up to 17 KiB for a
-/// half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). If the
-/// request names both a memory limit and a process limit, the descriptors of all processes together
-/// keep at most as much as the memory limit. The result is clamped: programs and language runtimes
-/// need [`MIN_NOFILE`], and no run gets more than [`MAX_NOFILE`] by default.
-pub fn default_nofile(memory_bytes: Option<u64>, processes: Option<u32>) -> u32 {
-    let (Some(memory_bytes), Some(processes @ 1..)) = (memory_bytes, processes) else {
-        return MAX_NOFILE;
-    };
-    let files = memory_bytes / UNCHARGED_BYTES_PER_DESCRIPTOR / u64::from(processes);
-    u32::try_from(files)
-        .unwrap_or(u32::MAX)
-        .clamp(MIN_NOFILE, MAX_NOFILE)
-}
-
-const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
-const MIN_NOFILE: u32 = 64;
-const MAX_NOFILE: u32 = 1024;
-
-/// The order to prepare a world.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
-    pub uid: u32,
-    pub gid: u32,
-    pub network: Network,
-    /// Mounts that each run creates for itself, with their index among the world's mounts.
-    pub mounts: Vec<(u32, RunMount)>,
-    pub seccomp: Option<Vec<u8>>,
-    /// Whether runs may create namespaces, whose number is then limited.
-    pub makes_namespaces: bool,
-}
-
-/// A mount operation that pid1 carries out for each run.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
-pub enum RunMount {
-    Tmpfs {
-        path: CString,
-        options: CString,
-        no_exec: bool,
-    },
-    Proc {
-        path: CString,
-        options: CString,
-    },
-    /// Opens the template's staging directory, which has this device number, before the next tmpfs
-    /// covers it.
-    OpenStage {
-        path: CString,
-        device: u64,
-    },
-    /// Mounts the file or directory `name` of the staging directory.
-    FromStage {
-        name: CString,
-        path: CString,
-    },
-    CreateDir {
-        path: CString,
-        mode: u32,
-        may_exist: bool,
-    },
-    CreateFile {
-        path: CString,
-        mode: u32,
-        may_exist: bool,
-    },
-    Symlink {
-        target: CString,
-        path: CString,
-    },
-}
-
-/// The state of a runner, its pid1s and targets. Descriptors are plain numbers, because pid1 and
-/// target have descriptor tables of their own.
-pub struct Runner {
-    pub shared: &'static Shared,
-    pub backend: Backend,
-    /// The runner's end of the socket to the supervisor. pid1 and target have it as well.
-    pub socket: i32,
-    /// The target receives its launch here. The supervisor holds the same end, to take back a
-    /// launch that no target has received.
-    pub launches: i32,
-    /// The host's /proc (`O_PATH`).
-    pub procfs: i32,
-    /// The network namespace of runs without network.
-    pub network: i32,
-    /// /proc/net/sockstat there.
-    pub sockstat: i32,
-    /// Becomes readable when this process dies.
-    pub own_pidfd: i32,
-    /// The user id outside the run's user namespace.
-    pub uid: u32,
-    pub gid: u32,
-    /// The affinity mask of this process, if its runs begin on another CPU and pid1 returns at
-    /// their end.
-    pub cpu_mask: Vec<u64>,
-    /// The nice value of runs: 0, or a greater one that cannot be lowered.
-    pub runs_nice: i32,
-    /// [`TARGET_RLIMITS`], as far as the hard limits allow.
-    pub target_rlimits: [(u32, u64, u64); TARGET_RLIMITS.len()],
-    pub target_stack: Stack,
-    pub pointers: Pointers,
-    pub pid1_stack: Stack,
-    zygote_stack: Stack,
-    /// pid1 shares the runner's memory. Otherwise it has a copy.
-    pub share_memory: bool,
-    /// The secret that lets the sandbox's own calls pass the seccomp program of the zygote. `None`
-    /// if every target attaches its program itself.
-    pass: Option<u64>,
-}
 
 /// What the supervisor passes to a new runner.
 pub struct RunnerSetup {
@@ -331,28 +178,11 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     })
 }
 
-/// A failure to set this resource limit.
-pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
-    move |errno| Failure {
-        object: resource,
-        ..Failure::new(Step::Rlimit, errno)
-    }
-}
-
 /// A secret of 64 bits (getrandom(2)), never 0.
 fn random_secret() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from_ne_bytes(bytes) | 1)
-}
-
-/// Sends a report to the supervisor without allocating. Returns whether it was sent.
-pub fn send_report(socket: i32, tag: u8, report: &Report) -> bool {
-    let mut bytes = [tag; 1 + size_of::<Report>()];
-    if let Some(body) = bytes.get_mut(1..) {
-        body.copy_from_slice(report.as_bytes());
-    }
-    calls::send(socket, &bytes).is_ok()
 }
 
 impl Runner {

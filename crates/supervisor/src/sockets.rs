@@ -21,9 +21,10 @@
 //! sockets and the memory of its netlink sockets. If the memory exceeds, or could exceed, the run's
 //! memory limit, the run ends by that limit.
 
+use crate::launch;
+use crate::prepared::Runner;
 use crate::sys::ascii::keyed_number;
 use crate::sys::{Result, calls};
-use crate::{launch, runner};
 use std::os::fd::OwnedFd;
 
 /// `net.ipv4.tcp_rmem` (tcp(7)): the minimum and the initial size of a receive buffer, and the
@@ -78,7 +79,7 @@ pub fn limit_backlogs(procfs: i32) {
 
 /// Makes buffers small and sends the supervisor the files that count sockets. The zygote calls this
 /// in a fresh network namespace.
-pub fn send_files(runner: &runner::Runner) -> Result<()> {
+pub fn send_files(runner: &Runner) -> Result<()> {
     let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
     // In a container /proc/sys may be read-only. Then each connection counts as a large one.
     let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES);
@@ -127,7 +128,7 @@ const CHECKS_PER_PAUSE_STEP: u32 = 20;
 /// A socket in transit in a socket of the caller, such as the run's standard input, stays until the
 /// caller receives or closes it. So the zygote does not wait for long. It creates a fresh network
 /// namespace, in which the old names do not exist.
-pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
+pub fn clear(runner: &Runner, loopback: bool) -> Result<()> {
     if loopback {
         // No later run uses this namespace, and its connections take time to end.
         return trigger_collection();
@@ -149,7 +150,7 @@ pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
 }
 
 /// Replaces the network namespace of runs without network by a fresh one. The zygote calls this.
-fn renew_namespace(runner: &runner::Runner) -> Result<()> {
+fn renew_namespace(runner: &Runner) -> Result<()> {
     calls::unshare(libc::CLONE_NEWNET)?;
     limit_options(runner.procfs);
     limit_backlogs(runner.procfs);
@@ -168,7 +169,7 @@ fn renew_namespace(runner: &runner::Runner) -> Result<()> {
 
 /// Enters the namespace of runs without network, which a zygote may have renewed. The zygote calls
 /// this at its start.
-pub fn enter_namespace(runner: &runner::Runner) -> Result<()> {
+pub fn enter_namespace(runner: &Runner) -> Result<()> {
     calls::setns(runner.network, libc::CLONE_NEWNET).map(drop)
 }
 

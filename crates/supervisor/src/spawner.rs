@@ -18,14 +18,14 @@ use crate::backend::{Backend, Handover};
 use crate::confine;
 use crate::devices;
 use crate::launch::{Failure, Report, Shared, message};
+use crate::messages::failed;
 use crate::runner::{self, RunnerSetup};
-use crate::supervisor::Setup;
+use crate::setup::Setup;
 use crate::sys::calls::close_all_but;
 use crate::sys::{self, Errno, Result, calls, memory, process};
 use crate::template;
-use crate::world;
 use millibox_wire::Step;
-use millibox_wire::{Located, decode, encode};
+use millibox_wire::{Located, SupervisorError, SupervisorHint, SupervisorStep, decode, encode};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
@@ -64,13 +64,8 @@ pub struct Spawner {
 
 impl Spawner {
     /// Forks the spawner. `procfs` is the host's /proc, which the supervisor does not keep.
-    pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Spawner, String> {
-        let failed = |errno: Errno| {
-            format!(
-                "cannot start the spawner: {}",
-                crate::messages::errno_text(errno)
-            )
-        };
+    pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Spawner, SupervisorError> {
+        let failed = failed(SupervisorStep::Spawner);
         let (socket, its) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
@@ -163,16 +158,11 @@ impl Spawner {
     }
 
     /// The reason why the supervisor must end after the socket has shown that the spawner is dead.
-    pub fn exit_reason(&self) -> String {
+    pub fn exit_reason(&self) -> SupervisorError {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
-        match process::decode_status(status) {
-            Ok(code) => format!("the spawner, which forks runners, exited with {code}"),
-            Err(signal) => format!(
-                "the spawner, which forks runners, was {}",
-                confine::killed_by(signal)
-            ),
-        }
+        SupervisorError::new(SupervisorStep::SpawnerEnd)
+            .with_hint(SupervisorHint::Ended(process::end_of(status)))
     }
 }
 
@@ -274,7 +264,7 @@ impl SpawnerProcess<'_> {
             Ok(shared) => shared,
             Err(errno) => {
                 let failure = Failure::new(Step::Runner, errno);
-                runner::send_report(
+                crate::prepared::send_report(
                     socket,
                     message::UNPREPARED,
                     &Report {
@@ -316,7 +306,7 @@ impl SpawnerProcess<'_> {
         let Ok(plan) = template::plan(&located.world) else {
             return;
         };
-        world::mounter(&located, &plan, socket, procfs);
+        crate::mounter::main(&located, &plan, socket, procfs);
     }
 }
 

@@ -4,13 +4,15 @@ use crate::backend::Handover;
 use crate::confine;
 use crate::cpus::Cpus;
 use crate::locks::Locks;
-use crate::messages::errno_text;
+use crate::messages::{failed, report};
 use crate::options::Options;
+use crate::setup::Setup;
 use crate::spawner::{self, Spawner};
-use crate::supervisor::{Setup, Supervisor};
+use crate::supervisor::Supervisor;
 use crate::sys::calls::close_all_but;
-use crate::sys::{self, Errno, calls};
+use crate::sys::{self, calls};
 use crate::tree;
+use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::thread::UnshareFlags;
@@ -51,13 +53,14 @@ pub fn target_user(options: &Options) -> Option<(u32, u32)> {
 }
 
 /// Checks that the process may switch to the requested user.
-pub fn check_user(options: &Options) -> Result<(), String> {
+pub fn check_user(options: &Options) -> Result<(), SupervisorError> {
     let Some((uid, gid)) = options.user else {
         return Ok(());
     };
+    let error = SupervisorError::new(SupervisorStep::User).with_subject(format!("{uid}:{gid}"));
     if target_user(options).is_some() {
         if uid == 0 || gid == 0 {
-            return Err(format!("--user={uid}:{gid}: must not be root or its group"));
+            return Err(error.with_hint(SupervisorHint::UserIsSuperuser));
         }
         return Ok(());
     }
@@ -68,11 +71,10 @@ pub fn check_user(options: &Options) -> Result<(), String> {
     if (uid, gid) == own {
         return Ok(());
     }
-    Err(format!(
-        "--user={uid}:{gid}: only root can switch to another user, and this process is {}:{}; \
-         omit the option",
-        own.0, own.1
-    ))
+    Err(error.with_hint(SupervisorHint::UserNeedsRoot {
+        uid: own.0,
+        gid: own.1,
+    }))
 }
 
 /// The limit on open files of a supervisor that root started: the default maximum of the kernel
@@ -85,7 +87,7 @@ const MAX_OPEN_FILES: u64 = 1 << 20;
 /// # Errors
 ///
 /// A limit is too low.
-pub fn raise_limits(options: &Options) -> Result<(), String> {
+pub fn raise_limits(options: &Options) -> Result<(), SupervisorError> {
     let raise = |resource: u32, most: u64| {
         let Ok((_, hard)) = calls::get_rlimit(resource) else {
             return most;
@@ -109,16 +111,17 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
         size_of::<crate::launch::Shared>() as u64,
     );
     if most < needed {
-        return Err(format!(
-            "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise \
-             it (ulimit -Hf)"
-        ));
+        let hint = SupervisorHint::FileSizeLimit {
+            limit: most,
+            needed,
+        };
+        return Err(SupervisorError::new(SupervisorStep::Limits).with_hint(hint));
     }
     Ok(())
 }
 
 /// Drops privileges for good and executes the supervisor. Returns only if that fails.
-pub fn execute(options: &Options, inheritance: Inheritance) -> String {
+pub fn execute(options: &Options, inheritance: Inheritance) -> SupervisorError {
     match try_execute(options, inheritance) {
         Ok(never) => match never {},
         Err(why) => why,
@@ -127,26 +130,24 @@ pub fn execute(options: &Options, inheritance: Inheritance) -> String {
 
 enum Never {}
 
-fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never, String> {
-    let failed =
-        |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
+fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never, SupervisorError> {
     // Execute by descriptor, because the unprivileged user may be unable to reach the path.
     let program = rustix::fs::open(
         "/proc/self/exe",
         OFlags::PATH | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(failed("open /proc/self/exe"))?;
+    .map_err(|errno| failed(SupervisorStep::Open)(errno).with_subject("/proc/self/exe"))?;
     let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty())
-        .map_err(failed("make a memfd"))?;
+        .map_err(failed(SupervisorStep::Inheritance))?;
     if target_user(options).is_some() {
         inheritance.devices = crate::devices::make();
     }
     let body = millibox_wire::encode(&inheritance);
-    rustix::io::pwrite(&memfd, &body, 0).map_err(failed("write a memfd"))?;
+    rustix::io::pwrite(&memfd, &body, 0).map_err(failed(SupervisorStep::Inheritance))?;
     for fd in [inheritance.socket, inheritance.client] {
         rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty())
-            .map_err(failed("pass a descriptor"))?;
+            .map_err(failed(SupervisorStep::Inheritance))?;
     }
     // The caller's scheduling does not apply to runs. Without privileges a raised nice value cannot
     // be lowered again.
@@ -167,11 +168,11 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         // not wait for the programs that they have to end. Targets return to 0.
         let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::SUPERVISOR_NICE);
         // The limits of root's shell do not apply to runs; runners set those of runs.
-        for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
+        for (resource, _, hard) in crate::rlimits::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
         // Nor to all runs together. Root of a container may be unable to raise them.
-        for (resource, ..) in crate::runner::TARGET_RLIMITS {
+        for (resource, ..) in crate::rlimits::TARGET_RLIMITS {
             // For open files see `raise_limits`.
             if resource != libc::RLIMIT_NOFILE {
                 let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);
@@ -185,7 +186,7 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let inherited = format!("--inherited={}", memfd.as_raw_fd());
     let arguments = [
         c"millibox-supervisor".to_owned(),
-        CString::new(inherited).map_err(|_| "an argument".to_owned())?,
+        CString::new(inherited).unwrap_or_default(),
     ];
     let pointers: Vec<usize> = arguments
         .iter()
@@ -200,18 +201,13 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         environment.as_ptr() as usize,
         libc::AT_EMPTY_PATH,
     );
-    Err(format!(
-        "cannot execute the supervisor as an unprivileged user: {}",
-        errno_text(errno)
-    ))
+    Err(failed(SupervisorStep::Execute)(errno))
 }
 
-fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
-    let failed =
-        |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
-    sys::process::become_user(uid, gid).map_err(failed("become an unprivileged user"))?;
+fn drop_to(uid: u32, gid: u32) -> Result<(), SupervisorError> {
+    sys::process::become_user(uid, gid).map_err(failed(SupervisorStep::Unprivileged))?;
     confine::drop_bounding_set(0)
-        .map_err(failed("empty the capability bounding set"))
+        .map_err(failed(SupervisorStep::BoundingSet))
         .or_else(|why| {
             // Without CAP_SETPCAP, which was dropped with root, the bounding set stays;
             // no_new_privs makes it meaningless.
@@ -222,16 +218,16 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
             }
         })?;
     if sys::process::become_user(0, 0).is_ok() {
-        return Err("dropped privileges could be regained".to_owned());
+        return Err(SupervisorError::new(SupervisorStep::Unprivileged)
+            .with_hint(SupervisorHint::PrivilegesRegained));
     }
     Ok(())
 }
 
 /// Whether the process is root, also in a user namespace: root owns the null device. No other user
 /// is reported.
-pub fn is_superuser() -> Result<bool, String> {
-    let stat = rustix::fs::stat("/dev/null")
-        .map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
+pub fn is_superuser() -> Result<bool, SupervisorError> {
+    let stat = rustix::fs::stat("/dev/null").map_err(failed(SupervisorStep::NullDevice))?;
     let is_null = rustix::fs::FileType::from_raw_mode(stat.st_mode)
         == rustix::fs::FileType::CharacterDevice
         && (
@@ -239,74 +235,91 @@ pub fn is_superuser() -> Result<bool, String> {
             rustix::fs::minor(stat.st_rdev),
         ) == (1, 3);
     if !is_null {
-        return Err("/dev/null is not the null device (character device 1:3)".to_owned());
+        return Err(SupervisorError::new(SupervisorStep::NullDevice)
+            .with_hint(SupervisorHint::NotNullDevice));
     }
     Ok(stat.st_uid == rustix::process::geteuid().as_raw()
         || stat.st_gid == rustix::process::getegid().as_raw())
 }
 
 /// The main function of the supervisor. The error is for the client.
-pub fn supervise(inherited: i32) -> Result<(), String> {
+pub fn supervise(inherited: i32) -> Result<(), SupervisorError> {
+    let inheritance = read_inheritance(inherited)?;
+    let (socket, client) = (inheritance.socket, inheritance.client);
+    let socket = adopt(socket).inspect_err(|error| report(&socket, error))?;
+    let outcome = adopt(client).and_then(|client| prepare(&inheritance).map(|()| client));
+    let client = outcome.inspect_err(|error| report(&socket, error))?;
+
+    let mut exit_reason =
+        null_standard_descriptors().inspect_err(|error| report(&socket, error))?;
+    if let Ok(words) = exit_reason.try_clone() {
+        std::panic::set_hook(Box::new(move |panic| {
+            let _ = writeln!(&words, "millibox: bug in the supervisor: {panic}");
+        }));
+    }
+    // The spawner and its children close their copies.
+    let reports = rustix::io::fcntl_dupfd_cloexec(&socket, 3)
+        .map_err(failed(SupervisorStep::AnswerClient))?;
+    let outcome = set_up(inheritance, socket, client).inspect_err(|error| report(&reports, error));
+    drop(reports);
+    let outcome = outcome.and_then(|mut supervisor| {
+        let outcome = supervisor.serve();
+        supervisor.shut_down();
+        outcome.inspect_err(|error| report(supervisor.client_socket(), error))
+    });
+    if let Err(error) = &outcome {
+        let _ = writeln!(exit_reason, "millibox: {error}");
+        std::process::exit(1);
+    }
+    outcome
+}
+
+fn adopt(fd: i32) -> Result<OwnedFd, SupervisorError> {
+    sys::adopt(fd).ok_or_else(|| {
+        SupervisorError::new(SupervisorStep::Socket)
+            .with_subject(fd.to_string())
+            .with_hint(SupervisorHint::NotOpen)
+    })
+}
+
+/// Reads what the keeper passes on.
+fn read_inheritance(inherited: i32) -> Result<Inheritance, SupervisorError> {
+    let error =
+        SupervisorError::new(SupervisorStep::ReadInheritance).with_subject(inherited.to_string());
+    let failed = |errno: rustix::io::Errno| error.clone().with_errno(errno.raw_os_error());
     let memfd =
-        sys::adopt(inherited).ok_or_else(|| format!("descriptor {inherited} is not open"))?;
-    let mut body = vec![
-        0;
-        rustix::fs::fstat(&memfd)
-            .map_err(|errno| errno.to_string())?
-            .st_size
-            .max(0) as usize
-    ];
-    rustix::io::pread(&memfd, &mut body, 0)
-        .map_err(|errno| format!("cannot read descriptor {inherited}: {errno}"))?;
-    let inheritance: Inheritance =
-        millibox_wire::decode(&body).map_err(|error| format!("descriptor {inherited}: {error}"))?;
-    drop(memfd);
+        sys::adopt(inherited).ok_or_else(|| error.clone().with_hint(SupervisorHint::NotOpen))?;
+    let length = rustix::fs::fstat(&memfd).map_err(failed)?.st_size.max(0);
+    let mut body = vec![0; length as usize];
+    rustix::io::pread(&memfd, &mut body, 0).map_err(failed)?;
+    millibox_wire::decode(&body)
+        .map_err(|malformed| error.with_hint(SupervisorHint::Malformed(malformed.to_string())))
+}
+
+/// Checks the privileges and keeps only the passed descriptors.
+fn prepare(inheritance: &Inheritance) -> Result<(), SupervisorError> {
     if inheritance.keeper != 0 {
         // Dropping privileges has cleared what the keeper's child had set (prctl(2)).
-        calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(|errno| {
-            format!(
-                "cannot request a signal for the keeper's death: {}",
-                errno_text(errno)
-            )
-        })?;
+        calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
+            .map_err(failed(SupervisorStep::ParentDeath))?;
         if std::os::unix::process::parent_id() as i32 != inheritance.keeper {
-            return Err("the keeper has died".to_owned());
+            return Err(SupervisorError::new(SupervisorStep::ParentDeath)
+                .with_hint(SupervisorHint::KeeperDied));
         }
     }
     if is_superuser()? {
         return Err(
-            "refusing to run as the superuser: start the client as root and it will drop \
-                    privileges, or be an ordinary user"
-                .to_owned(),
+            SupervisorError::new(SupervisorStep::Unprivileged).with_hint(SupervisorHint::Superuser)
         );
     }
 
     // Keep only the passed descriptors, and let no child inherit them.
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
     keep.extend(handover_descriptors(&inheritance.handover));
-    close_all_but(keep)
-        .map_err(|errno| format!("cannot close inherited descriptors: {}", errno_text(errno)))?;
-    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(|errno| {
-        format!(
-            "cannot make descriptors close-on-exec: {}",
-            errno_text(errno)
-        )
-    })?;
-    let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
-    let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
-
-    let mut exit_reason = null_standard_descriptors()?;
-    if let Ok(words) = exit_reason.try_clone() {
-        std::panic::set_hook(Box::new(move |panic| {
-            let _ = writeln!(&words, "millibox: bug in the supervisor: {panic}");
-        }));
-    }
-    let outcome = set_up_and_serve(inheritance, socket, client);
-    if let Err(why) = &outcome {
-        let _ = writeln!(exit_reason, "millibox: {why}");
-        std::process::exit(1);
-    }
-    outcome
+    close_all_but(keep).map_err(failed(SupervisorStep::CloseInherited))?;
+    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
+        .map(drop)
+        .map_err(failed(SupervisorStep::CloseOnExec))
 }
 
 fn handover_descriptors(handover: &Handover) -> Vec<i32> {
@@ -319,8 +332,8 @@ fn handover_descriptors(handover: &Handover) -> Vec<i32> {
 
 /// Opens /dev/null as descriptors 0, 1 and 2. Returns the former standard error, for the last
 /// message.
-fn null_standard_descriptors() -> Result<std::fs::File, String> {
-    let failed = |errno: rustix::io::Errno| format!("cannot open /dev/null: {errno}");
+fn null_standard_descriptors() -> Result<std::fs::File, SupervisorError> {
+    let failed = |errno: rustix::io::Errno| failed(SupervisorStep::StandardStreams)(errno);
     let exit_reason = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
         .or_else(|_| rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
         .map_err(failed)?;
@@ -336,19 +349,19 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
             std::mem::forget(null);
             continue;
         }
-        calls::dup3(null.as_raw_fd(), standard, 0).map_err(errno_text)?;
+        calls::dup3(null.as_raw_fd(), standard, 0)
+            .map_err(|errno| failed(rustix::io::Errno::from_raw_os_error(errno.0)))?;
     }
     Ok(std::fs::File::from(exit_reason))
 }
 
-fn set_up_and_serve(
+fn set_up(
     inheritance: Inheritance,
     socket: OwnedFd,
     client: OwnedFd,
-) -> Result<(), String> {
-    let failed =
-        |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
-    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
+) -> Result<Supervisor, SupervisorError> {
+    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        .map_err(failed(SupervisorStep::NoNewPrivs))?;
     calls::prctl(
         libc::PR_SET_NAME,
         c"millibox-super".as_ptr() as usize,
@@ -356,10 +369,10 @@ fn set_up_and_serve(
         0,
         0,
     )
-    .map_err(failed("set the process name"))?;
+    .map_err(failed(SupervisorStep::ProcessName))?;
     // The caller's attributes do not apply to runs.
     let _ = calls::umask(0o022);
-    calls::reset_signal_dispositions().map_err(failed("reset signal dispositions"))?;
+    calls::reset_signal_dispositions().map_err(failed(SupervisorStep::Signals))?;
     calls::unblock_signals();
     let mut cpus = Cpus::take(
         &inheritance.cpus,
@@ -371,7 +384,7 @@ fn set_up_and_serve(
     // nothing is to leave. A container that forbids keyrings here forbids them to runs as well.
     match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
         Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
-            return Err(failed("leave the caller's session keyring")(errno));
+            return Err(failed(SupervisorStep::SessionKeyring)(errno));
         }
         Err(_) => {}
         // All runs are in this new session. Remove all rights to its keyring, including the right
@@ -383,15 +396,17 @@ fn set_up_and_serve(
                 -3isize as usize, /* KEY_SPEC_SESSION_KEYRING */
                 0,
             )
-            .map_err(failed("close the session keyring to the runs"))?;
+            .map_err(failed(SupervisorStep::KeyringRights))?;
         }
     }
     // The supervisor must not wait for the end of a program's time slice.
     let _ = calls::set_slice(calls::nice(), crate::target::SUPERVISOR_SLICE_NS);
-    rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
+    rustix::process::chdir("/")
+        .map_err(|errno| failed(SupervisorStep::WorkingDirectory)(errno).with_subject("/"))?;
 
     // A runner's pid1 outlives it by a moment and becomes a child of the supervisor.
-    calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed("become a subreaper"))?;
+    calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        .map_err(failed(SupervisorStep::Subreaper))?;
 
     let (uid, gid) = (
         rustix::process::geteuid().as_raw(),
@@ -399,14 +414,14 @@ fn set_up_and_serve(
     );
     enter_namespaces(uid, gid)?;
     calls::prctl(libc::PR_SET_SECUREBITS, crate::pid1::SECUREBITS, 0, 0, 0)
-        .map_err(failed("set securebits"))?;
+        .map_err(failed(SupervisorStep::Securebits))?;
 
     let procfs = rustix::fs::open(
         "/proc",
         OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(|errno| format!("cannot open /proc: {errno}"))?;
+    .map_err(|errno| failed(SupervisorStep::Open)(errno).with_subject("/proc"))?;
     if !tree::proc_shows_own_namespace() {
         cpus.begin_at_runners();
     }
@@ -432,7 +447,7 @@ fn set_up_and_serve(
     };
     // From here on no process of this user may trace the supervisor or the spawner. Runners set the
     // attribute themselves.
-    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
+    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed(SupervisorStep::Undumpable))?;
     let spawner = Spawner::start(&setup, procfs)?;
     spawner::close_runner_files(&mut setup.handover);
     // Nothing has been read from the client, and no runner has been started.
@@ -444,46 +459,27 @@ fn set_up_and_serve(
     confine::supervisor_calls()?;
     let mut supervisor = Supervisor::new(setup, spawner, locks)?;
     supervisor.hello(backend)?;
-    let outcome = supervisor.serve();
-    supervisor.shut_down();
-    outcome
+    Ok(supervisor)
 }
 
 /// Creates and enters the supervisor's namespaces: user, mount, network, IPC, UTS, time.
-fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
-    const FORBIDDEN: &str = "user namespaces seem to be forbidden here; see `millibox doctor`";
-    // AppArmor on Ubuntu allows user namespaces but refuses the operations for which they are
-    // needed.
-    let failed = |what: &'static str| {
-        move |errno: Errno| match errno.0 {
-            libc::EPERM | libc::EACCES => {
-                format!("cannot {what}: {}; {FORBIDDEN}", errno_text(errno))
-            }
-            _ => format!("cannot {what}: {}", errno_text(errno)),
-        }
-    };
+fn enter_namespaces(uid: u32, gid: u32) -> Result<(), SupervisorError> {
     let flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWTIME;
-    calls::unshare(flags.bits() as i32).map_err(|errno| {
-        format!(
-            "cannot make new namespaces: {}; {FORBIDDEN}",
-            errno_text(errno)
-        )
-    })?;
+    calls::unshare(flags.bits() as i32).map_err(failed(SupervisorStep::Namespaces))?;
     let map = |id: u32| format!("{id} {id} 1");
     calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny")
-        .map_err(failed("deny setgroups"))?;
-    calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes()).map_err(
-        failed("map the user id (is it mapped outside? is the executable readable for all?)"),
-    )?;
+        .map_err(failed(SupervisorStep::Setgroups))?;
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes())
+        .map_err(failed(SupervisorStep::UidMap))?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes())
-        .map_err(failed("map the group id"))?;
+        .map_err(failed(SupervisorStep::GidMap))?;
 
-    calls::clear_host_name().map_err(failed("clear host and domain name"))?;
+    calls::clear_host_name().map_err(failed(SupervisorStep::HostName))?;
     // The uptime inside begins with the supervisor. The offset may not make a clock negative
     // (time_namespaces(7)), so it has whole seconds. The offset of CLOCK_MONOTONIC also applies to
     // CLOCK_MONOTONIC_RAW, which may lag behind it.
@@ -501,14 +497,14 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
         c"/proc/self/timens_offsets",
         offsets.as_bytes(),
     )
-    .map_err(failed("set the time namespace's offsets"))?;
+    .map_err(failed(SupervisorStep::TimeOffsets))?;
     let time = rustix::fs::open(
         "/proc/self/ns/time_for_children",
         OFlags::RDONLY | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(|errno| format!("cannot open the time namespace: {errno}"))?;
+    .map_err(failed(SupervisorStep::TimeNamespace))?;
     calls::setns(time.as_fd().as_raw_fd(), libc::CLONE_NEWTIME)
-        .map_err(failed("enter the time namespace"))?;
+        .map_err(failed(SupervisorStep::TimeNamespace))?;
     Ok(())
 }

@@ -14,9 +14,9 @@
 
 use crate::backend::Backend;
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
-use crate::runner::{Runner, at_rlimit};
+use crate::prepared::{Prepared, Runner};
+use crate::rlimits::at_rlimit;
 use crate::sys::{Errno, calls};
-use crate::zygote::Prepared;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use millibox_wire::Step;

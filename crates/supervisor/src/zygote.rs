@@ -16,7 +16,7 @@
 
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
-use crate::runner::{Order, RunMount, Runner, send_report};
+use crate::prepared::{Order, Prepared, Runner, send_report};
 use crate::sockets;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
@@ -84,20 +84,6 @@ pub struct Zygote<'a> {
     pub order: &'a Order,
     /// The seccomp program that all runs inherit.
     pub shared_program: Option<&'a [u8]>,
-}
-
-/// One world, as pid1 and target see it.
-pub struct Prepared<'a> {
-    pub runner: &'a Runner,
-    /// Becomes readable when pid1's parent dies.
-    pub parent_pidfd: i32,
-    pub uid: u32,
-    pub gid: u32,
-    pub mounts: &'a [(u32, RunMount)],
-    /// Whether runs may create namespaces.
-    pub makes_namespaces: bool,
-    /// The seccomp program that the target attaches; `None` if the target has inherited it.
-    pub seccomp: Option<&'a [u8]>,
 }
 
 /// The main function of a zygote. Exit status 0 means that the runner is in its initial state.

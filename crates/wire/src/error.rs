@@ -392,9 +392,9 @@ impl fmt::Display for Hint {
     }
 }
 
-const MORE_FILES: &str =
+pub(crate) const MORE_FILES: &str =
     "raise the limit on open files (ulimit -n) of the process that starts millibox";
-const MORE_PROCESSES: &str =
+pub(crate) const MORE_PROCESSES: &str =
     "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
 pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
                                           nothing on those; create the path first, or choose \

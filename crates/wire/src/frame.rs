@@ -37,6 +37,8 @@ pub enum Kind {
     Hello = 16,
     /// Supervisor: the result of a run ([`crate::RunResult`]).
     Result = 17,
+    /// Supervisor: the reason why it could not start, or must end ([`crate::SupervisorError`]).
+    Failure = 18,
 }
 
 /// The header of a frame.
@@ -86,6 +88,7 @@ impl Header {
             3 => Kind::Cancel,
             16 => Kind::Hello,
             17 => Kind::Result,
+            18 => Kind::Failure,
             other => return Err((Some(id), DecodeError::Kind(other))),
         };
         Ok((

@@ -27,6 +27,7 @@ pub mod path;
 mod request;
 mod result;
 mod step;
+mod supervisor_error;
 mod world;
 
 pub use error::{Cause, FrameProblem, Hint, ProcessEnd, RunError};
@@ -34,6 +35,7 @@ pub use limits::{Bandwidth, DEFAULT_PROCESS_LIMIT, Limit, LimitError, Limits, MA
 pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
 pub use result::{Backend, Figures, Hello, Outcome, RunResult};
 pub use step::Step;
+pub use supervisor_error::{SupervisorError, SupervisorHint, SupervisorStep};
 pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
 
 /// The most runs that one supervisor serves at one time.

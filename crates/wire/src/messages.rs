@@ -79,6 +79,14 @@ fn messages_match_the_golden_file() {
             .map(|outcome| line(&outcome.clone(), result(outcome)))
             .collect(),
     );
+    section(
+        "Failures of the supervisor",
+        SupervisorStep::ALL
+            .iter()
+            .map(|step| line(step, SupervisorError::new(*step).with_errno(libc::EPERM)))
+            .chain(supervisor_errors().iter().map(|error| line(error, error)))
+            .collect(),
+    );
     compare(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
         &text,
@@ -333,6 +341,89 @@ fn process_ends() -> Vec<ProcessEnd> {
             ProcessEnd::Killed(libc::SIGKILL), ProcessEnd::Killed(libc::SIGSYS),
         ],
     })
+}
+
+fn supervisor_errors() -> Vec<SupervisorError> {
+    use SupervisorError as E;
+    let hints = samples!(SupervisorHint {
+        SupervisorHint::Argument(_) => [
+            SupervisorHint::Argument("--slots=0: must be a number from 1 to 512".to_owned()),
+        ],
+        SupervisorHint::NotOpen => [SupervisorHint::NotOpen],
+        SupervisorHint::NotSocket => [SupervisorHint::NotSocket],
+        SupervisorHint::SocketFamily(_) => [SupervisorHint::SocketFamily(2)],
+        SupervisorHint::SocketType => [SupervisorHint::SocketType],
+        SupervisorHint::UserIsSuperuser => [SupervisorHint::UserIsSuperuser],
+        SupervisorHint::UserNeedsRoot { .. } => [
+            SupervisorHint::UserNeedsRoot { uid: 1000, gid: 100 },
+        ],
+        SupervisorHint::FileSizeLimit { .. } => [
+            SupervisorHint::FileSizeLimit { limit: 1024, needed: 65_536 },
+        ],
+        SupervisorHint::Declined(_) => [
+            SupervisorHint::Declined(vec![
+                "cgroup2: not delegated".to_owned(),
+                "hybrid: not root".to_owned(),
+            ]),
+        ],
+        SupervisorHint::Superuser => [SupervisorHint::Superuser],
+        SupervisorHint::PrivilegesRegained => [SupervisorHint::PrivilegesRegained],
+        SupervisorHint::NotNullDevice => [SupervisorHint::NotNullDevice],
+        SupervisorHint::KeeperDied => [SupervisorHint::KeeperDied],
+        SupervisorHint::Malformed(_) => [
+            SupervisorHint::Malformed(DecodeError::Trailing(4).to_string()),
+        ],
+        SupervisorHint::CpuMissing { .. } => [
+            SupervisorHint::CpuMissing { cpu: 7, available: vec![0, 1] },
+        ],
+        SupervisorHint::Ended(_) => [SupervisorHint::Ended(ProcessEnd::Exited(1))],
+        SupervisorHint::ThreadEnded => [SupervisorHint::ThreadEnded],
+        SupervisorHint::Run(_) => [
+            SupervisorHint::Run(Box::new(RunError::new(Step::Zygote).with_errno(libc::EMFILE))),
+        ],
+    });
+    let of_hint = |hint: SupervisorHint| {
+        let error = match hint {
+            SupervisorHint::Argument(_) => E::new(SupervisorStep::Arguments),
+            SupervisorHint::NotOpen
+            | SupervisorHint::NotSocket
+            | SupervisorHint::SocketFamily(_)
+            | SupervisorHint::SocketType => {
+                E::new(SupervisorStep::Socket).with_subject("--socket=5")
+            }
+            SupervisorHint::UserIsSuperuser => E::new(SupervisorStep::User).with_subject("0:0"),
+            SupervisorHint::UserNeedsRoot { .. } => {
+                E::new(SupervisorStep::User).with_subject("4242:4343")
+            }
+            SupervisorHint::FileSizeLimit { .. } => E::new(SupervisorStep::Limits),
+            SupervisorHint::Declined(_) => {
+                E::new(SupervisorStep::CgroupParent).with_subject("/missing")
+            }
+            SupervisorHint::Superuser | SupervisorHint::PrivilegesRegained => {
+                E::new(SupervisorStep::Unprivileged)
+            }
+            SupervisorHint::NotNullDevice => E::new(SupervisorStep::NullDevice),
+            SupervisorHint::KeeperDied => E::new(SupervisorStep::ParentDeath),
+            SupervisorHint::Malformed(_) => {
+                E::new(SupervisorStep::ReadInheritance).with_subject("7")
+            }
+            SupervisorHint::CpuMissing { .. } => E::new(SupervisorStep::Cpus),
+            SupervisorHint::ThreadEnded => E::new(SupervisorStep::LocksThread),
+            SupervisorHint::Ended(_) => E::new(SupervisorStep::SpawnerEnd),
+            SupervisorHint::Run(_) => E::new(SupervisorStep::RunnerSetup),
+        };
+        error.with_hint(hint)
+    };
+    let mut all: Vec<_> = hints.into_iter().map(of_hint).collect();
+    all.extend([
+        E::new(SupervisorStep::Fork).with_errno(libc::EAGAIN),
+        E::new(SupervisorStep::StartRunner).with_errno(libc::EMFILE),
+        E::new(SupervisorStep::StartRunner).with_errno(libc::ETOOMANYREFS),
+        E::new(SupervisorStep::Open)
+            .with_subject("/proc")
+            .with_errno(libc::ENOENT),
+    ]);
+    all
 }
 
 fn outcomes() -> Vec<Outcome> {

@@ -223,6 +223,105 @@ impl Mount {
         }
     }
 
+    /// A directory with the devices null, zero, full, random and urandom.
+    pub fn devices(at: impl Into<Vec<u8>>) -> Mount {
+        Mount::Devices { at: at.into() }
+    }
+
+    /// A new directory with this mode.
+    pub fn create_dir(path: impl Into<Vec<u8>>, mode: u32) -> Mount {
+        let path = path.into();
+        Mount::CreateDir { path, mode }
+    }
+
+    /// A new empty regular file with this mode.
+    pub fn create_file(path: impl Into<Vec<u8>>, mode: u32) -> Mount {
+        let path = path.into();
+        Mount::CreateFile { path, mode }
+    }
+
+    /// A symbolic link at `path`.
+    pub fn symlink(target: impl Into<Vec<u8>>, path: impl Into<Vec<u8>>) -> Mount {
+        Mount::Symlink {
+            target: target.into(),
+            path: path.into(),
+        }
+    }
+
+    /// Limits the bytes of a tmpfs. Other operations ignore the setting.
+    ///
+    /// ```
+    /// use millibox_wire::Mount;
+    /// let mount = Mount::tmpfs("/tmp").with_size(1 << 20).no_exec();
+    /// assert!(matches!(mount, Mount::Tmpfs { size: Some(1_048_576), no_exec: true, .. }));
+    /// ```
+    #[must_use]
+    pub fn with_size(mut self, bytes: u64) -> Mount {
+        if let Mount::Tmpfs { size, .. } = &mut self {
+            *size = Some(bytes);
+        }
+        self
+    }
+
+    /// Limits the inodes of a tmpfs, including its root. Other operations ignore the setting.
+    #[must_use]
+    pub fn with_inodes(mut self, count: u64) -> Mount {
+        if let Mount::Tmpfs { inodes, .. } = &mut self {
+            *inodes = Some(count);
+        }
+        self
+    }
+
+    /// Sets the mode of a tmpfs's root, or of a new file or directory. Other operations ignore the
+    /// setting.
+    #[must_use]
+    pub fn with_mode(mut self, bits: u32) -> Mount {
+        if let Mount::Tmpfs { mode, .. }
+        | Mount::CreateDir { mode, .. }
+        | Mount::CreateFile { mode, .. } = &mut self
+        {
+            *mode = bits;
+        }
+        self
+    }
+
+    /// Forbids the execution of files on a tmpfs or a bind mount. Other operations ignore the
+    /// setting.
+    #[must_use]
+    pub fn no_exec(mut self) -> Mount {
+        if let Mount::Tmpfs { no_exec, .. } | Mount::Bind { no_exec, .. } = &mut self {
+            *no_exec = true;
+        }
+        self
+    }
+
+    /// Rejects symbolic links in the source of a bind mount. Other operations ignore the setting.
+    #[must_use]
+    pub fn no_follow(mut self) -> Mount {
+        if let Mount::Bind { no_follow, .. } = &mut self {
+            *no_follow = true;
+        }
+        self
+    }
+
+    /// Leaves out mounts below the source of a bind mount. Other operations ignore the setting.
+    #[must_use]
+    pub fn not_recursive(mut self) -> Mount {
+        if let Mount::Bind { recursive, .. } = &mut self {
+            *recursive = false;
+        }
+        self
+    }
+
+    /// Shows only process directories in a procfs. Other operations ignore the setting.
+    #[must_use]
+    pub fn processes_only(mut self) -> Mount {
+        if let Mount::Proc { processes_only, .. } = &mut self {
+            *processes_only = true;
+        }
+        self
+    }
+
     /// The path inside the new root to which this operation applies.
     pub fn path(&self) -> &[u8] {
         match self {

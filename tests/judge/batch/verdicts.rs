@@ -219,7 +219,10 @@ fn killed_supervisor_is_judge_error() {
         let slow =
             scope.spawn(|| judge_subject(&supervisor, &["sleep", "100000"], "", "", &limits()));
         std::thread::sleep(Duration::from_millis(300));
-        millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
+        millibox_tests::kill(
+            supervisor.info().pid() as i32,
+            rustix::process::Signal::KILL,
+        );
         slow.join().unwrap()
     });
     let after = data.judge(

@@ -73,7 +73,7 @@ fn files_outside_test_data_are_staged_for_one_test() {
 
 #[test]
 fn links_out_of_test_data_are_rejected() {
-    let ids = supervisor().ids();
+    let ids = supervisor().info().ids();
     let data = Data::new("6 7\n", "42\n");
     let link = data.path().join("2.ans");
     std::os::unix::fs::symlink("1.ans", &link).unwrap();
@@ -94,7 +94,7 @@ fn links_out_of_test_data_are_rejected() {
 
 #[test]
 fn links_within_package_are_staged_as_files() {
-    let ids = supervisor().ids();
+    let ids = supervisor().info().ids();
     let package = millibox_tests::directory();
     let at = |name: &str| package.path().join(name);
     let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, at(name)).unwrap();

@@ -159,7 +159,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..times {
-                let pid = machine.supervisor().pid();
+                let pid = machine.supervisor().info().pid();
                 let sleeps = || {
                     millibox_tests::processes_with_argument("3.07")
                         .iter()
@@ -174,7 +174,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 // Wait for the next supervisor.
                 eventually(Duration::from_secs(30), || {
-                    machine.supervisor().pid() != pid.as_raw_nonzero().get() as u32
+                    machine.supervisor().info().pid() != pid.as_raw_nonzero().get() as u32
                         || over.load(Ordering::SeqCst)
                 });
             }
@@ -196,7 +196,7 @@ fn killed_supervisor_is_restarted_once() {
     let (verdict, reason) = judge_and_kill(&package, 2);
     assert_eq!(verdict, Some(Verdict::JudgeError), "{reason}");
     assert!(
-        reason.contains("supervisor died") && reason.contains("9"),
+        reason.contains("supervisor died") && reason.contains("signal KILL"),
         "{reason}"
     );
 }

@@ -243,7 +243,7 @@ fn tests_run_on_requested_cpus() {
     package
         .judge(&["--cpus", "1023"])
         .exits_with(125)
-        .prints("--cpus: CPU 1023 may not be used here");
+        .prints("--cpus: CPU 1023 cannot be used");
     package
         .judge(&["--jobs", "0"])
         .exits_with(125)

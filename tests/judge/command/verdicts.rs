@@ -168,9 +168,7 @@ fn submissions_are_selected_by_name_path_or_directory() {
         .exits_with(1)
         .prints("secret/1  wrong answer")
         .prints("sample/1  run-time error");
-    judged.prints(
-        "2 submissions: 2 of which nothing is expected (1 wrong answer, 1 run-time error)\n",
-    );
+    judged.prints("2 submissions: 2 without an expectation (1 wrong answer, 1 run-time error)\n");
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
     unknown
         .exits_with(2)

@@ -45,7 +45,7 @@ impl Table {
         let start =
             |backend| millibox_tests::start(Supervisor::builder().backend(backend).slots(slots));
         let mut supervisor = start(BackendChoice::Auto);
-        if supervisor.backend() == Backend::Rlimit {
+        if supervisor.info().backend() == Backend::Rlimit {
             supervisor = start(BackendChoice::Rlimit);
         }
         let puppet = millibox_tests::directory();
@@ -64,7 +64,7 @@ impl Table {
     }
 
     fn has_cgroups(&self) -> bool {
-        self.supervisor.backend() != Backend::Rlimit
+        self.supervisor.info().backend() != Backend::Rlimit
     }
 
     fn executable(&self, part: &[&str]) -> Executable {
@@ -94,7 +94,7 @@ impl Table {
         convention: Convention,
         executable: Executable,
     ) -> Arc<OutputValidator> {
-        let data = StagedDirectory::new(self.data.path(), self.supervisor.ids()).unwrap();
+        let data = StagedDirectory::new(self.data.path(), self.supervisor.info().ids()).unwrap();
         Arc::new(OutputValidator {
             executable,
             convention,

@@ -139,7 +139,7 @@ fn compiler_over_memory_limit_is_reported() {
         "x=$(head -c 200000000 /dev/zero | tr '\\0' x)",
         &small,
     );
-    match supervisor.backend() {
+    match supervisor.info().backend() {
         // The allocation fails, and the shell reports it.
         Backend::Rlimit => assert!(!refused(&compilation).is_empty()),
         _ => assert_eq!(

@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits {
 /// The best available supervisor; without cgroups it uses the weaker backend.
 fn supervisor() -> Supervisor {
     let supervisor = millibox_tests::supervisor();
-    match supervisor.backend() {
+    match supervisor.info().backend() {
         Backend::Rlimit => {
             millibox_tests::start(millibox_tests::builder().backend(BackendChoice::Rlimit))
         }

@@ -123,7 +123,7 @@ fn failing_tool_is_broken() {
 #[test]
 fn tool_that_sandbox_user_cannot_reach_is_unreachable() {
     let supervisor = supervisor();
-    if supervisor.ids().0 == rustix::process::geteuid().as_raw() {
+    if supervisor.info().ids().0 == rustix::process::geteuid().as_raw() {
         return skip("the test's user is the sandbox's user, so both reach the same files");
     }
     let directory = millibox_tests::directory();

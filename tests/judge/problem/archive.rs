@@ -293,7 +293,7 @@ fn zip_interrupted_by_signal_keeps_old_archive() {
     );
     assert_eq!(
         output.stderr(),
-        "millibox: told to end by SIGINT; what ran was killed\n"
+        "millibox: received SIGINT; the running programs were killed\n"
     );
     assert_eq!(names().len(), 1);
 }

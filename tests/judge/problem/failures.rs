@@ -82,7 +82,7 @@ fn gen_interrupted_by_signal_changes_nothing() {
     assert!(!output.stdout().contains("failed"), "{output:?}");
     let stderr = output.stderr();
     assert!(
-        stderr.lines().count() == 1 && stderr.contains("told to end by SIGINT;"),
+        stderr.lines().count() == 1 && stderr.contains("received SIGINT;"),
         "{stderr}"
     );
     assert!(before == workspace.files("p"), "a file changed");

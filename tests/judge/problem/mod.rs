@@ -41,7 +41,7 @@ impl Workspace {
     /// `millibox` with these arguments, and with the backend that a machine without cgroups needs.
     fn command(&self, arguments: &[&str]) -> Command {
         static RLIMIT: OnceLock<bool> = OnceLock::new();
-        let rlimit = *RLIMIT.get_or_init(|| supervisor().backend() == Backend::Rlimit);
+        let rlimit = *RLIMIT.get_or_init(|| supervisor().info().backend() == Backend::Rlimit);
         let mut command = Command::new(executable("millibox"));
         command
             .args(arguments)

@@ -66,7 +66,7 @@ fn doctor_with_backend_option_names_what_the_option_costs() {
         .into_iter()
         .find(|backend| works(&format!("backend {backend}")));
     let held = best.map_or_else(String::new, |best| {
-        format!("; without the option, runs are held by {best}")
+        format!("; without the option, millibox uses {best}")
     });
     for backend in trees
         .into_iter()
@@ -74,28 +74,26 @@ fn doctor_with_backend_option_names_what_the_option_costs() {
     {
         let (status, message) = doctor(&["--backend", backend]);
         let last =
-            format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
+            format!("\nWith the backend {backend}, no program can be run; see above{held}.\n");
         assert!(status == 1 && message.ends_with(&last), "{message}");
         let mut lines = message
             .lines()
             .skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
         let remedy = lines.nth(1).unwrap_or_default().trim();
-        let instead = best.map(|best| format!("leave --backend {backend} out: {best} works here"));
+        let instead = best.map(|best| format!("omit --backend {backend}: {best} works here"));
         assert!(instead.is_none_or(|instead| remedy == instead), "{message}");
     }
     let Some(best) = best else {
         return skip("no cgroups are available");
     };
     let (status, message) = doctor(&["--backend", "rlimit"]);
-    let last = format!(
-        // prose: allow, this is the command's text
-        "because of --backend rlimit only the limits of single processes can be had{held}.\n"
-    );
+    let last =
+        format!("because of --backend rlimit, limits apply to single processes only{held}.\n");
     assert!(status == 1 && message.ends_with(&last), "{message}");
     assert!(
         doctor(&["--backend", best])
             .1
-            .contains(&format!("uns are held by {best}"))
+            .contains(&format!("ith the backend {best}"))
     );
 }
 

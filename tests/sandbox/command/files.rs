@@ -86,7 +86,7 @@ fn policy_must_be_a_regular_file_or_pipe() {
     .unwrap();
     let output = run(&["--seccomp", &long, "true"]);
     assert_eq!(
-        (status(&output), line(&output).contains("more than 1 MiB")),
+        (status(&output), line(&output).contains("longer than 1 MiB")),
         (125, true),
         "{output:?}"
     );

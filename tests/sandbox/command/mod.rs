@@ -51,7 +51,7 @@ fn line(output: &Output) -> String {
 
 /// Options that accept a CPU time limit without cgroups, where it applies to single processes.
 fn allow_rlimit_backend() -> &'static [&'static str] {
-    if supervisor().backend() == millibox::Backend::Rlimit {
+    if supervisor().info().backend() == millibox::Backend::Rlimit {
         &["--backend", "rlimit"]
     } else {
         &[]

@@ -89,21 +89,21 @@ fn value_above_maximum_reports_maximum() {
     let too_large: [(&[&str], &str); 6] = [
         (
             &["run", "--process-limit", "4294967295", "true"],
-            "4194301 at most",
+            "maximum is 4194301",
         ),
         (
             &["run", "--process-limit", "4194302", "true"],
-            "4194301 at most",
+            "maximum is 4194301",
         ),
         (
             &["run", "--process-limit", "99999999999999999999", "true"],
-            "4194301 at most",
+            "maximum is 4194301",
         ),
         (
             &["run", "--memory-limit", "99999999999999999999", "true"],
             "too large",
         ),
-        (&["judge", "--jobs", "513", "."], "512 at most"),
+        (&["judge", "--jobs", "513", "."], "maximum is 512"),
         (
             &["run", "--process-limit", "x", "true"],
             "a whole number from 1 to 4194301",
@@ -133,7 +133,10 @@ fn value_above_maximum_reports_maximum() {
 #[test]
 fn memory_limit_too_small_for_any_program_names_option() {
     for (size, expected) in [
-        ("64", "64 bytes are too few for any program; 64 MiB are 64M"),
+        (
+            "64",
+            "64 bytes are too few for any program; write 64M for 64 MiB",
+        ),
         ("0", "at least 1M"),
         ("64K", "at least 1M"),
     ] {
@@ -254,7 +257,7 @@ fn help_is_printed_for_every_way_of_asking() {
     // limits.
     let message = text(&run_with(&["run", "--help"]).stdout);
     assert!(
-        message.contains("MILLIBOX_CGROUP_PARENT") && message.contains("A FIFO is waited for"),
+        message.contains("MILLIBOX_CGROUP_PARENT") && message.contains("for the writer of a FIFO"),
         "{message}"
     );
     let output = run_with(&["judge", ".", "--language", "c++17"]);
@@ -271,11 +274,11 @@ fn invalid_cgroup_parent_variable_is_named_in_message() {
     for (value, what) in [
         (
             &b"a/b"[..],
-            "MILLIBOX_CGROUP_PARENT=a/b: must be an absolute path",
+            "MILLIBOX_CGROUP_PARENT: \"a/b\" is not an absolute path",
         ),
         (
             b"/no/such/cgroup",
-            "; MILLIBOX_CGROUP_PARENT says /no/such/cgroup",
+            "; MILLIBOX_CGROUP_PARENT is /no/such/cgroup",
         ),
         (b"\xff", "MILLIBOX_CGROUP_PARENT: "),
     ] {

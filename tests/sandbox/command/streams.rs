@@ -129,7 +129,7 @@ fn dash_as_stream_file_returns_error() {
         let message = line(&output);
         assert!(
             message.contains(option)
-                && message.contains("leave the option out")
+                && message.contains("omit the option")
                 && message.contains("./-"),
             "{message}"
         );
@@ -169,43 +169,43 @@ fn run_with_one_file_for_two_streams_keeps_its_content() {
             &["--stdin", &file, "--report", &link],
             none,
             none,
-            "standard input comes from there already",
+            "standard input is read from this file",
         ),
         (
             &["--report", &file],
             &[&*file],
             none,
-            "standard input comes from there already",
+            "standard input is read from this file",
         ),
         (
             &["--stdout", &file, "--report", &dotted],
             none,
             none,
-            "standard output goes there already",
+            "standard output is written to this file",
         ),
         (
             &["--stderr", &link, "--report", &file],
             none,
             none,
-            "standard error goes there already",
+            "standard error is written to this file",
         ),
         (
             &["--stdout", &new, "--report", &new],
             none,
             none,
-            "standard output goes there already",
+            "standard output is written to this file",
         ),
         (
             &["--report", &file],
             none,
             &[&*file],
-            "standard output goes there already",
+            "standard output is written to this file",
         ),
         (
             &["--stdout", &file, "--report", "-"],
             none,
             &[&*file],
-            "standard output goes there already",
+            "standard output is written to this file",
         ),
     ] {
         std::fs::write(&file, "kept\n").unwrap();
@@ -224,7 +224,7 @@ fn run_with_one_file_for_two_streams_keeps_its_content() {
         let output = command.output().unwrap();
         assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
         assert!(
-            line(&output).contains(what) && line(&output).contains("of its own"),
+            line(&output).contains(what) && line(&output).contains("use different files"),
             "{arguments:?}: {output:?}"
         );
         assert_eq!(

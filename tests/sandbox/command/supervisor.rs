@@ -16,8 +16,8 @@ fn wrong_supervisor_executable_is_reported_with_its_source() {
             .unwrap()
     };
     for (path, why) in [
-        ("/bin/true", "(exit status 0)"),
-        ("/bin/false", "(exit status 1)"),
+        ("/bin/true", "exited with status 0"),
+        ("/bin/false", "exited with status 1"),
         ("/bin/ls", "this version: "),
         (executable("millibox").to_str().unwrap(), "this version: "),
         ("/no/such/file", "(os error 2); MILLIBOX_SUPERVISOR "),
@@ -68,7 +68,9 @@ fn wrong_supervisor_executable_is_reported_with_its_source() {
         .executable("/bin/true")
         .start()
     {
-        Err(millibox::Error::NotSupervisor { path, named_by, .. }) => {
+        Err(millibox::Error::Start(millibox::StartError::NotSupervisor {
+            path, named_by, ..
+        })) => {
             assert_eq!(
                 (path.to_str(), named_by),
                 (Some("/bin/true"), Some("Builder::executable"))

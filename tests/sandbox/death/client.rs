@@ -94,7 +94,7 @@ fn client_killed_at_random_moments_leaves_nothing() {
 
 #[test]
 fn client_killed_with_its_supervisor_leaves_nothing() {
-    let backend = supervisor().backend();
+    let backend = supervisor().info().backend();
     if backend == Backend::Rlimit {
         return skip("without cgroups, no keeper exists");
     }

@@ -2,7 +2,10 @@
 
 use super::{CLEANUP_TIMEOUT, died};
 use crate::supervisor;
-use millibox::{Hint, Mount, Outcome, ProcessEnd, Request, RunError, Step, World};
+use millibox::{
+    EndReason, Hint, Mount, Outcome, ProcessEnd, Request, RunError, Step, SupervisorHint,
+    SupervisorStep, World,
+};
 use millibox_tests::{
     Footprint, HANG_TIMEOUT, Process, Random, SPAWNER, descendants, eventually, kill, process,
     process_name, processes_with_argument, request, result, sandbox_error, start_sleeper, token,
@@ -59,7 +62,7 @@ fn killed_runner_or_zygote_is_reported_as_sandbox_error() {
         let (victim, read) = start_sleeper(&supervisor, &[&token]);
         let (neighbour, _neighbour_read) = start_sleeper(&supervisor, &[]);
         let [_, its_zygote, runner] = family(&token);
-        assert!(descendants(supervisor.pid()).contains(&runner));
+        assert!(descendants(supervisor.info().pid()).contains(&runner));
         kill(
             if zygote { its_zygote.pid } else { runner.pid },
             Signal::KILL,
@@ -109,7 +112,7 @@ fn killed_mounter_is_replaced() {
         let request = Request::new("/bin/true").world(&many);
         let run = supervisor.run(&request).unwrap();
         let mounter = || {
-            descendants(supervisor.pid())
+            descendants(supervisor.info().pid())
                 .into_iter()
                 .find(|process| process_name(process.pid) == "millibox-mount")
         };
@@ -139,14 +142,16 @@ fn killed_spawner_ends_supervisor() {
     let token = token();
     let (running, read) = start_sleeper(&supervisor, &[&token]);
     let footprint = Footprint::of(&supervisor);
-    let spawner = descendants(supervisor.pid())
+    let spawner = descendants(supervisor.info().pid())
         .into_iter()
         .find(|process| process_name(process.pid) == SPAWNER);
     kill(spawner.expect("the spawner").pid, Signal::KILL);
     // Only the spawner can replace runners.
     let why = died(&running);
     assert!(
-        why.contains("the spawner") && why.contains("signal 9"),
+        matches!(&why, EndReason::Failed(error)
+            if error.step == SupervisorStep::SpawnerEnd
+                && error.hint == Some(SupervisorHint::Ended(ProcessEnd::Killed(9)))),
         "{why}"
     );
     footprint.assert_gone();
@@ -171,14 +176,14 @@ fn processes_killed_at_random_moments_fail_one_run_each() {
         std::thread::sleep(Duration::from_micros(random.below(8000)));
         // The supervisor's children are runners, their children are zygotes, and their children are
         // pid1s.
-        let all = descendants(supervisor.pid());
+        let all = descendants(supervisor.info().pid());
         let below = |parent_cgroup: &[i32]| -> Vec<i32> {
             all.iter()
                 .filter(|p| parent_cgroup.contains(&p.parent))
                 .map(|p| p.pid)
                 .collect()
         };
-        let mut victims = vec![supervisor.pid() as i32];
+        let mut victims = vec![supervisor.info().pid() as i32];
         for _ in 0..=round % 3 {
             victims = below(&victims);
         }

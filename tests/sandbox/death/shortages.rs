@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn supervisor_out_of_descriptors_recovers() {
     let supervisor = supervisor();
-    let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
+    let pid = rustix::process::Pid::from_raw(supervisor.info().pid() as i32);
     let limit = |current| rustix::process::Rlimit {
         current,
         maximum: Some(1 << 20),
@@ -23,12 +23,12 @@ fn supervisor_out_of_descriptors_recovers() {
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(1 << 16)));
     let (Ok(before), Ok(open)) = (
         before,
-        std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())),
+        std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid())),
     ) else {
         return skip("this process may not set the supervisor's limits");
     };
     for room in [0, 1, 2, 5] {
-        let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid()))
+        let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid()))
             .map_or(0, Iterator::count)
             .max(1);
         rustix::process::prlimit(
@@ -80,7 +80,7 @@ fn supervisor_out_of_descriptors_recovers() {
 #[test]
 fn killed_runners_are_replaced_once_possible() {
     let supervisor = supervisor();
-    let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
+    let pid = rustix::process::Pid::from_raw(supervisor.info().pid() as i32);
     let limit = |current| rustix::process::Rlimit {
         current,
         maximum: Some(1 << 20),
@@ -97,7 +97,7 @@ fn killed_runners_are_replaced_once_possible() {
     // Without a free descriptor, the supervisor cannot create the socket of a new runner.
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(3))).unwrap();
     let runners = || {
-        descendants(supervisor.pid())
+        descendants(supervisor.info().pid())
             .into_iter()
             .filter(|process| process_name(process.pid) == "millibox-runner")
     };
@@ -129,14 +129,14 @@ fn killed_runners_are_replaced_once_possible() {
 #[test]
 fn cgroup_with_a_foreign_process_blocks_no_run() {
     let supervisor = supervisor();
-    if supervisor.cgroups().next().is_none() {
+    if supervisor.info().cgroups().next().is_none() {
         return skip("no cgroups are available");
     }
     // A foreign process sits in each cgroup: in permanent ones, and in those that are created for
     // one or a few runs and removed while other runs wait.
     let (waiting, _read) = start_sleeper(&supervisor, &[]);
     let mut foreigners = Vec::new();
-    for top in supervisor.cgroups() {
+    for top in supervisor.info().cgroups() {
         for below in std::fs::read_dir(&top)
             .unwrap()
             .flatten()
@@ -171,8 +171,8 @@ fn cgroup_with_a_foreign_process_blocks_no_run() {
         let result = wait(handle);
         assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     }
-    let cgroups: Vec<PathBuf> = supervisor.cgroups().collect();
-    let backend = supervisor.backend();
+    let cgroups: Vec<PathBuf> = supervisor.info().cgroups().collect();
+    let backend = supervisor.info().backend();
     let begin = Instant::now();
     drop(supervisor);
     assert!(

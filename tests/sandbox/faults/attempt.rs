@@ -105,7 +105,7 @@ pub(super) fn try_request(supervisor: &Supervisor) -> Attempt {
             _ => panic!("neither an error nor a result of the program: {result}"),
         },
         Ok(None) => panic!("no result"),
-        Err(Error::Died(message)) => Attempt::Died(message),
+        Err(Error::Died(reason)) => Attempt::Died(reason.to_string()),
         Err(error) => panic!("{error}"),
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn assert_works(supervisor: &Supervisor, expected: &[String]) {
 
 /// Numbers of descriptors and processes of the supervisor and its descendants.
 pub(super) fn size(supervisor: &Supervisor) -> (usize, usize) {
-    let family = millibox_tests::descendants(supervisor.pid());
+    let family = millibox_tests::descendants(supervisor.info().pid());
     let descriptors = |pid: i32| {
         std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.flatten().count())
     };

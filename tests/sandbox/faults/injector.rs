@@ -179,7 +179,7 @@ fn all_sleep(supervisor: &Supervisor) -> bool {
         std::fs::read(thread.join("comm"))
             .is_ok_and(|name| name.trim_ascii() == ANSWER_THREAD.as_bytes())
     };
-    millibox_tests::descendants(supervisor.pid())
+    millibox_tests::descendants(supervisor.info().pid())
         .iter()
         .all(|process| sleeps(format!("/proc/{}/stat", process.pid).into()))
         && threads

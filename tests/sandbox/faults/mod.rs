@@ -226,6 +226,7 @@ fn fault_at_any_call_of_a_start_is_reported_or_harmless() {
         panic!("the request fails without a fault")
     };
     let parents: BTreeSet<PathBuf> = first
+        .info()
         .cgroups()
         .filter_map(|path| path.parent().map(PathBuf::from))
         .collect();

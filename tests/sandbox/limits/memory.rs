@@ -41,7 +41,7 @@ fn memory_limit_of_parent_cgroup_is_not_reported_as_the_runs() {
     if !millibox_tests::is_root() {
         return millibox_tests::skip("only root can limit the parent cgroup");
     }
-    let backend = supervisor().backend();
+    let backend = supervisor().info().backend();
     if backend == Backend::Rlimit {
         return millibox_tests::skip("no cgroups are available");
     }
@@ -61,7 +61,7 @@ fn memory_limit_of_parent_cgroup_is_not_reported_as_the_runs() {
         .cgroup_parent(&parent.0)
         .start()
         .expect("a supervisor");
-    assert_eq!(supervisor.backend(), backend);
+    assert_eq!(supervisor.info().backend(), backend);
     for limit in [Some(512 * MIB), None] {
         let mut greedy = request(["eat", "300"]);
         if let Some(limit) = limit {

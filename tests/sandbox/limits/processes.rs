@@ -47,7 +47,7 @@ fn run_without_process_limit_has_the_default_limit() {
         supervisor(),
         start(builder().backend(BackendChoice::Rlimit)),
     );
-    let accepts_limits = chosen.backend() != Backend::Rlimit;
+    let accepts_limits = chosen.info().backend() != Backend::Rlimit;
     for (supervisor, accepts_limits) in [(chosen, accepts_limits), (named, true)] {
         for command in ["forks", "threads"] {
             let output = run(&supervisor, &request([command, "2000"]));

@@ -197,7 +197,7 @@ fn run_not_received_by_stopped_target_runs_in_another() {
     // The prepared target, which waits for its launch, is the process without children. The test
     // stops it.
     let prepared = || {
-        let all = millibox_tests::descendants(supervisor.pid());
+        let all = millibox_tests::descendants(supervisor.info().pid());
         let is_leaf =
             |one: &&millibox_tests::Process| all.iter().all(|other| other.parent != one.pid);
         let leaf = all

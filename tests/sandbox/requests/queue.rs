@@ -68,7 +68,7 @@ fn thousand_outstanding_requests_of_one_thread_finish() {
             .all(|(_, handle)| handle.try_wait().unwrap().is_none())
     );
     // Waiting runs use no more descriptors of the supervisor than its credits allow.
-    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
+    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.info().pid())) {
         assert!(
             open.count() < 200,
             "a waiting run uses a descriptor of the supervisor"
@@ -106,7 +106,7 @@ fn many_threads_can_share_a_supervisor() {
 #[test]
 fn slots_run_in_parallel() {
     let supervisor = start(builder().slots(3));
-    assert_eq!(supervisor.slots(), 3);
+    assert_eq!(supervisor.info().slots(), 3);
     // Each program reports that it runs while the others still sleep.
     let sleepers: Vec<_> = (0..3).map(|_| start_sleeper(&supervisor, &[])).collect();
     assert!(

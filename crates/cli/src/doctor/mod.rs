@@ -1,13 +1,15 @@
-//! `millibox doctor`: tries each thing that the sandbox needs, instead of guessing from
-//! versions, and says what mends what is missing.
+//! `millibox doctor`: tries each feature that the sandbox needs, instead of guessing from versions,
+//! and names a remedy for each one that is missing.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `checks` | what is tried |
+//! | `checks` | the checks in their order |
+//! | `features` | a check of one limit or feature, with programs in the sandbox |
 //! | `trial` | one run for a check |
-//! | `remedies` | what is likely to be in the way here, and the command that mends it |
+//! | `remedies` | the likely cause on this machine, and the command that fixes it |
 
 mod checks;
+mod features;
 mod remedies;
 mod trial;
 
@@ -23,8 +25,8 @@ use std::process::ExitCode;
 /// Options of `millibox doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The exit status is 0 only if limits on whole process trees can be had in full (backend cgroup2 or
-hybrid), 1 if not.
+The exit status is 0 if all limits on whole process trees work (backend cgroup2 or hybrid), and 1
+otherwise.
 
 Examples:
   millibox doctor
@@ -34,7 +36,7 @@ pub struct Args {
     /// Print one JSON object
     ///
     /// {"ok": bool, "backend": "cgroup2", "hybrid", "rlimit" or null,
-    /// "checks": [{"name", "ok", "detail", "remedy"}]}; remedy is null where there is none.
+    /// "checks": [{"name", "ok", "detail", "remedy"}]}; remedy is null if none is known.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -48,15 +50,15 @@ struct Answer<'a> {
     checks: &'a [Check],
 }
 
-/// The whole subcommand.
+/// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut written = Ok(());
-    let found = checks::try_all(&args.machine, &mut |check| {
+    let found = checks::check_all(&args.machine, &mut |check| {
         if !args.json && written.is_ok() {
             written = show(check);
         }
     });
-    let ok = found.full();
+    let ok = found.has_all_limits();
     written.map_err(unwritten)?;
     if args.json {
         let all = Answer {
@@ -97,30 +99,31 @@ fn summary(found: &Findings, wanted: machine::Backend) -> String {
     let wanted = wanted.as_ref().map(|value| value.get_name());
     let better = found
         .better()
-        .map(|better| format!("; without the option, runs are held by {better}"));
-    match (found.backend, found.full(), wanted) {
+        .map(|better| format!("; without the option, millibox uses {better}"));
+    match (found.backend, found.has_all_limits(), wanted) {
         (Some(backend), true, _) => {
-            format!("Everything that limits need works; runs are held by {backend}.")
+            format!("All limits work, with the backend {backend}.")
         }
         (Some(Backend::Rlimit), ..) if better.is_some() => format!(
-            "Programs can be run, but because of --backend rlimit only the limits of single \
-             processes can be had{}.",
+            "Programs run, but because of --backend rlimit, limits apply to single processes \
+             only{}.",
             better.unwrap_or_default()
         ),
         (Some(Backend::Rlimit), ..) => {
-            "Programs can be run, but only the limits of single processes can be had \
-                                        (backend rlimit): see above."
+            "Programs run, but limits apply to single processes only (backend rlimit); see above."
                 .to_owned()
         }
         (Some(backend), false, _) => {
-            format!("Runs are held by {backend}, but not everything works: see above.")
+            format!(
+                "Programs run with the backend {backend}, but not all checks passed; see above."
+            )
         }
         (None, _, Some(wanted)) if !found.working.is_empty() => {
             format!(
-                "With the backend {wanted}, no program can be run here: see above{}.",
+                "With the backend {wanted}, no program can be run; see above{}.",
                 better.unwrap_or_default()
             )
         }
-        (None, ..) => "No program can be run here: see above.".to_owned(),
+        (None, ..) => "No program can be run; see above.".to_owned(),
     }
 }

@@ -1,30 +1,27 @@
-//! What is likely to be in the way here, and the command that mends it. Only asked once
-//! something has been tried and does not work.
+//! The likely cause of a failed check on this machine, and the command that fixes it. The doctor
+//! asks for a remedy only after a check has failed.
 
 use super::trial::TrialError;
-use millibox::{Error, FrameProblem, Hint, RunError, Step};
+use millibox::{
+    EndReason, Error, FrameProblem, Hint, RunError, StartError, Step, SupervisorError,
+    SupervisorHint, SupervisorStep,
+};
 use std::path::{Path, PathBuf};
 
 /// A supervisor with one slot opens no more files than this.
-const ENOUGH_FILES: u64 = 64;
+const MIN_OPEN_FILES: u64 = 64;
 
 /// The remedy if the supervisor did not start because of MILLIBOX_CGROUP_PARENT.
 pub fn cgroup_parent(error: &TrialError) -> Option<String> {
-    let text = start_text(error)?;
-    // The supervisor's start error is text so far.
-    let is_cause = text.contains("MILLIBOX_CGROUP_PARENT");
-    is_cause.then(|| "set MILLIBOX_CGROUP_PARENT to an existing cgroup, or unset it".to_owned())
-}
-
-/// The words of a supervisor that did not start or died.
-fn start_text(error: &TrialError) -> Option<&str> {
     let TrialError::Start(error) = error else {
         return None;
     };
-    match &**error {
-        Error::Start(text) | Error::Died(text) => Some(text),
-        _ => None,
-    }
+    let is_cause = match &**error {
+        Error::Start(StartError::Failed { cgroup_parent, .. }) => cgroup_parent.is_some(),
+        Error::Start(StartError::CgroupParent { .. }) => true,
+        _ => false,
+    };
+    is_cause.then(|| "set MILLIBOX_CGROUP_PARENT to an existing cgroup, or unset it".to_owned())
 }
 
 /// A resource limit of the process that starts millibox.
@@ -44,10 +41,10 @@ impl OwnLimit {
         }
     }
 
-    /// The limit that made a run fail. `few_files`: few files may be open.
+    /// The limit that made a run fail. `few_files` tells that this process may open few files.
     fn of_run(error: &RunError, few_files: bool) -> Option<OwnLimit> {
-        // Without room for one more descriptor, a descriptor that was sent does not arrive or
-        // cannot have its number.
+        // If the descriptor table is full, a descriptor that was sent does not arrive or cannot get
+        // its number.
         let lost_descriptor = matches!(error.step, Step::Receive | Step::Descriptors)
             || matches!(
                 error.hint,
@@ -62,16 +59,28 @@ impl OwnLimit {
         }
     }
 
-    /// The limit that made the supervisor fail. Its start error is text so far.
-    fn of_start_text(text: &str, few_files: bool) -> Option<OwnLimit> {
-        let has_errno = |errno: i32| text.contains(&format!("(os error {errno})"));
-        let named = [libc::EMFILE, libc::EAGAIN]
-            .into_iter()
-            .find(|errno| has_errno(*errno));
-        let lost_descriptor = few_files && text.contains("descriptor");
-        named
+    /// The limit that made the supervisor fail.
+    fn of_supervisor(error: &SupervisorError, few_files: bool) -> Option<OwnLimit> {
+        let lost_descriptor = matches!(error.hint, Some(SupervisorHint::NotOpen))
+            || matches!(
+                error.step,
+                SupervisorStep::Socket
+                    | SupervisorStep::Inheritance
+                    | SupervisorStep::ReadInheritance
+                    | SupervisorStep::CloseInherited
+                    | SupervisorStep::CloseOnExec
+                    | SupervisorStep::StandardStreams
+                    | SupervisorStep::Watch
+            );
+        let of_run = match &error.hint {
+            Some(SupervisorHint::Run(error)) => OwnLimit::of_run(error, few_files),
+            _ => None,
+        };
+        error
+            .errno
             .and_then(OwnLimit::of_errno)
-            .or(lost_descriptor.then_some(OwnLimit::OpenFiles))
+            .or(of_run)
+            .or((few_files && lost_descriptor).then_some(OwnLimit::OpenFiles))
     }
 
     fn of(error: &TrialError, few_files: bool) -> Option<OwnLimit> {
@@ -80,16 +89,20 @@ impl OwnLimit {
             TrialError::Run(error) => OwnLimit::of_run(error, few_files),
             TrialError::Io { error, .. } => of_io(error),
             TrialError::Start(error) => match &**error {
-                Error::Start(text) | Error::Died(text) => OwnLimit::of_start_text(text, few_files),
-                Error::NotExecuted { error, .. } | Error::System { error, .. } => of_io(error),
+                Error::Start(StartError::Failed { error, .. })
+                | Error::Died(EndReason::Failed(error)) => {
+                    OwnLimit::of_supervisor(error, few_files)
+                }
+                Error::Start(StartError::NotExecuted { error, .. })
+                | Error::System { error, .. } => of_io(error),
                 _ => None,
             },
-            TrialError::Unexpected { .. } => None,
+            TrialError::Unexpected { .. } | TrialError::HugePages { .. } => None,
         }
     }
 }
 
-/// What there is to know of a machine.
+/// What the remedies depend on.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// `user.max_user_namespaces` is 0.
@@ -98,27 +111,27 @@ pub struct Facts {
     no_unprivileged: bool,
     /// `kernel.apparmor_restrict_unprivileged_userns` (Ubuntu 23.10 and later) is 1.
     apparmor: bool,
-    /// Inside Docker, Podman or their like.
+    /// This process runs in a container of Docker, Podman or a similar program.
     container: bool,
-    /// A seccomp program is attached to us: a container's, or a systemd unit's.
+    /// A container or a systemd unit has attached a seccomp program to this process.
     seccomp: bool,
-    /// Something is mounted over parts of /proc.
+    /// Mounts cover parts of /proc.
     masked_procfs: bool,
-    /// We are root.
+    /// This process is root.
     root: bool,
-    /// systemd is the init process here.
+    /// systemd is the init process.
     systemd: bool,
-    /// A systemd user manager serves us.
+    /// The user has a systemd user manager.
     user_manager: bool,
-    /// We may have few files open.
+    /// This process may open few files.
     few_files: bool,
-    /// Where the supervisor is, for a profile of it.
+    /// The path of the supervisor's executable, for an AppArmor profile.
     supervisor: PathBuf,
 }
 
 impl Facts {
-    /// Looks.
-    pub fn look() -> Facts {
+    /// Inspects the machine.
+    pub fn collect() -> Facts {
         let is = |path: &str, value: &str| {
             std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value)
         };
@@ -150,7 +163,7 @@ impl Facts {
                 .is_some_and(|directory| Path::new(&directory).join("systemd/private").exists()),
             few_files: rustix::process::getrlimit(rustix::process::Resource::Nofile)
                 .current
-                .is_some_and(|most| most < ENOUGH_FILES),
+                .is_some_and(|limit| limit < MIN_OPEN_FILES),
             supervisor: supervisor
                 .unwrap_or_else(|| "/usr/libexec/millibox/millibox-supervisor".into()),
         }
@@ -161,8 +174,8 @@ impl Facts {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
                 format!(
-                    "raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} \
-                     at least)"
+                    "raise the limit on open files around millibox: ulimit -n 1024 (at least \
+                     {MIN_OPEN_FILES})"
                 )
             }
             OwnLimit::Processes => {
@@ -172,7 +185,7 @@ impl Facts {
         })
     }
 
-    /// No namespaces can be made, or nothing can be mounted in them.
+    /// The remedy if namespaces cannot be created, or nothing can be mounted in them.
     pub fn namespaces(&self) -> Option<String> {
         if self.no_user_namespaces {
             return Some("sudo sysctl -w user.max_user_namespaces=15000".to_owned());
@@ -182,10 +195,12 @@ impl Facts {
         }
         if self.apparmor {
             return Some(format!(
-                "AppArmor forbids user namespaces to programs without a profile (Ubuntu). Either give it one:\n\
-                 printf 'abi <abi/4.0>,\\nprofile millibox {} flags=(unconfined) {{\\n  userns,\\n}}\\n' | sudo tee \
-                 /etc/apparmor.d/millibox && sudo apparmor_parser -r /etc/apparmor.d/millibox\n\
-                 or allow all programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+                "AppArmor forbids user namespaces to programs without a profile (Ubuntu). Create \
+                 one:\nprintf 'abi <abi/4.0>,\\nprofile millibox {} flags=(unconfined) \
+                 {{\\n  userns,\\n}}\\n' | sudo tee /etc/apparmor.d/millibox \
+                 && sudo apparmor_parser -r /etc/apparmor.d/millibox\n\
+                 or allow all programs: sudo sysctl -w \
+                 kernel.apparmor_restrict_unprivileged_userns=0",
                 self.supervisor.display()
             ));
         }
@@ -198,16 +213,16 @@ impl Facts {
         }
         if self.seccomp {
             return Some(
-                "a seccomp filter is attached to whatever is started here. In a container: docker \
-                 run --security-opt seccomp=unconfined ...\nIn a systemd unit: without \
-                 RestrictNamespaces=, and without a SystemCallFilter= that lacks @mount"
+                "a seccomp filter is attached to every program that is started here. In a \
+                 container: docker run --security-opt seccomp=unconfined ...\nIn a systemd unit: \
+                 remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
                     .to_owned(),
             );
         }
         None
     }
 
-    /// No cgroups can be had.
+    /// The remedy if no cgroups can be used.
     pub fn cgroups(&self) -> Option<String> {
         let remedy = match self {
             Facts {
@@ -222,32 +237,32 @@ impl Facts {
                 ..
             } => "systemd-run --scope -p Delegate=yes millibox ...",
             Facts { root: true, .. } => {
-                "mount -t cgroup2 none /sys/fs/cgroup, or give a cgroup by --cgroup-parent"
+                "mount -t cgroup2 none /sys/fs/cgroup, or name a cgroup with --cgroup-parent"
             }
             Facts {
                 user_manager: true, ..
             } => "systemd-run --user --scope -p Delegate=yes millibox ...",
             Facts { systemd: true, .. } => {
-                "sudo loginctl enable-linger $USER, log in anew, then: systemd-run --user --scope \
+                "sudo loginctl enable-linger $USER, log in again, then: systemd-run --user --scope \
                  -p Delegate=yes millibox ..."
             }
-            _ => "start millibox as root: it hands cgroups over and drops its privileges",
+            _ => "start millibox as root: it creates the cgroups and then drops its privileges",
         };
         Some(remedy.to_owned())
     }
 
-    /// No procfs can be mounted.
+    /// The remedy if no procfs can be mounted.
     pub fn procfs(&self) -> Option<String> {
         (self.container || self.masked_procfs)
             .then(|| {
-                "parts of /proc are covered here, which forbids new ones: docker run \
+                "mounts cover parts of /proc, so the kernel refuses a new procfs: docker run \
                  --security-opt systempaths=unconfined ... (podman: --security-opt unmask=ALL)"
                     .to_owned()
             })
             .or_else(|| self.namespaces())
     }
 
-    /// Swap is not counted.
+    /// The remedy if the kernel does not account swap.
     pub fn swap(&self) -> Option<String> {
         Some(
             "boot with swapaccount=1 on the kernel's command line (version 1 cgroups before Linux \
@@ -257,12 +272,12 @@ impl Facts {
     }
 }
 
-fn has_line(path: &str, like: impl Fn(&str) -> bool) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(like))
+fn has_line(path: &str, matches: impl Fn(&str) -> bool) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(matches))
 }
 
-/// Whether a line of mountinfo is of a mount that covers part of /proc. Where the kernel has places
-/// for others' file systems, which are empty by themselves, nothing is covered.
+/// Whether a line of mountinfo describes a mount that covers part of /proc. Mounts on directories
+/// that are empty in every procfs cover nothing.
 fn covers_procfs(line: &str) -> bool {
     let at = line.split_whitespace().nth(4).unwrap_or_default();
     at.starts_with("/proc/") && !matches!(at, "/proc/sys/fs/binfmt_misc" | "/proc/fs/nfsd")
@@ -273,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_thing_in_the_way_is_named() {
+    fn namespaces_with_several_causes_names_the_first() {
         let all = Facts {
             no_user_namespaces: true,
             no_unprivileged: true,
@@ -283,33 +298,33 @@ mod tests {
             supervisor: "/opt/x".into(),
             ..Facts::default()
         };
-        let says = |facts: &Facts| facts.namespaces().unwrap_or_default();
-        assert!(says(&all).contains("max_user_namespaces"));
+        let remedy = |facts: &Facts| facts.namespaces().unwrap_or_default();
+        assert!(remedy(&all).contains("max_user_namespaces"));
         let all = Facts {
             no_user_namespaces: false,
             ..all
         };
-        assert!(says(&all).contains("userns_clone"));
+        assert!(remedy(&all).contains("userns_clone"));
         let all = Facts {
             no_unprivileged: false,
             ..all
         };
-        assert!(says(&all).contains("profile millibox /opt/x "));
+        assert!(remedy(&all).contains("profile millibox /opt/x "));
         let all = Facts {
             apparmor: false,
             ..all
         };
-        assert!(says(&all).contains("systempaths=unconfined"));
+        assert!(remedy(&all).contains("systempaths=unconfined"));
         let all = Facts {
             container: false,
             ..all
         };
-        assert!(says(&all).contains("RestrictNamespaces"));
+        assert!(remedy(&all).contains("RestrictNamespaces"));
         assert_eq!(Facts::default().namespaces(), None);
     }
 
     #[test]
-    fn exhausted_limit_is_known_from_step_and_errno() {
+    fn limit_of_run_error_follows_from_step_and_errno() {
         use OwnLimit::{OpenFiles, Processes};
         let run = |step, errno| TrialError::Run(RunError::new(step).with_errno(errno));
         for (error, limit) in [
@@ -343,28 +358,43 @@ mod tests {
     }
 
     #[test]
-    fn exhausted_limit_is_known_from_start_error() {
-        let error = |text: &str| TrialError::from(Error::Start(text.to_owned()));
-        let usual = Facts::default();
-        let files = usual.rlimits(&error(
-            "cannot make a socket: Too many open files (os error 24)",
-        ));
-        assert!(files.is_some_and(|remedy| remedy.contains("ulimit -n")));
-        let processes = usual.rlimits(&error(
-            "cannot clone: Resource temporarily unavailable (os error 11)",
-        ));
-        assert!(processes.is_some_and(|remedy| remedy.contains("ulimit -u")));
-        assert_eq!(
-            usual.rlimits(&error("cannot clone: Operation not permitted (os error 1)")),
-            None
-        );
-        assert!(
-            cgroup_parent(&error("MILLIBOX_CGROUP_PARENT=a: must be an absolute path")).is_some()
-        );
+    fn limit_of_start_error_follows_from_errno() {
+        let error = |step, errno| {
+            let error = SupervisorError::new(step).with_errno(errno);
+            TrialError::from(Error::Start(StartError::Failed {
+                error,
+                cgroup_parent: None,
+            }))
+        };
+        let files = error(SupervisorStep::Epoll, libc::EMFILE);
+        assert_eq!(OwnLimit::of(&files, false), Some(OwnLimit::OpenFiles));
+        let processes = error(SupervisorStep::Fork, libc::EAGAIN);
+        assert_eq!(OwnLimit::of(&processes, false), Some(OwnLimit::Processes));
+        let forbidden = error(SupervisorStep::Fork, libc::EPERM);
+        assert_eq!(OwnLimit::of(&forbidden, false), None);
+        let closed = error(SupervisorStep::StandardStreams, libc::EBADF);
+        assert_eq!(OwnLimit::of(&closed, true), Some(OwnLimit::OpenFiles));
+        let runner = RunError::new(Step::Zygote).with_errno(libc::EMFILE);
+        let runner = SupervisorError::new(SupervisorStep::RunnerSetup)
+            .with_hint(SupervisorHint::Run(Box::new(runner)));
+        let runner = TrialError::from(Error::Died(EndReason::Failed(runner)));
+        assert_eq!(OwnLimit::of(&runner, false), Some(OwnLimit::OpenFiles));
     }
 
     #[test]
-    fn a_procfs_that_is_covered() {
+    fn cgroup_parent_of_variable_has_remedy() {
+        let error = |cgroup_parent: Option<&str>| {
+            TrialError::from(Error::Start(StartError::Failed {
+                error: SupervisorError::new(SupervisorStep::CgroupParent),
+                cgroup_parent: cgroup_parent.map(str::to_owned),
+            }))
+        };
+        assert!(cgroup_parent(&error(Some("/missing"))).is_some());
+        assert_eq!(cgroup_parent(&error(None)), None);
+    }
+
+    #[test]
+    fn procfs_with_covered_parts_names_the_option() {
         let covers =
             |at: &str| covers_procfs(&format!("36 25 0:20 / {at} ro,relatime - tmpfs tmpfs ro"));
         assert!(covers("/proc/acpi") && covers("/proc/sys"));
@@ -382,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_user_manager_asks_it() {
+    fn cgroups_with_user_manager_names_systemd_run() {
         let facts = Facts {
             user_manager: true,
             systemd: true,

@@ -1,5 +1,6 @@
 //! One run for a check.
 
+use crate::values::shown_size;
 use millibox::{Budget, Moved, Outcome, Request, RunError, RunResult, Supervisor, move_output};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fmt;
@@ -8,9 +9,9 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// No trial takes longer, on a machine that is emulated and busy either.
-const LONGEST: Duration = Duration::from_secs(20);
-/// More than any trial has to say.
+/// The real-time limit of a trial. Busy and emulated machines need less.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// The limit on the output of a trial.
 const MAX_OUTPUT_BYTES: u64 = 1 << 16;
 
 /// Why a check failed.
@@ -20,14 +21,19 @@ pub enum TrialError {
     Run(RunError),
     /// The supervisor did not start, died, or rejected the request.
     Start(Box<millibox::Error>),
-    /// The doctor itself could not do something.
+    /// A system call of the doctor failed.
     Io {
-        /// What it could not do, as the predicate of "cannot ...".
+        /// What the doctor was doing, as the predicate of "cannot ...".
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: std::io::Error,
     },
-    /// The trial went differently than expected, or this machine lacks something.
+    /// The host has reserved huge pages, which runs can take beyond their memory limit.
+    HugePages {
+        /// The bytes of all reserved pages.
+        bytes: u64,
+    },
+    /// The trial ended differently than expected, or this machine lacks a feature.
     Unexpected {
         /// What happened instead.
         detail: String,
@@ -35,7 +41,7 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// The check went differently than expected.
+    /// An error of a check that ended differently than expected.
     pub fn unexpected(detail: impl Into<String>) -> TrialError {
         TrialError::Unexpected {
             detail: detail.into(),
@@ -56,6 +62,11 @@ impl fmt::Display for TrialError {
             TrialError::Run(error) => error.fmt(f),
             TrialError::Start(error) => error.fmt(f),
             TrialError::Io { action, error } => write!(f, "cannot {action}: {error}"),
+            TrialError::HugePages { bytes } => write!(
+                f,
+                "{} are reserved, which runs can take beyond their memory limit",
+                shown_size(*bytes)
+            ),
             TrialError::Unexpected { detail } => f.write_str(detail),
         }
     }
@@ -67,35 +78,40 @@ impl From<millibox::Error> for TrialError {
     }
 }
 
-/// What came of it.
+/// The result of a trial.
 pub struct Trial {
     pub result: RunResult,
     /// Standard output and standard error.
     pub output: String,
-    /// There was more of it than allowed.
-    pub cut: bool,
+    /// The program wrote more than the limit.
+    pub truncated: bool,
 }
 
-/// A shell command; trials need nothing but the most common tools.
+/// A shell command. Trials use only the most common tools.
 pub fn shell(command: &str) -> Request {
     Request::new("/bin/sh")
         .args(["-c", command])
         .env("PATH", "/usr/bin:/bin")
-        .real_time_limit(LONGEST)
+        .real_time_limit(TRIAL_TIMEOUT)
 }
 
-/// Runs it.
+/// Runs a request.
 pub fn run(supervisor: &Supervisor, request: Request) -> Result<Trial, TrialError> {
     run_with(supervisor, request, MAX_OUTPUT_BYTES)
 }
 
-/// Runs it with a limit on its output.
-pub fn run_with(supervisor: &Supervisor, request: Request, most: u64) -> Result<Trial, TrialError> {
-    let (from, into) = pipe_with(PipeFlags::CLOEXEC).map_err(TrialError::io("create a pipe"))?;
-    let into = Arc::new(into);
+/// Runs a request with a limit on its output.
+pub fn run_with(
+    supervisor: &Supervisor,
+    request: Request,
+    max_bytes: u64,
+) -> Result<Trial, TrialError> {
+    let (output_end, program_end) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(TrialError::io("create a pipe"))?;
+    let program_end = Arc::new(program_end);
     let mut file = tempfile()?;
-    let handle = supervisor.run(&request.stdout(into.clone()).stderr(into))?;
-    let moved = move_output(&from, &file, &Budget::new(most), &handle)
+    let handle = supervisor.run(&request.stdout(program_end.clone()).stderr(program_end))?;
+    let moved = move_output(&output_end, &file, &Budget::new(max_bytes), &handle)
         .map_err(TrialError::io("copy the output"))?;
     let result = handle.wait()?;
     if let Some(error) = result.outcome.error() {
@@ -107,11 +123,11 @@ pub fn run_with(supervisor: &Supervisor, request: Request, most: u64) -> Result<
     Ok(Trial {
         result,
         output: String::from_utf8_lossy(&output).into_owned(),
-        cut: moved == Moved::LimitReached,
+        truncated: moved == Moved::LimitReached,
     })
 }
 
-/// In memory: a check leaves nothing behind.
+/// A file in memory, so that a check leaves no file behind.
 fn tempfile() -> Result<File, TrialError> {
     rustix::fs::memfd_create("millibox-doctor", rustix::fs::MemfdFlags::CLOEXEC)
         .map(File::from)
@@ -119,7 +135,7 @@ fn tempfile() -> Result<File, TrialError> {
 }
 
 impl Trial {
-    /// It must have exited with 0.
+    /// The trial, or an error if the program did not exit with status 0.
     pub fn succeeded(self) -> Result<Trial, TrialError> {
         match self.result.outcome {
             Outcome::Exited(0) => Ok(self),
@@ -135,7 +151,7 @@ impl Trial {
     /// How the trial ended, and the first line of its output.
     pub fn ending(&self) -> String {
         match self.output.lines().next() {
-            Some(line) => format!("the trial ended with \"{}\" and said: {line}", self.result),
+            Some(line) => format!("the trial ended with \"{}\" and wrote: {line}", self.result),
             None => format!("the trial ended with \"{}\"", self.result),
         }
     }

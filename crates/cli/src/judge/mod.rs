@@ -1,10 +1,10 @@
-//! `millibox judge`: a package's submissions, or others, judged.
+//! `millibox judge`: judges submissions of a package, or other files.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `options` | the command line |
 //! | `reports` | files of `--report` |
-//! | `show` | what is told on the way |
+//! | `show` | the output during judging |
 
 mod options;
 mod reports;
@@ -14,8 +14,8 @@ pub use options::Args;
 
 use crate::PROGRAM;
 use crate::failure::{Failure, complain};
+use crate::judge_setup::{JudgeSetup, can_be_package};
 use crate::run::usable_cpus;
-use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, PreparedProblem, TimeLimit, choose};
@@ -24,34 +24,33 @@ use millibox_judge::verdict::Verdict;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
 use reports::Reports;
-use show::{Detail, On, Show};
+use show::{Detail, Show, Stream};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Some verdict was not the expected one.
-const UNEXPECTED: u8 = 1;
-/// Nothing can be said: the package is faulty, or there was a judge error.
-const NOT_JUDGED: u8 = 2;
+/// Exit status if a verdict is not the expected one.
+const UNEXPECTED_STATUS: u8 = 1;
+/// Exit status if the package is faulty or a judge error occurred.
+const NOT_JUDGED_STATUS: u8 = 2;
 
-/// The whole subcommand.
+/// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
     if args.language.is_some() && args.submissions.is_empty() {
-        let why = "--language: says what the submissions named are written in; name a SUBMISSION \
-            after the package";
+        let why = "--language: applies to named submissions; name a SUBMISSION after the package";
         return Err(Failure::option(why));
     }
     if !can_be_package(&args.package) {
-        return Ok(ExitCode::from(NOT_JUDGED));
+        return Ok(ExitCode::from(NOT_JUDGED_STATUS));
     }
-    // Here a signal ends us at once: before there is anything that is to be removed.
+    // A signal ends the process at once here, because no temporary file exists yet.
     let mut reports = signals.may_wait(|| Reports::open(&args.report))?;
     let problem = match millibox_package::read(&args.package) {
         Ok(problem) => problem,
         Err(faults) => {
             complain(faults);
-            return Ok(ExitCode::from(NOT_JUDGED));
+            return Ok(ExitCode::from(NOT_JUDGED_STATUS));
         }
     };
     let (submissions, named) = submissions(args, &problem)?;
@@ -67,10 +66,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         .map(|one| one.name.clone())
         .collect();
     let detail = args.detail(submissions.len());
-    let on = if reports.take_stdout() {
-        On::Stderr
+    let stream = if reports.use_stdout() {
+        Stream::Stderr
     } else {
-        On::Stdout
+        Stream::Stdout
     };
     let cpus = args
         .cpus
@@ -78,11 +77,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         .map(|cpus| usable_cpus(&cpus.0))
         .transpose()?
         .unwrap_or_default();
-    let Shop {
+    let JudgeSetup {
         machine,
         suites,
         cache,
-    } = Shop::open(&args.work, None, &cpus, &signals)?;
+    } = JudgeSetup::open(&args.work, None, &cpus, &signals)?;
     if let Some(language) = &args.language {
         suites
             .named(language)
@@ -111,13 +110,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if signals.caught().is_none() {
                 complain(why);
             }
-            NOT_JUDGED
+            NOT_JUDGED_STATUS
         }
         Ok(prepared) => {
             let names = submissions
                 .iter()
                 .map(|submission| submission.name.as_str());
-            let mut show = Show::new(prepared.plan(), detail, on, bar, machine.clone(), names)
+            let mut show = Show::new(prepared.plan(), detail, stream, bar, machine.clone(), names)
                 .with_foreign(&foreign);
             for warning in prepared.warnings() {
                 show.warning(&warning.to_string());
@@ -133,14 +132,14 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if detail == Detail::Quiet
                 && report.submissions.iter().all(SubmissionReport::is_skipped)
             {
-                show.warning(&nothing(&report));
+                show.warning(&all_skipped(&report));
             }
-            let told = show.finish();
+            let written = show.finish();
             if signals.caught().is_none() {
-                told?;
+                written?;
             }
-            // And after all that was: there a signal ends us at once, too, and temporary
-            // directories would stay.
+            // Remove the temporary directories first: during the write below, a signal ends the
+            // process at once.
             drop((prepared, judge));
             signals.forget();
             signals.may_wait(|| reports.write(&report))?;
@@ -149,11 +148,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     };
     signals.forget();
     Ok(signals
-        .ended("what ran was killed")
+        .ended("the running programs were killed")
         .unwrap_or(ExitCode::from(status)))
 }
 
-/// Those that are asked for, and the names of those that are asked for themselves, and not with
+/// The requested submissions, and the names of those that the user named directly instead of by
 /// their folder.
 fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<String>), Failure> {
     let (mut submissions, mut names) = (Vec::new(), Vec::new());
@@ -162,7 +161,7 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
     }
     for named in &args.submissions {
         let chosen = choose(problem, named, args.language.as_deref()).map_err(Failure::option)?;
-        // Named twice, perhaps by its folder, it is still one.
+        // A submission that is named twice, also by its folder, is judged once.
         for submission in chosen {
             if is_named(&submission, named) {
                 names.push(submission.name.clone());
@@ -177,29 +176,29 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
     }
     if submissions.is_empty() {
         let why = format!(
-            "{} has no submissions; name one of your own after it",
+            "{} has no submissions; name a SUBMISSION after it",
             args.package.display()
         );
         return Err(Failure {
-            status: NOT_JUDGED,
+            status: NOT_JUDGED_STATUS,
             ..Failure::option(why)
         });
     }
     if args.tests.is_some() {
         for submission in &mut submissions {
-            // What must fail somewhere need not do so on some of the tests.
+            // A submission that must fail on some test may pass the chosen ones.
             if submission.expected != [Expected::Accepted] {
                 submission.expected.clear();
             }
             submission.required.clear();
-            // And nobody has all points of some of the tests.
+            // The expected score applies to all tests.
             submission.score = None;
         }
     }
     Ok((submissions, names))
 }
 
-/// Whether somebody means this very submission.
+/// Whether the user named this submission itself, not its folder.
 fn is_named(submission: &Submission, named: &Path) -> bool {
     let same = |path: &Path| {
         path.canonicalize()
@@ -208,20 +207,20 @@ fn is_named(submission: &Submission, named: &Path) -> bool {
     Path::new(&submission.name).ends_with(named) || same(&submission.program.path)
 }
 
-/// What, within which limits, and where.
+/// The heading: problem, limits and machine.
 pub fn heading(prepared: &PreparedProblem, machine: &Machine) -> String {
     let problem = prepared.problem();
     let times = prepared.limits().iter().map(|limits| limits.cpu_time);
     let seconds = |time: Option<std::time::Duration>| time.unwrap_or_default().as_secs_f64();
-    let (least, most) = (seconds(times.clone().min()), seconds(times.max()));
-    let time = if least == most {
-        format!("{most} s")
+    let (shortest, longest) = (seconds(times.clone().min()), seconds(times.max()));
+    let time = if shortest == longest {
+        format!("{longest} s")
     } else {
-        format!("{least} to {most} s")
+        format!("{shortest} to {longest} s")
     };
     let from = match prepared.time_limit() {
         TimeLimit::Option => "--time-limit".to_owned(),
-        TimeLimit::Package => "the package's".to_owned(),
+        TimeLimit::Package => "from the package".to_owned(),
         TimeLimit::Measured(how) => how.clone(),
     };
     let memory = prepared
@@ -237,11 +236,11 @@ pub fn heading(prepared: &PreparedProblem, machine: &Machine) -> String {
         line(&problem.name),
         counted(problem.tests().count(), "test"),
         cpus.join(","),
-        machine.supervisor().backend()
+        machine.supervisor().info().backend()
     )
 }
 
-/// How many came out how.
+/// The number of submissions for each kind of verdict.
 pub fn summary(report: &JudgeReport) -> String {
     let all = report.submissions.len();
     let count = |is: &dyn Fn(&SubmissionReport) -> bool| {
@@ -289,15 +288,15 @@ pub fn summary(report: &JudgeReport) -> String {
             .map(|(words, count)| format!("{count} {words}"))
             .collect();
         parts.push(format!(
-            "{number} of which nothing is expected ({})",
+            "{number} without an expectation ({})",
             verdicts.join(", ")
         ));
     }
     format!("\n{all} submissions: {}", parts.join(", "))
 }
 
-/// Why nothing was judged, if it is for the languages of all submissions.
-fn nothing(report: &JudgeReport) -> String {
+/// The warning if all submissions were skipped because of their languages.
+fn all_skipped(report: &JudgeReport) -> String {
     let reason = report
         .submissions
         .first()
@@ -307,20 +306,20 @@ fn nothing(report: &JudgeReport) -> String {
         all => format!("all {all} submissions were"),
     };
     format!(
-        "millibox: nothing was judged: {all} skipped, as no language of theirs can be used here: \
-         {reason}"
+        "millibox: nothing was judged: {all} skipped, because their languages cannot be used \
+         here: {reason}"
     )
 }
 
-/// The exit status. `foreign`: names of submissions from outside of the package.
+/// The exit status. `foreign` has the names of submissions from outside the package.
 fn status(foreign: &[String], report: &JudgeReport) -> u8 {
     let rejected = |one: &SubmissionReport| {
         foreign.contains(&one.name) && one.verdict != Some(Verdict::Accepted)
     };
     if report.failed() {
-        NOT_JUDGED
+        NOT_JUDGED_STATUS
     } else if report.unexpected().next().is_some() || report.submissions.iter().any(rejected) {
-        UNEXPECTED
+        UNEXPECTED_STATUS
     } else {
         0
     }

@@ -1,4 +1,4 @@
-//! Files of `--report`, each in a format.
+//! The files of `--report`, each with a format.
 
 use crate::failure::Failure;
 use crate::report_file::ReportFile;
@@ -13,17 +13,17 @@ enum Format {
     Junit,
 }
 
-/// Open before anything is judged.
+/// The report files. They are opened before judging.
 pub struct Reports(Vec<(Format, ReportFile)>);
 
 impl Reports {
-    /// `pairs`: format, path, format, path, ...
+    /// Opens the files. `pairs` alternates between formats and paths.
     pub fn open(pairs: &[OsString]) -> Result<Reports, Failure> {
         let mut reports = Reports(Vec::new());
         for pair in pairs.chunks(2) {
             let [format, path] = pair else {
                 return Err(Failure::option(
-                    "--report: needs a format and a path, for example --report json out.json",
+                    "--report: requires a format and a path, for example --report json out.json",
                 ));
             };
             let format = match format.to_str() {
@@ -32,16 +32,19 @@ impl Reports {
                 Some("junit") => Format::Junit,
                 _ => {
                     return Err(Failure::option(format!(
-                        "--report: there is no format {format:?}; there are json, html and junit, \
-                         as in --report json out.json"
+                        "--report: there is no format {format:?}; use json, html or junit, as in \
+                         --report json out.json"
                     )));
                 }
             };
             let file = ReportFile::open(Path::new(path))?;
-            if reports.0.iter().any(|(_, other)| other.is_at(&file)) {
+            if reports
+                .0
+                .iter()
+                .any(|(_, other)| other.has_destination_of(&file))
+            {
                 return Err(Failure::option(format!(
-                    "--report {} {}: another report goes there already; give each a place of its \
-                     own",
+                    "--report {} {}: another report goes there already; use different files",
                     pair[0].display(),
                     path.display()
                 )));
@@ -51,12 +54,12 @@ impl Reports {
         Ok(reports)
     }
 
-    /// Whether one of them is all that should be on standard output.
-    pub fn take_stdout(&self) -> bool {
+    /// Whether a report goes to standard output, which then carries nothing more.
+    pub fn use_stdout(&self) -> bool {
         self.0.iter().any(|(_, file)| file.is_stdout())
     }
 
-    /// Writes them all, also those after one that cannot be written.
+    /// Writes all reports, even if one cannot be written.
     pub fn write(&mut self, report: &JudgeReport) -> Result<(), Failure> {
         let written = self.0.iter_mut().map(|(format, file)| {
             let mut text = Vec::new();

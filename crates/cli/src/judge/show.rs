@@ -1,5 +1,5 @@
-//! What is told while submissions are judged: lines on standard output (or, where a report goes
-//! there, on standard error), a bar below them on a terminal.
+//! The output during judging: lines on standard output, and on a terminal a progress bar below
+//! them. If a report goes to standard output, the lines go to standard error.
 
 use crate::failure::{Failure, complain, unwritten};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,41 +15,41 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a reader that does not read is waited for when all is to end.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the judge waits for a reader that does not read, once it has been stopped.
+const READER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Of how much is told.
+/// The amount of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Only of what did not come out as it should.
+    /// Only unexpected verdicts and errors.
     Quiet,
-    /// A line for each submission, and all of those that did not come out as they should.
+    /// A line for each submission, and all tests of those with an unexpected verdict.
     Lines,
-    /// Each test of each submission, as it comes.
+    /// Each test of each submission.
     Tests,
-    /// And on which CPU it ran, and what compilers say.
+    /// Each test with its CPU, and the messages of compilers.
     Verbose,
 }
 
-/// Where lines are told.
+/// The stream for lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum On {
+pub enum Stream {
     Stdout,
     Stderr,
 }
 
-/// Writes above the bar.
+/// Writes lines above the progress bar.
 #[derive(Debug, Clone)]
-struct Above {
+struct LineWriter {
     bar: ProgressBar,
     machine: Arc<Machine>,
-    on: On,
+    stream: Stream,
     text: Vec<u8>,
-    /// Nobody reads any more.
-    closed: bool,
+    /// A write has failed.
+    is_closed: bool,
 }
 
-impl Write for Above {
+impl Write for LineWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.text.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -57,21 +57,21 @@ impl Write for Above {
 
     fn flush(&mut self) -> std::io::Result<()> {
         let text = std::mem::take(&mut self.text);
-        let written = self.bar.suspend(|| match self.on {
-            On::Stdout => self.write_to(std::io::stdout().lock(), &text),
-            On::Stderr => self.write_to(std::io::stderr().lock(), &text),
+        let written = self.bar.suspend(|| match self.stream {
+            Stream::Stdout => self.write_to(std::io::stdout().lock(), &text),
+            Stream::Stderr => self.write_to(std::io::stderr().lock(), &text),
         });
-        if written.is_err() && !std::mem::replace(&mut self.closed, true) {
-            // For whom would we go on?
+        if written.is_err() && !std::mem::replace(&mut self.is_closed, true) {
+            // Without a reader, judging has no purpose.
             self.machine.stop();
         }
         written
     }
 }
 
-impl Above {
-    /// Writes it all. A reader that does not read is waited for, but not for long once all is to
-    /// end.
+impl LineWriter {
+    /// Writes all of the text. Waits for a reader that does not read, but only for a short time
+    /// once the machine was stopped.
     fn write_to(&self, out: impl AsFd, mut text: &[u8]) -> std::io::Result<()> {
         let tick = Timespec {
             tv_sec: 0,
@@ -85,15 +85,15 @@ impl Above {
                     let stopped = self.machine.is_stopped();
                     if stopped
                         && Instant::now()
-                            > *deadline.get_or_insert_with(|| Instant::now() + PATIENCE)
+                            > *deadline.get_or_insert_with(|| Instant::now() + READER_TIMEOUT)
                     {
                         return Err(std::io::Error::new(
                             std::io::ErrorKind::TimedOut,
-                            "nobody reads it",
+                            "the reader does not read",
                         ));
                     }
                 }
-                // A pipe that can be written takes so much without waiting (pipe(7), PIPE_BUF).
+                // A pipe that polls as writable takes PIPE_BUF bytes without blocking (pipe(7)).
                 Ok(_) => match rustix::io::write(&out, &text[..text.len().min(4096)]) {
                     Ok(written) => text = &text[written..],
                     Err(Errno::INTR | Errno::AGAIN) => {}
@@ -107,20 +107,20 @@ impl Above {
     }
 }
 
-/// Tells of submissions.
+/// Prints the progress of submissions.
 pub struct Show<'p> {
     plan: &'p Plan,
     detail: Detail,
     style: Style,
-    out: Above,
-    protocol: Option<Protocol<Above>>,
+    out: LineWriter,
+    protocol: Option<Protocol<LineWriter>>,
     error: Option<std::io::Error>,
     width: usize,
-    /// Names of submissions from outside of the package: these should be accepted.
+    /// The names of submissions from outside the package, which should be accepted.
     foreign: &'p [String],
 }
 
-/// A bar on a terminal; nothing elsewhere.
+/// A progress bar if standard error is a terminal, and a hidden one otherwise.
 pub fn bar() -> ProgressBar {
     let bar = ProgressBar::hidden();
     if std::io::stderr().is_terminal() {
@@ -134,7 +134,7 @@ pub fn bar() -> ProgressBar {
     bar
 }
 
-/// What happens before there is anything to show.
+/// Shows the progress of measurements, before any submission is printed.
 pub fn measuring(bar: &ProgressBar, event: &Event<'_>) {
     match event {
         Event::Measuring { name } => bar.set_message(format!("measuring {}", line(name))),
@@ -147,30 +147,30 @@ pub fn measuring(bar: &ProgressBar, event: &Event<'_>) {
 }
 
 impl<'p> Show<'p> {
-    /// `names` are the submissions'.
+    /// `names` are the names of the submissions.
     pub fn new<'n>(
         plan: &'p Plan,
         detail: Detail,
-        on: On,
+        stream: Stream,
         bar: ProgressBar,
         machine: Arc<Machine>,
         names: impl Iterator<Item = &'n str>,
     ) -> Show<'p> {
-        let out = Above {
+        let out = LineWriter {
             bar,
             machine,
-            on,
+            stream,
             text: Vec::new(),
-            closed: false,
+            is_closed: false,
         };
         let width = names
             .map(|name| name.chars().count())
             .max()
             .unwrap_or(0)
             .min(48);
-        let style = match on {
-            On::Stdout => Style::of(&std::io::stdout()),
-            On::Stderr => Style::of(&std::io::stderr()),
+        let style = match stream {
+            Stream::Stdout => Style::of(&std::io::stdout()),
+            Stream::Stderr => Style::of(&std::io::stderr()),
         };
         Show {
             plan,
@@ -184,47 +184,46 @@ impl<'p> Show<'p> {
         }
     }
 
-    /// Submissions from outside of the package, by name: of these the exit status says whether they
+    /// Adds the names of submissions from outside the package. The exit status reports whether they
     /// were accepted.
     #[must_use]
     pub fn with_foreign(self, foreign: &'p [String]) -> Show<'p> {
         Show { foreign, ..self }
     }
 
-    /// Something happened.
+    /// Prints an event.
     pub fn event(&mut self, event: Event<'_>) {
-        let told = self.tell(event);
-        if let Err(error) = told {
+        if let Err(error) = self.print(event) {
             self.error.get_or_insert(error);
         }
     }
 
-    /// A line of our own.
+    /// Prints a line.
     pub fn line(&mut self, line: &str) {
-        let told = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
-        if let Err(error) = told {
+        let written = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        if let Err(error) = written {
             self.error.get_or_insert(error);
         }
     }
 
-    /// Of the package; on standard error.
+    /// Prints a warning on standard error.
     pub fn warning(&mut self, warning: &str) {
         self.out.bar.suspend(|| complain(warning));
     }
 
-    /// What could not be written.
+    /// Removes the bar, and returns an error if a line could not be written.
     pub fn finish(self) -> Result<(), Failure> {
         self.out.bar.finish_and_clear();
-        match (self.error, self.out.on) {
+        match (self.error, self.out.stream) {
             (None, _) => Ok(()),
-            (Some(error), On::Stdout) => Err(unwritten(error)),
-            (Some(error), On::Stderr) => Err(Failure::sandbox(format!(
+            (Some(error), Stream::Stdout) => Err(unwritten(error)),
+            (Some(error), Stream::Stderr) => Err(Failure::sandbox(format!(
                 "cannot write to standard error: {error}"
             ))),
         }
     }
 
-    fn tell(&mut self, event: Event<'_>) -> std::io::Result<()> {
+    fn print(&mut self, event: Event<'_>) -> std::io::Result<()> {
         let bar = &self.out.bar;
         match event {
             Event::Measuring { .. } | Event::Judged { .. } => measuring(bar, &event),
@@ -249,17 +248,17 @@ impl<'p> Show<'p> {
             Event::Ended { report } => match self.protocol.take() {
                 Some(protocol) => {
                     protocol.end(report)?;
-                    self.messages(report)?;
+                    self.print_messages(report)?;
                 }
-                None => self.short(report)?,
+                None => self.print_short(report)?,
             },
             _ => {}
         }
         Ok(())
     }
 
-    /// What a compiler said of a program that it made.
-    fn messages(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
+    /// Prints the messages of the compiler if it succeeded.
+    fn print_messages(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
         if self.detail == Detail::Verbose
             && report.verdict != Some(Verdict::CompileError)
             && let Some(compilation) = &report.compilation
@@ -272,8 +271,8 @@ impl<'p> Show<'p> {
         self.out.flush()
     }
 
-    /// One line, or, where something is not as it should be, everything.
-    fn short(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
+    /// Prints one line, or all tests if the verdict is unexpected.
+    fn print_short(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
         let name = line(&report.name);
         if report.is_skipped() {
             if self.detail != Detail::Quiet {
@@ -298,8 +297,8 @@ impl<'p> Show<'p> {
         let rejected =
             self.foreign.contains(&report.name) && report.verdict != Some(Verdict::Accepted);
         let judged = !matches!(report.verdict, None | Some(Verdict::JudgeError));
-        let fine = report.as_expected != Some(false) && judged && !rejected;
-        if !fine {
+        let is_expected = report.as_expected != Some(false) && judged && !rejected;
+        if !is_expected {
             let mut about = millibox_judge::report::SubmissionInfo::default();
             (about.name, about.suite) = (report.name.clone(), report.suite.clone());
             let mut protocol = Protocol::new(self.out.clone(), self.style, self.plan);
@@ -318,15 +317,15 @@ impl<'p> Show<'p> {
             .max();
         let slowest =
             slowest.map_or_else(String::new, |time| format!("{:.3} s", time as f64 / 1e9));
-        let said = match (report.as_expected, report.score) {
+        let remark = match (report.as_expected, report.score) {
             (Some(_), None) => "as expected".to_owned(),
             (Some(_), Some(score)) => format!("{}, as expected", points_in_words(score)),
             (None, Some(score)) => points_in_words(score),
-            (None, None) => "nothing was expected".to_owned(),
+            (None, None) => "no expectation".to_owned(),
         };
         writeln!(
             self.out,
-            "{name:<width$}  {:<14}  {slowest:>9}  {said}",
+            "{name:<width$}  {:<14}  {slowest:>9}  {remark}",
             report.words(),
             width = self.width
         )?;

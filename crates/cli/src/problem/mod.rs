@@ -1,13 +1,12 @@
-//! `millibox problem`: what a problem setter does before anybody is judged.
+//! `millibox problem`: creates, checks and packs problem packages.
 //!
-//! The work is the library's (`millibox_setter`); here are its command line and what is told
-//! of it.
+//! The library (`millibox_setter`) does the work. This module has its command line and output.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `options` | the command line |
-//! | `progress` | what goes on, while it does |
-//! | `print` | what came of it |
+//! | `progress` | output during the work |
+//! | `print` | output of the results |
 
 mod options;
 mod print;
@@ -18,8 +17,8 @@ pub use options::Args;
 use crate::PROGRAM;
 use crate::failure::{Failure, complain, say};
 use crate::judge;
-use crate::judge::show::{self, Detail, On, Show};
-use crate::shop::{Shop, can_be_package};
+use crate::judge::show::{self, Detail, Show, Stream};
+use crate::judge_setup::{JudgeSetup, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
@@ -35,12 +34,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Something is wrong with the package.
-const WRONG: u8 = 1;
-/// The package cannot be read, or something failed that says nothing of it.
-const FAILED: u8 = 2;
+/// Exit status if the package has errors.
+const PACKAGE_ERROR_STATUS: u8 = 1;
+/// Exit status if the package cannot be read, or a file or the sandbox failed.
+const FAILED_STATUS: u8 = 2;
 
-/// The whole subcommand.
+/// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
     if args
@@ -48,30 +47,30 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         .package()
         .is_some_and(|package| !can_be_package(package))
     {
-        return Ok(ExitCode::from(FAILED));
+        return Ok(ExitCode::from(FAILED_STATUS));
     }
     let done = match &args.command {
-        Command::Init(args) => begin(args, &signals),
-        Command::Gen(args) => make(args, &signals),
-        Command::Validate(args) => look(args, &signals),
-        Command::Limits(args) => measure(args, &signals),
-        Command::Test(args) => try_all(args, &signals),
-        Command::Zip(args) => pack(args, &signals),
-        Command::Clean(args) => tidy(args),
+        Command::Init(args) => init_package(args, &signals),
+        Command::Gen(args) => generate_tests(args, &signals),
+        Command::Validate(args) => validate_package(args, &signals),
+        Command::Limits(args) => find_limits(args, &signals),
+        Command::Test(args) => test_submissions(args, &signals),
+        Command::Zip(args) => pack_archive(args, &signals),
+        Command::Clean(args) => clean_package(args),
     };
-    // The new archive is in its place: a signal came too late, and has ended nothing.
+    // A signal that arrives after the archive is complete has no effect.
     if let (Command::Zip(_), Ok(0)) = (&args.command, &done) {
         return Ok(ExitCode::SUCCESS);
     }
-    // What failed then failed for this.
-    if let Some(status) = signals.ended("what ran was killed") {
+    // The signal caused any failure after it.
+    if let Some(status) = signals.ended("the running programs were killed") {
         return Ok(status);
     }
     match done {
         Ok(status) => Ok(ExitCode::from(status)),
         Err(Stop::Failure(failure)) => Err(failure),
         Err(Stop::Setter(error)) => {
-            let status = tell(error)?;
+            let status = report_error(error)?;
             if let Command::Gen(args) = &args.command
                 && lacks_package(args)
             {
@@ -86,7 +85,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Why a subcommand did not come to its end.
+/// Why a subcommand failed.
 enum Stop {
     Failure(Failure),
     Setter(SetterError),
@@ -110,11 +109,11 @@ impl From<millibox::Error> for Stop {
     }
 }
 
-fn tell(error: SetterError) -> Result<ExitCode, Failure> {
+fn report_error(error: SetterError) -> Result<ExitCode, Failure> {
     let status = match error {
         SetterError::Request(why) => return Err(Failure::option(why.to_string())),
-        SetterError::Programs(_) => WRONG,
-        _ => FAILED,
+        SetterError::Programs(_) => PACKAGE_ERROR_STATUS,
+        _ => FAILED_STATUS,
     };
     let own = if let SetterError::Machine(_) = error {
         "millibox: "
@@ -125,26 +124,30 @@ fn tell(error: SetterError) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(status))
 }
 
-/// Does something with a setter's tools; `lines`: each step is told.
+/// Runs a task with a setter's tools. If `lines` is true, each step is printed.
 fn work<T>(
-    shop: &Shop,
+    setup: &JudgeSetup,
     lines: bool,
     signals: &Signals,
     work: impl FnOnce(&Setter<'_>) -> Result<T, SetterError>,
 ) -> Result<T, Stop> {
     let progress = Progress::new(lines, signals);
     let toolbox = Toolbox::new(
-        shop.machine.supervisor(),
-        shop.suites.clone(),
-        shop.cache.clone(),
+        setup.machine.supervisor(),
+        setup.suites.clone(),
+        setup.cache.clone(),
     );
-    let done = work(&Setter::new(shop.machine.supervisor(), &toolbox, &progress));
-    let told = progress.finish();
+    let done = work(&Setter::new(
+        setup.machine.supervisor(),
+        &toolbox,
+        &progress,
+    ));
+    let printed = progress.finish();
     let done = done?;
-    Ok(told.map(|()| done)?)
+    Ok(printed.map(|()| done)?)
 }
 
-fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
+fn init_package(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
     let options = init::Options {
         format: args.format.into(),
         name: args.name.clone(),
@@ -152,10 +155,10 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
     };
     let make = |setter: Option<&Setter<'_>>| init::init(setter, &args.directory, &options);
     match args.no_gen {
-        // Nothing is run, so nothing is asked of the machine.
+        // Without generators, no program runs, so no machine is needed.
         true => make(None)?,
         false => work(
-            &Shop::open(&args.work, None, &[], signals)?,
+            &JudgeSetup::open(&args.work, None, &[], signals)?,
             false,
             signals,
             |setter| make(Some(setter)),
@@ -163,19 +166,19 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
     }
     let directory = args.directory.display();
     say(format_args!(
-        "{directory}: a package that works; change it to yours, and see `millibox problem --help`"
+        "{directory}: created a working package; adapt it, and see `millibox problem --help`"
     ))?;
     Ok(0)
 }
 
-fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
+fn generate_tests(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options {
         tests: args.tests.clone(),
         all: args.all,
         check: args.check,
     };
-    let shop = Shop::open(&args.work, None, &[], signals)?;
-    let report = work(&shop, !args.json, signals, |setter| {
+    let setup = JudgeSetup::open(&args.work, None, &[], signals)?;
+    let report = work(&setup, !args.json, signals, |setter| {
         setter.generate(&args.package, &options)
     })?;
     if args.json {
@@ -190,13 +193,13 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let same = report.made.len() - changed;
     let changed = counted(changed, "file");
     say(format_args!(
-        "{changed} changed, {same} came out as before, {} up to date",
+        "{changed} changed, {same} unchanged, {} up to date",
         report.current
     ))?;
     Ok(0)
 }
 
-/// Whether somebody who stands in a package seems to have named only a test.
+/// Whether the current directory is a package and the user seems to have named only a test.
 fn lacks_package(args: &options::Gen) -> bool {
     let in_package = ["problem.yaml", "domjudge-problem.ini", "Simfile"]
         .iter()
@@ -204,31 +207,35 @@ fn lacks_package(args: &options::Gen) -> bool {
     in_package && args.tests.is_empty() && !args.package.exists()
 }
 
-fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
+fn validate_package(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
     let report = work(
-        &Shop::open(&args.on.work, None, &[], signals)?,
+        &JudgeSetup::open(&args.target.work, None, &[], signals)?,
         false,
         signals,
-        |setter| setter.validate(&args.on.package),
+        |setter| setter.validate(&args.target.package),
     )?;
     match args.json {
         true => print::validation_json(&report)?,
         false => print::validation(&report)?,
     }
-    Ok(if report.has_errors() { WRONG } else { 0 })
+    Ok(if report.has_errors() {
+        PACKAGE_ERROR_STATUS
+    } else {
+        0
+    })
 }
 
-fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
-    let shop = Shop::open(&args.on.work, Some(1), &[], signals)?;
+fn find_limits(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
+    let setup = JudgeSetup::open(&args.target.work, Some(1), &[], signals)?;
     let bar = show::bar();
-    let mut tell = |event: Event<'_>| show::measuring(&bar, &event);
+    let mut on_event = |event: Event<'_>| show::measuring(&bar, &event);
     let report = limits::limits(
-        &shop.machine,
-        shop.suites,
-        shop.cache,
-        &args.on.package,
+        &setup.machine,
+        setup.suites,
+        setup.cache,
+        &args.target.package,
         args.write,
-        &mut tell,
+        &mut on_event,
     );
     bar.finish_and_clear();
     let report = report?;
@@ -239,22 +246,22 @@ fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// What `millibox judge` reports, and what was found besides.
+/// The report of `millibox judge`, with the findings of `test`.
 #[derive(Serialize)]
-struct Tested {
+struct TestReport {
     #[serde(flatten)]
     report: JudgeReport,
     #[serde(flatten)]
     findings: findings::Findings,
 }
 
-fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
-    let problem = millibox_package::read(&args.on.package).map_err(SetterError::Package)?;
-    let shop = Shop::open(&args.on.work, None, &[], signals)?;
+fn test_submissions(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
+    let problem = millibox_package::read(&args.target.package).map_err(SetterError::Package)?;
+    let setup = JudgeSetup::open(&args.target.work, None, &[], signals)?;
     let judge = Judge::new(
-        &shop.machine,
-        shop.suites.clone(),
-        shop.cache.clone(),
+        &setup.machine,
+        setup.suites.clone(),
+        setup.cache.clone(),
         Options::default(),
     );
     let began = Instant::now();
@@ -274,13 +281,13 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
     let mut show = Show::new(
         prepared.plan(),
         Detail::Lines,
-        On::Stdout,
+        Stream::Stdout,
         bar.clone(),
-        shop.machine.clone(),
+        setup.machine.clone(),
         names,
     );
     if !args.json {
-        show.line(&judge::heading(&prepared, &shop.machine));
+        show.line(&judge::heading(&prepared, &setup.machine));
     }
     let judged = judge.submissions(
         &prepared,
@@ -291,16 +298,16 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         },
     );
     let report = judge.report(&prepared, judged, began);
-    let mut told = |event: Event<'_>| show::measuring(&bar, &event);
-    let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
+    let mut on_event = |event: Event<'_>| show::measuring(&bar, &event);
+    let (suites, cache) = (setup.suites.clone(), setup.cache.clone());
     let findings = findings::examine(
-        &shop.machine,
+        &setup.machine,
         suites,
         cache,
         &problem,
         &prepared,
         &report.submissions,
-        &mut told,
+        &mut on_event,
     );
     if let (false, Ok(findings)) = (args.json, &findings) {
         show.line(&judge::summary(&report));
@@ -309,41 +316,41 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
     show.finish()?;
     let findings = findings?;
     let status = match (report.failed(), report.unexpected().next()) {
-        (true, _) => FAILED,
-        (false, Some(_)) => WRONG,
+        (true, _) => FAILED_STATUS,
+        (false, Some(_)) => PACKAGE_ERROR_STATUS,
         (false, None) => 0,
     };
     if args.json {
-        print::json(&Tested { report, findings })?;
+        print::json(&TestReport { report, findings })?;
     }
     Ok(status)
 }
 
-fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
+fn pack_archive(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
     if !args.force {
         let report = work(
-            &Shop::open(&args.on.work, None, &[], signals)?,
+            &JudgeSetup::open(&args.target.work, None, &[], signals)?,
             false,
             signals,
-            |setter| setter.validate(&args.on.package),
+            |setter| setter.validate(&args.target.package),
         )?;
         if report.has_errors() {
             print::validation(&report)?;
             complain(format_args!(
-                "millibox: not packed, for these errors; --force packs it all the same"
+                "millibox: not packed because of these errors; --force packs the package anyway"
             ));
-            return Ok(WRONG);
+            return Ok(PACKAGE_ERROR_STATUS);
         }
     }
     let problem =
-        millibox_package::read_unfinished(&args.on.package).map_err(SetterError::Package)?;
+        millibox_package::read_unfinished(&args.target.package).map_err(SetterError::Package)?;
     let output = match &args.output {
         Some(output) => output.clone(),
-        // An archive's own place: it was unpacked to where nothing stays.
-        None if problem.unpacked.is_some() => args.on.package.clone(),
-        None => beside(&problem.directory)?,
+        // The package was an archive, which was unpacked to a temporary directory: replace it.
+        None if problem.unpacked.is_some() => args.target.package.clone(),
+        None => archive_path(&problem.directory)?,
     };
-    let report = archive::pack(&problem, &args.on.package, &output, &|| {
+    let report = archive::pack(&problem, &args.target.package, &output, &|| {
         signals.caught().is_some()
     })?;
     if args.json {
@@ -351,7 +358,9 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
         return Ok(0);
     }
     for name in &report.left_out {
-        say(format_args!("left out: {name} is not of the format"))?;
+        say(format_args!(
+            "left out: {name} does not belong to the format"
+        ))?;
     }
     let (files, bytes) = (counted(report.files, "file"), counted(report.bytes, "byte"));
     say(format_args!("{}: {files}, {bytes}", report.path.display()))?;
@@ -359,7 +368,7 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
 }
 
 /// `NAME.zip` beside the directory NAME.
-fn beside(directory: &Path) -> Result<PathBuf, Failure> {
+fn archive_path(directory: &Path) -> Result<PathBuf, Failure> {
     let real = directory
         .canonicalize()
         .map_err(|error| Failure::option(format!("{}: {error}", directory.display())))?;
@@ -369,13 +378,13 @@ fn beside(directory: &Path) -> Result<PathBuf, Failure> {
 }
 
 #[derive(Serialize)]
-struct Tidied {
+struct CleanReport {
     #[serde(flatten)]
     report: clean::Report,
     programs: usize,
 }
 
-fn tidy(args: &options::Clean) -> Result<u8, Stop> {
+fn clean_package(args: &options::Clean) -> Result<u8, Stop> {
     let report = clean::clean(&args.package, &args.tests, args.dry_run)?;
     let mut programs = 0;
     if args.programs {
@@ -383,7 +392,7 @@ fn tidy(args: &options::Clean) -> Result<u8, Stop> {
         programs = cache.clear(args.dry_run).map_err(Failure::sandbox)?;
     }
     if args.json {
-        print::json(&Tidied { report, programs })?;
+        print::json(&CleanReport { report, programs })?;
         return Ok(0);
     }
     let verb = if args.dry_run {
@@ -395,10 +404,11 @@ fn tidy(args: &options::Clean) -> Result<u8, Stop> {
         .removed
         .iter()
         .try_for_each(|path| say(format_args!("{verb} {path}")))?;
-    report
-        .kept
-        .iter()
-        .try_for_each(|path| say(format_args!("kept {path}: somebody has changed it")))?;
+    report.kept.iter().try_for_each(|path| {
+        say(format_args!(
+            "kept {path}: it was changed after gen created it"
+        ))
+    })?;
     if args.programs {
         say(format_args!(
             "{verb} {}",
@@ -406,7 +416,7 @@ fn tidy(args: &options::Clean) -> Result<u8, Stop> {
         ))?;
     }
     if report.removed.is_empty() && report.kept.is_empty() {
-        say("nothing here was made by `millibox problem gen`")?;
+        say("no file here was created by `millibox problem gen`")?;
     }
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! The command line of `millibox problem`.
 
-use crate::shop::Work;
+use crate::judge_setup::JudgeSetupOptions;
 use clap::{Subcommand, ValueEnum};
 use millibox_setter::init;
 use std::path::{Path, PathBuf};
@@ -11,32 +11,32 @@ use std::path::{Path, PathBuf};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-From nothing to an archive:
+From an empty directory to an archive:
     millibox problem init sums --name 'Two sums'
     cd sums                            # write statement, generators, validator, submissions
-    millibox problem gen               # make tests, those that changed
-    millibox problem validate          # what is wrong?
-    millibox problem limits --write    # time limits from the model solution
-    millibox problem test              # does every submission come to what it should?
+    millibox problem gen               # generate tests that changed
+    millibox problem validate          # check the package
+    millibox problem limits --write    # set time limits from the model solution
+    millibox problem test              # check the verdict of every submission
     millibox problem zip
 
-Each subcommand has more: millibox problem gen --help. docs/guide/problem.md tells all of it.",
+Each subcommand has its own help: millibox problem gen --help. See docs/guide/problem.md for more.",
     after_long_help = "\
 PACKAGE:
-  A directory with an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's; without it,
-  the current directory. validate, limits, test and zip take an archive, too.
+  A directory with an ICPC problem package (legacy, 2023-07, 2025-09) or a Sim package. The default
+  is the current directory. validate, limits, test and zip also accept an archive.
 
-Where things run:
-  All programs of a package run in the sandbox, as many at a time as there are CPUs. Compiled
-  programs are kept in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. What gen made is recorded in
-  the package's directory .millibox, which belongs to no format and into no archive.
+Programs:
+  All programs of a package run in the sandbox, one for each CPU at a time. Compiled programs are
+  cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. gen records the files that it created in
+  the package's directory .millibox, which is not part of the format and is never packed.
 
 Exit status:
-  0      done, and nothing is wrong
-  1      something is wrong with the package or a program of it; standard output or error says what
-  2      the package cannot be read, or a file or the sandbox failed while at work
+  0      success
+  1      the package or one of its programs has an error, which is printed
+  2      the package cannot be read, or a file or the sandbox failed
   125    an option is wrong, or the sandbox does not work here (see millibox doctor)
-  128+N  signal N came; what ran was killed, and no file of the package was changed"
+  128+N  millibox received signal N, killed the running programs, and changed no file"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -46,102 +46,104 @@ pub struct Args {
 /// Subcommands of `millibox problem`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Begin a package that works at once
+    /// Create a working package
     ///
-    /// A statement, a sample, a generator with tests, an input validator (ICPC), a model solution
-    /// and one that is wrong; with --interactive an interactor. `millibox judge` accepts it as it
-    /// is.
+    /// It has a statement, a sample, a generator with tests, an input validator (ICPC), a model
+    /// solution and a wrong solution, and with --interactive an interactor. `millibox judge`
+    /// accepts it unchanged.
     ///
     /// Example: millibox problem init sums --format sim --name 'Two sums'
     Init(Init),
-    /// Make inputs with generators, answers with the model solution
+    /// Generate inputs with generators, and answers with the model solution
     ///
-    /// How: a Sim package says it in its Sipfile, an ICPC package in generators/generators.yaml.
-    /// Only what changed is made (a generator, its arguments, an input, the model solution). Inputs
-    /// and answers that a person wrote or changed stay; where gen would make something else, it
-    /// says so. If anything fails, every file stays as it was.
+    /// The rules are in the Sipfile of a Sim package, or in generators/generators.yaml of an ICPC
+    /// package. gen creates a file only if its generator, the arguments, the input or the model
+    /// solution changed. It keeps inputs and answers that were written or edited by hand, and warns
+    /// if it would create different ones. After an error, no file is changed.
     ///
     /// Example: millibox problem gen . secret/3-random --check
     Gen(Gen),
-    /// Say what is wrong with a package
+    /// Check a package for errors
     ///
-    /// Faults of its files, generators.yaml among them; input validators on every input; the
-    /// checker on every answer; inputs that are there twice; line ends and encodings.
+    /// validate checks all files, including generators.yaml, runs the input validators on every
+    /// input and the checker on every answer, and looks for duplicate inputs, unusual line ends and
+    /// encodings.
     Validate(Validate),
-    /// Find time limits from the model solution's times
+    /// Compute time limits from the times of the model solution
     ///
-    /// For a Sim package each test gets 3 t + 0.2 / (t^2 + 2) seconds, t the model solution's time
-    /// on it. For an ICPC package one limit holds for all tests: the slowest accepted submission's
-    /// time, multiplied and rounded up as problem.yaml says. Tests run one at a time, unless --jobs
-    /// says otherwise: they disturb each other. Nothing is changed without --write.
+    /// For a Sim package, each test gets 3 t + 0.2 / (t^2 + 2) seconds, where t is the time of the
+    /// model solution. For an ICPC package, one limit applies to all tests: the time of the slowest
+    /// accepted submission, multiplied and rounded up as problem.yaml requires. Tests run one at a
+    /// time unless --jobs sets another number, because parallel tests slow each other down. Files
+    /// are changed only with --write.
     ///
     /// Example: millibox problem limits --write
     Limits(Limits),
     /// Judge all submissions of the package
     ///
-    /// As `millibox judge` does without a SUBMISSION, and says besides which wrong submissions no
-    /// test catches, and how far the slow ones are beyond the limit.
+    /// This is `millibox judge` without a SUBMISSION. It also reports wrong submissions that no
+    /// test catches, and by how much slow submissions exceed the limit.
     Test(Test),
     /// Pack a package
     ///
-    /// The same files make the same bytes. Only what belongs to the format goes in. Refused if
-    /// validate finds errors.
+    /// The same files result in the same bytes. The archive contains only files that belong to the
+    /// format. zip fails if validate finds errors.
     ///
     /// Example: millibox problem zip sums -o sums.zip
     Zip(Zip),
-    /// Remove what gen made
+    /// Remove generated files
     ///
-    /// Files that gen made in this directory, and that nobody has changed since.
+    /// clean removes files that gen created in this directory and that are unchanged since.
     ///
     /// Example: millibox problem clean --dry-run
     Clean(Clean),
 }
 
 impl Command {
-    /// The package that there should be.
+    /// The package, which must exist.
     pub fn package(&self) -> Option<&Path> {
         Some(match self {
             Command::Init(_) => return None,
             Command::Gen(args) => &args.package,
-            Command::Validate(args) => &args.on.package,
-            Command::Limits(args) => &args.on.package,
-            Command::Test(args) => &args.on.package,
-            Command::Zip(args) => &args.on.package,
+            Command::Validate(args) => &args.target.package,
+            Command::Limits(args) => &args.target.package,
+            Command::Test(args) => &args.target.package,
+            Command::Zip(args) => &args.target.package,
             Command::Clean(args) => &args.package,
         })
     }
 }
 
-/// On what, and how.
+/// The package, and options for its programs.
 #[derive(Debug, clap::Args)]
-pub struct On {
-    /// The package: a directory, or, where nothing in it is changed, a .zip
+pub struct Target {
+    /// The package: a directory, or an archive if the subcommand changes no file
     #[arg(value_name = "PACKAGE", default_value = ".")]
     pub package: PathBuf,
     #[command(flatten)]
-    pub work: Work,
+    pub work: JudgeSetupOptions,
 }
 
 /// Options of `init`.
 #[derive(Debug, clap::Args)]
 pub struct Init {
-    /// Where: a directory that is empty or not there
+    /// The directory, which must be empty or missing
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Format of the package
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub format: Format,
-    /// Title; without it, the directory's name
+    /// Title [default: the name of the directory]
     #[arg(long, value_name = "TITLE")]
     pub name: Option<String>,
-    /// Submissions talk to an interactor
+    /// Create an interactive problem
     #[arg(long)]
     pub interactive: bool,
-    /// Leave the tests to `millibox problem gen`
+    /// Do not generate tests; `millibox problem gen` does it later
     #[arg(long)]
     pub no_gen: bool,
     #[command(flatten)]
-    pub work: Work,
+    pub work: JudgeSetupOptions,
 }
 
 /// Values of `--format`.
@@ -150,7 +152,7 @@ pub enum Format {
     /// ICPC, version 2025-09
     #[default]
     Icpc,
-    /// ICPC, version legacy: for problemtools and older DOMjudges
+    /// ICPC, version legacy, for problemtools and older versions of DOMjudge
     IcpcLegacy,
     /// Sim
     Sim,
@@ -173,25 +175,26 @@ pub struct Gen {
     #[arg(value_name = "PACKAGE", default_value = ".")]
     pub package: PathBuf,
     #[command(flatten)]
-    pub work: Work,
-    /// Only these tests, after the package: . secret/3-random, or . 2a
+    pub work: JudgeSetupOptions,
+    /// Generate only these tests; PACKAGE must precede them: . secret/3-random, or . 2a
     ///
-    /// A test's name or its last part, a directory for all tests below it, or a pattern as
-    /// `millibox judge --tests` has them: 'secret/1*'.
+    /// TEST is the name of a test or its last part, a directory, or a pattern as for `millibox
+    /// judge --tests`: 'secret/1*'.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// Make also what is there already, made of the same things
+    /// Generate all files, even those that are up to date
     #[arg(long)]
     pub all: bool,
-    /// Make everything twice, and fail if it is not the same
+    /// Generate everything twice, and fail if the results differ
     ///
-    /// Finds generators and solutions that depend on the time, on addresses, on what is in memory.
-    /// What is up to date is made, too, as with --all.
+    /// This finds generators and solutions that depend on the time, on addresses or on
+    /// uninitialized memory. Implies --all.
     #[arg(long)]
     pub check: bool,
-    /// Tell what was made as one JSON object
+    /// Print the generated files as one JSON object
     ///
-    /// Keys: made [{path, test, by, seed, bytes, changed}], current (a number of files).
+    /// Keys: made [{path, test, by, seed, bytes, changed}], current (the number of files that are
+    /// up to date).
     #[arg(long)]
     pub json: bool,
 }
@@ -200,8 +203,8 @@ pub struct Gen {
 #[derive(Debug, clap::Args)]
 pub struct Validate {
     #[command(flatten)]
-    pub on: On,
-    /// Tell what was found as one JSON object
+    pub target: Target,
+    /// Print the result as one JSON object
     ///
     /// Keys: faults [{severity, path, line, column, message}], tests, validations, answers
     /// (numbers).
@@ -213,14 +216,14 @@ pub struct Validate {
 #[derive(Debug, clap::Args)]
 pub struct Limits {
     #[command(flatten)]
-    pub on: On,
-    /// Change Simfile, or problem.yaml
+    pub target: Target,
+    /// Write the limits to Simfile or problem.yaml
     ///
-    /// The limits alone: comments and everything else stay. A limit that stands in
-    /// domjudge-problem.ini or .timelimit is changed there.
+    /// Comments and all other keys are kept. A limit in domjudge-problem.ini or .timelimit is
+    /// changed in that file.
     #[arg(long)]
     pub write: bool,
-    /// Tell what was measured as one JSON object
+    /// Print the measurements as one JSON object
     ///
     /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}],
     /// skipped [{submission, reason}], written; times in seconds, memory in bytes.
@@ -232,11 +235,11 @@ pub struct Limits {
 #[derive(Debug, clap::Args)]
 pub struct Test {
     #[command(flatten)]
-    pub on: On,
-    /// Tell what came of it as one JSON object
+    pub target: Target,
+    /// Print the report as one JSON object
     ///
-    /// What `millibox judge --report json` writes, and the keys slow [{name, times, at_least,
-    /// test}] and remarks.
+    /// It has the keys of `millibox judge --report json`, and slow [{name, times, at_least, test}]
+    /// and remarks.
     #[arg(long)]
     pub json: bool,
 }
@@ -245,15 +248,15 @@ pub struct Test {
 #[derive(Debug, clap::Args)]
 pub struct Zip {
     #[command(flatten)]
-    pub on: On,
-    /// The archive; without it, NAME.zip beside the package's directory NAME, or in place of a
-    /// PACKAGE that is one
+    pub target: Target,
+    /// The archive to write [default: NAME.zip beside the directory NAME, or PACKAGE itself if it
+    /// is an archive]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Pack it whatever is wrong with it, without looking
+    /// Pack the package without validating it
     #[arg(long)]
     pub force: bool,
-    /// Tell what was packed as one JSON object
+    /// Print the result as one JSON object
     ///
     /// Keys: path, bytes, files, left_out.
     #[arg(long)]
@@ -266,16 +269,16 @@ pub struct Clean {
     /// The package's directory
     #[arg(value_name = "PACKAGE", default_value = ".")]
     pub package: PathBuf,
-    /// Only the files of these tests, named as for gen
+    /// Remove only the files of these tests, named as for gen
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// Say what would be removed, and remove nothing
+    /// Print the files that would be removed, and remove none
     #[arg(long)]
     pub dry_run: bool,
-    /// Throw compiled programs away, too: those of all packages
+    /// Also remove the cached programs of all packages
     #[arg(long)]
     pub programs: bool,
-    /// Tell what was removed as one JSON object
+    /// Print the removed files as one JSON object
     ///
     /// Keys: removed, kept (paths), programs (a number).
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! Reports, for people and for machines.
+//! Prints reports, as text or as JSON.
 
 use crate::failure::{Failure, answer, say};
 use millibox_judge::report::counted;
@@ -7,7 +7,7 @@ use millibox_setter::{generate, limits, validate};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// One JSON object on standard output.
+/// Prints a JSON object on standard output.
 pub fn json(report: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(report).map_err(Failure::sandbox)?;
     answer(text)
@@ -24,7 +24,7 @@ struct Validation<'a> {
 #[derive(Serialize)]
 struct JsonFault<'a> {
     severity: &'static str,
-    /// A fault is told, whatever the file is called.
+    /// The path; bytes that are not UTF-8 are replaced.
     path: Cow<'a, str>,
     line: Option<u32>,
     column: Option<u32>,
@@ -48,7 +48,7 @@ impl<'a> From<&'a Fault> for JsonFault<'a> {
     }
 }
 
-/// The same of what validation found.
+/// Prints the result of a validation as JSON.
 pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
     let (tests, validations, answers) = (report.tests, report.validations, report.answers);
     json(&Validation {
@@ -66,7 +66,7 @@ struct Generation<'a> {
     warnings: Vec<JsonFault<'a>>,
 }
 
-/// The same of what was made.
+/// Prints the generated files as JSON.
 pub fn generation_json(report: &generate::Report) -> Result<(), Failure> {
     json(&Generation {
         report,
@@ -74,7 +74,7 @@ pub fn generation_json(report: &generate::Report) -> Result<(), Failure> {
     })
 }
 
-/// What validation found, and how much it looked at.
+/// Prints the result of a validation, with the number of checks.
 pub fn validation(report: &validate::Report) -> Result<(), Failure> {
     report.faults.iter().try_for_each(say)?;
     let errors = report
@@ -93,7 +93,7 @@ pub fn validation(report: &validate::Report) -> Result<(), Failure> {
     ))
 }
 
-/// Times and limits of each test.
+/// Prints the time and limit of each test.
 pub fn limits(report: &limits::Report) -> Result<(), Failure> {
     let width = report
         .tests
@@ -121,7 +121,7 @@ pub fn limits(report: &limits::Report) -> Result<(), Failure> {
         let slowest = report.tests.iter().max_by(|a, b| a.time.total_cmp(&b.time));
         if let Some(test) = slowest {
             say(format_args!(
-                "{limit} s, for {:.3} s of {} on {}",
+                "{limit} s, because {:.3} s was measured for {} on {}",
                 test.time, test.submission, test.test
             ))?;
         }

@@ -1,4 +1,4 @@
-//! What goes on: a bar where people look, plain lines where they do not.
+//! Progress of the work: a bar on a terminal, and lines on standard output.
 
 use crate::failure::{Failure, say};
 use crate::signals::Signals;
@@ -7,19 +7,19 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-/// See the module.
+/// The progress of a task.
 pub struct Progress<'s> {
     bar: Mutex<ProgressBar>,
-    /// Lines of steps are told, on standard output.
+    /// Steps are printed on standard output.
     lines: bool,
-    /// After one of them, what fails does so for it, and is nothing to tell.
+    /// After a signal, steps fail because of it and are not printed.
     signals: &'s Signals,
-    /// Why a line was not told; no other is, then.
+    /// The first error of a line; no further line is printed.
     failed: Mutex<Option<Failure>>,
 }
 
 impl<'s> Progress<'s> {
-    /// `lines`: what each step says is told, too.
+    /// If `lines` is true, each step is printed.
     pub fn new(lines: bool, signals: &'s Signals) -> Progress<'s> {
         Progress {
             bar: Mutex::new(ProgressBar::hidden()),
@@ -29,7 +29,7 @@ impl<'s> Progress<'s> {
         }
     }
 
-    /// The work is over: nothing is left of the bar. Says whether all lines could be told.
+    /// Removes the bar, and returns an error if a line could not be printed.
     pub fn finish(self) -> Result<(), Failure> {
         self.bar().finish_and_clear();
         self.failed
@@ -38,7 +38,7 @@ impl<'s> Progress<'s> {
             .map_or(Ok(()), Err)
     }
 
-    /// A line on standard output.
+    /// Prints a line on standard output.
     pub fn line(&self, line: &str) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.is_none() {

@@ -1,4 +1,4 @@
-//! How the command ends: exit status, line on standard error, report.
+//! How the command ends: its exit status, its line on standard error and its report.
 
 use super::options::Args;
 use super::program::{CannotExecute, Remedy};
@@ -9,18 +9,18 @@ use crate::values::shown_size;
 use millibox::{Backend, Hint, Outcome, RunError, RunResult, Step};
 
 /// Exit status for the memory limit and the output limit.
-const MEMORY_OR_OUTPUT: u8 = 123;
-/// Exit status for both time limits, timeout(1)'s.
-const TIME: u8 = 124;
+const MEMORY_OR_OUTPUT_STATUS: u8 = 123;
+/// Exit status for both time limits, as in timeout(1).
+const TIME_STATUS: u8 = 124;
 
-/// How the whole thing ended.
+/// How the command ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// There is a result; what the user can do about its error, if that is known.
+    /// The run has a result. The remedy belongs to its error.
     Result(RunResult, Option<Remedy>),
-    /// PROGRAM cannot be executed; nothing was started.
+    /// PROGRAM cannot be executed, and no run was started.
     CannotExecute(CannotExecute),
-    /// The sandbox failed; with this backend, if it got so far.
+    /// The sandbox failed. The backend is known if the supervisor had started.
     Failed {
         backend: Option<Backend>,
         failure: Failure,
@@ -28,7 +28,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The exit status. `caught`: the signal that made us end the run.
+    /// The exit status. `caught` is the signal that made millibox end the run.
     pub fn status(&self, caught: Option<i32>) -> u8 {
         match self {
             Ending::CannotExecute(error) => match error.errno() {
@@ -40,8 +40,8 @@ impl Ending {
                 // The kernel keeps eight bits of an exit code.
                 Outcome::Exited(code) => (code & 0xff) as u8,
                 Outcome::Signaled(signal) => after_signal(*signal),
-                Outcome::RealTimeLimit | Outcome::CpuTimeLimit => TIME,
-                Outcome::MemoryLimit | Outcome::OutputLimit => MEMORY_OR_OUTPUT,
+                Outcome::RealTimeLimit | Outcome::CpuTimeLimit => TIME_STATUS,
+                Outcome::MemoryLimit | Outcome::OutputLimit => MEMORY_OR_OUTPUT_STATUS,
                 Outcome::Killed | Outcome::Cancelled => {
                     caught.map_or(failure::SANDBOX, after_signal)
                 }
@@ -51,7 +51,7 @@ impl Ending {
         }
     }
 
-    /// What to tell, if there is something to tell.
+    /// The line for standard error, if there is one.
     pub fn line(&self, args: &Args, caught: Option<i32>) -> Option<String> {
         let result = match self {
             Ending::Result(result, _) if result.outcome.error().is_none() => result,
@@ -71,7 +71,7 @@ impl Ending {
             Outcome::OutputLimit => with(args.output_limit.map(shown_size)),
             Outcome::Killed | Outcome::Cancelled => match caught {
                 Some(signal) => format!(
-                    "killed, as millibox was told to end by {}",
+                    "killed, because millibox received {}",
                     signals::name(signal)
                 ),
                 None => result.to_string(),
@@ -80,7 +80,7 @@ impl Ending {
         (!args.quiet).then_some(line)
     }
 
-    /// The error in one line, if there is one.
+    /// The error in one line, if the run or the command failed.
     fn error_message(&self) -> Option<String> {
         match self {
             Ending::CannotExecute(error) => Some(one_line(&error.to_string())),
@@ -142,8 +142,8 @@ fn after_signal(signal: i32) -> u8 {
         .unwrap_or(failure::SANDBOX)
 }
 
-/// The shell's status for a program that is not executed. An error in another step is about the
-/// options of the run.
+/// The shell's exit status for a program that cannot be executed. An error in another step concerns
+/// the options of the run.
 fn not_started(error: &RunError) -> u8 {
     match (error.step, error.errno) {
         // The program exists, but its interpreter does not.
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn each_ending_has_its_status() {
+    fn status_matches_each_ending() {
         for (outcome, status) in [
             (Outcome::Exited(7), 7),
             (Outcome::Signaled(libc::SIGKILL), 137),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_has_every_key() {
+    fn report_has_every_key() {
         let keys = [
             "outcome",
             "exit_code",

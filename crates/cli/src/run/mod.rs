@@ -1,18 +1,18 @@
 //! `millibox run`: one program, one run.
 //!
-//! From the options to the exit status, in the order in which it happens:
+//! The files, in the order in which a run uses them:
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `options` | the command line |
 //! | `mounts` | options that add to the world's files, in their order |
-//! | `seccomp` | `--seccomp`: a profile's name, a policy, a compiled program |
-//! | `program` | whether PROGRAM is meant inside the world or outside |
-//! | `report` | the report: one JSON object |
-//! | `refused` | the report of a command line that makes no sense |
+//! | `seccomp` | `--seccomp`: the name of a profile, a policy or a compiled program |
+//! | `program` | the file that PROGRAM names, in the world or on the host |
+//! | `report` | the report, a JSON object |
+//! | `refused` | the report for a command line that is not valid |
 //! | `streams` | standard streams, and their limit |
-//! | `terminal` | output of a shared terminal, which the program may have stopped |
-//! | `ending` | exit status, message and report of what came of it |
+//! | `terminal` | resumes the output of a shared terminal |
+//! | `ending` | exit status, message and report |
 
 mod ending;
 mod mounts;
@@ -33,22 +33,22 @@ use crate::report_file::ReportFile;
 use crate::signals::Signals;
 use ending::Ending;
 use millibox::{Moved, Outcome, Request, World};
-use program::Chosen;
+use program::ProgramChoice;
 use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use streams::{Named, Streams};
 
-/// The whole subcommand.
+/// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    // Whatever ends us before the run leaves no file behind, so files come late.
+    // Files are opened late, so that an early error leaves no file behind.
     let named = Named::of(args);
     let signals =
         Signals::catch(PROGRAM).inspect_err(|failure| refused::report(&named, failure))?;
     let mut report =
         signals.may_wait(|| named.report.as_deref().map(ReportFile::open).transpose())?;
     if let Some(report) = &report {
-        // No report is written of this, for it would take the place of what it says.
+        // This error is not reported: the report would replace the file that it names.
         streams::is_apart(report, &named)?;
     }
     let ending = streams::are_apart(&named).and_then(|()| run(args, &signals));
@@ -57,7 +57,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         failure,
     });
     signals.forget();
-    // The report comes first: the terminal may be stopped, and then the line below has to wait.
+    // The report comes first: the line below waits if the terminal's output is stopped.
     let written = match &mut report {
         Some(report) => signals.may_wait(|| report.write(ending.report().line())),
         None => Ok(()),
@@ -71,13 +71,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let world = signals.may_wait(|| world(args))?;
-    let (mut request, meant) = match program::choose(args, &world)? {
-        Chosen::Request(request, meant) => (request.world(&world), meant),
-        Chosen::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),
+    let (mut request, program_file) = match program::choose(args, &world)? {
+        ProgramChoice::Request(request, program_file) => (request.world(&world), program_file),
+        ProgramChoice::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),
     };
     request = limits(args, request)?;
     for (index, (name, value)) in args.env.iter().enumerate() {
-        // As in a shell: the last one counts.
+        // The last value of a variable applies, as in a shell.
         if !args.env[index + 1..].iter().any(|(later, _)| later == name) {
             request = request.env(name, value);
         }
@@ -92,7 +92,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
         .runners_per_slot(1)
         .start()?;
     let handle = Arc::new(supervisor.run(&request)?);
-    // Our copies of the pipes' writing ends must go, or the pipes never end.
+    // The request holds the pipes' writing ends; while they are open, the pipes do not end.
     drop(request);
     let movers = streams.move_all(&handle);
     let run = handle.clone();
@@ -101,12 +101,12 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     terminal::resume_output();
     signals.forget();
     let moved = movers.wait(signals);
-    let backend = supervisor.backend();
+    let backend = supervisor.info().backend();
     let ending = match result {
         Ok(mut result) => {
             let remedy = match &mut result.outcome {
                 Outcome::NotStarted(error) => {
-                    program::explain(error, args, &world, &meant, supervisor.ids())
+                    program::explain(error, args, &world, &program_file, supervisor.info().ids())
                 }
                 _ => None,
             };
@@ -118,20 +118,20 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
         },
     };
     Ok(match (ending, moved) {
-        // The program may be over before it is told to end for its output.
+        // The program may have ended before it could be killed for its output.
         (Ending::Result(mut result, remedy), Ok(Moved::LimitReached)) => {
             if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
                 result.outcome = Outcome::OutputLimit;
             }
             Ending::Result(result, remedy)
         }
-        // Who told us to end did not want to wait for its output either.
+        // The signal that ended the run also ends the wait for its output.
         (Ending::Result(result, remedy), Err(_))
             if result.outcome == Outcome::Killed && signals.caught().is_some() =>
         {
             Ending::Result(result, remedy)
         }
-        // An output that could not be written is no success, whatever the program says.
+        // Output that could not be written is a failure, with any exit status of the program.
         (Ending::Result(..), Err(failure)) => Ending::Failed {
             backend: Some(backend),
             failure,
@@ -172,9 +172,7 @@ fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
     }
     if let Some(limit) = args.swap_limit {
         if args.memory_limit.is_none() {
-            return Err(Failure::option(
-                "--swap-limit: needs --memory-limit beside it",
-            ));
+            return Err(Failure::option("--swap-limit: requires --memory-limit"));
         }
         request = request.swap_limit(limit);
     }
@@ -197,11 +195,10 @@ fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
     Ok(request)
 }
 
-/// The kernel takes what there is of a set of CPUs and is silent about the rest; who asks
-/// for a CPU wants it.
+/// Checks that this process may use the CPUs. The kernel would silently ignore the others.
 pub fn usable_cpus(cpus: &[usize]) -> Result<Vec<usize>, Failure> {
     let allowed = rustix::thread::sched_getaffinity(None)
-        .map_err(|errno| Failure::sandbox(format!("cannot ask for the CPUs there are: {errno}")))?;
+        .map_err(|errno| Failure::sandbox(format!("cannot read the CPU affinity: {errno}")))?;
     match cpus.iter().find(|cpu| !allowed.is_set(**cpu)) {
         None => Ok(cpus.to_vec()),
         Some(cpu) => {
@@ -210,7 +207,7 @@ pub fn usable_cpus(cpus: &[usize]) -> Result<Vec<usize>, Failure> {
                 .map(|cpu| cpu.to_string())
                 .collect();
             Err(Failure::option(format!(
-                "--cpus: CPU {cpu} may not be used here; those that may: {}",
+                "--cpus: CPU {cpu} cannot be used; the usable CPUs are {}",
                 all.join(",")
             )))
         }

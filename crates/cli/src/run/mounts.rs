@@ -1,6 +1,6 @@
 //! Options that add to the world's files: `--ro`, `--rw`, `--tmpfs`, `--proc`, `--dev`.
 //!
-//! Mounts cover each other, so their order on the command line counts, across the options.
+//! A later mount covers an earlier one, so the options keep their order on the command line.
 
 use super::options::WORLD;
 use crate::values::{self, Bind, Tmpfs};
@@ -11,42 +11,67 @@ use millibox::{Mount, World};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// As clap has them: by option.
+/// The options as clap returns them, grouped by option.
 #[derive(Debug, clap::Args)]
 struct ByOption {
     /// Show a file or directory of the host, read-only
     ///
-    /// SRC is a path outside (relative: from the current directory), DST an absolute path inside;
-    /// without it, SRC's absolute path. `\:` is a colon in a path. Can be given repeatedly, as
-    /// --rw, --tmpfs, --proc and --dev; a later one covers an earlier one.
+    /// SRC is a path of the host, relative to the current directory. DST is an absolute path inside
+    /// and defaults to the absolute path of SRC. Write `\:` for a colon in a path. The options
+    /// --ro, --rw, --tmpfs, --proc and --dev can be repeated; a later mount covers an earlier one.
     ///
     /// Example: --ro ./data:/data
-    #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "SRC[:DST]",
+        value_parser = OsStringValueParser::new().try_map(values::bind),
+        help_heading = WORLD,
+    )]
     ro: Vec<Bind>,
     /// Show a file or directory of the host, writable
     ///
-    /// The program may write there as far as the user may as whom the sandbox runs.
+    /// The program can write there if the sandbox's user has the permission.
     ///
     /// Example: --rw .:/work
-    #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "SRC[:DST]",
+        value_parser = OsStringValueParser::new().try_map(values::bind),
+        help_heading = WORLD,
+    )]
     rw: Vec<Bind>,
-    /// An empty writable directory in memory, gone after the run
+    /// Mount an empty writable directory in memory
     ///
-    /// Limited to SIZE (units as of --memory-limit) and to INODES files and directories, itself
-    /// counted; what is in it also counts as the run's memory.
+    /// It has at most SIZE bytes (units as for --memory-limit) and INODES files and directories,
+    /// including itself. Its content counts as memory of the run and is removed afterwards.
     ///
     /// Example: --tmpfs /tmp:10M:1000
-    #[arg(long, value_name = "DST[:SIZE[:INODES]]", value_parser = OsStringValueParser::new().try_map(values::tmpfs), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "DST[:SIZE[:INODES]]",
+        value_parser = OsStringValueParser::new().try_map(values::tmpfs),
+        help_heading = WORLD,
+    )]
     tmpfs: Vec<Tmpfs>,
-    /// A procfs that shows the run's own processes
+    /// Mount a procfs that shows only the processes of the run
     ///
     /// Example: --proc /proc
-    #[arg(long, value_name = "DST", value_parser = OsStringValueParser::new().try_map(values::mount_point), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "DST",
+        value_parser = OsStringValueParser::new().try_map(values::mount_point),
+        help_heading = WORLD,
+    )]
     proc: Vec<PathBuf>,
-    /// A directory with the devices null, zero, full, random and urandom
+    /// Mount a directory with the devices null, zero, full, random and urandom
     ///
     /// Example: --dev /dev
-    #[arg(long, value_name = "DST", value_parser = OsStringValueParser::new().try_map(values::mount_point), help_heading = WORLD)]
+    #[arg(
+        long,
+        value_name = "DST",
+        value_parser = OsStringValueParser::new().try_map(values::mount_point),
+        help_heading = WORLD,
+    )]
     dev: Vec<PathBuf>,
 }
 
@@ -70,7 +95,7 @@ impl Added {
     }
 }
 
-/// As they were given: in order.
+/// The mounts in the order of the command line.
 #[derive(Debug, Default)]
 pub struct Mounts(Vec<Added>);
 
@@ -90,13 +115,13 @@ impl FromArgMatches for Mounts {
     }
 
     fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Mounts, Error> {
-        let places = |name: &str| {
+        let indices = |name: &str| {
             matches
                 .indices_of(name)
                 .map(|all| all.collect::<Vec<_>>())
                 .unwrap_or_default()
         };
-        let [ro, rw, tmpfs, proc, dev] = ["ro", "rw", "tmpfs", "proc", "dev"].map(places);
+        let [ro, rw, tmpfs, proc, dev] = ["ro", "rw", "tmpfs", "proc", "dev"].map(indices);
         let values = ByOption::from_arg_matches_mut(matches)?;
         let mut all: Vec<(usize, Added)> = Vec::new();
         all.extend(
@@ -128,7 +153,7 @@ impl FromArgMatches for Mounts {
 }
 
 impl Mounts {
-    /// The minimal world without what these options replace.
+    /// The minimal world, without the mounts that these options replace.
     pub fn minimal_world(&self) -> World {
         let minimal = World::minimal();
         if self.0.is_empty() {
@@ -145,20 +170,18 @@ impl Mounts {
             .fold(World::empty(), |w, mount| w.mount(mount.clone()))
     }
 
-    /// Adds them to the world.
+    /// Adds the mounts to the world.
     pub fn add_to(&self, world: World) -> World {
         self.0.iter().fold(world, |world, added| match added {
             Added::ReadOnly(Bind { source, at }) => world.read_only(source, at),
             Added::ReadWrite(Bind { source, at }) => world.read_write(source, at),
             Added::Tmpfs(Tmpfs { at, size, inodes }) => {
                 let mut mount = Mount::tmpfs(bytes(at));
-                if let Mount::Tmpfs {
-                    size: its_size,
-                    inodes: its_inodes,
-                    ..
-                } = &mut mount
-                {
-                    (*its_size, *its_inodes) = (*size, *inodes);
+                if let Some(size) = size {
+                    mount = mount.with_size(*size);
+                }
+                if let Some(inodes) = inodes {
+                    mount = mount.with_inodes(*inodes);
                 }
                 world.mount(mount)
             }
@@ -188,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn their_order_is_the_command_lines() {
+    fn mounts_keep_the_order_of_the_command_line() {
         let mounts = parse(
             "x --ro /usr:/a --tmpfs /a/b --rw=/usr:/a/b/c --ro /bin:/d --proc /p --dev /a/dev",
         );
@@ -202,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_replaced() {
+    fn mounts_replace_those_of_the_minimal_world() {
         let at = |world: &World, path: &str| {
             world
                 .mounts()

@@ -1,8 +1,8 @@
-//! Which file PROGRAM is.
+//! The file that PROGRAM names.
 //!
-//! A path can be meant inside the world or outside. What the world shows is taken there,
-//! always; only what it does not show is run from the host, by descriptor. So nobody who
-//! mounts something over a path gets another file than that.
+//! A path can name a file of the world or of the host. A file that the world shows is always
+//! executed inside the world. Only a file that the world does not show is executed from the host,
+//! by descriptor. So a file that is mounted over a path is the one that is executed.
 
 use super::options::Args;
 use crate::failure::Failure;
@@ -17,15 +17,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Where a name is looked for if the environment has no PATH.
+/// The directories in which a name is looked up if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Symbolic links that are followed in search of a file, as in path_resolution(7).
+/// The largest number of symbolic links that are followed, as in path_resolution(7).
 const MAX_LINKS: usize = 40;
 
 /// The result of [`choose`].
-pub enum Chosen {
-    /// A request with program, arguments and working directory, and the file that PROGRAM means.
-    Request(Box<Request>, Meant),
+pub enum ProgramChoice {
+    /// A request with program, arguments and working directory, and the file that PROGRAM names.
+    Request(Box<Request>, ProgramFile),
     /// The program cannot be executed.
     CannotExecute(CannotExecute),
 }
@@ -40,22 +40,22 @@ pub struct CannotExecute {
 /// Why a program of the host cannot be executed.
 #[derive(Debug)]
 enum ProgramProblem {
-    /// The kernel refuses to look at it or to open it.
+    /// It cannot be inspected or opened.
     Inaccessible(std::io::Error),
-    /// The caller may not enter a directory on the way to it.
+    /// The caller may not enter a directory above it.
     ClosedDirectory(std::io::Error, PathBuf),
-    /// It can be executed but not read. Inside the sandbox no path leads to it, so it must be
-    /// opened.
+    /// The caller may execute it but not read it. The sandbox does not show it, so it must be
+    /// opened for reading.
     Unreadable(std::io::Error),
     NotRegular,
     NotExecutable,
-    /// The kernel passes the script's path to an interpreter, and inside the sandbox there is no
-    /// such path.
+    /// It is a script. The kernel passes the script's path to an interpreter, and that path does
+    /// not exist inside the sandbox.
     HiddenScript,
 }
 
 impl CannotExecute {
-    /// The kernel's error number, if it refused something.
+    /// The kernel's error number, if a system call failed.
     pub fn errno(&self) -> Option<i32> {
         match &self.problem {
             ProgramProblem::Inaccessible(error)
@@ -76,7 +76,7 @@ impl fmt::Display for CannotExecute {
                 let directory = directory.display();
                 write!(
                     f,
-                    "{error}; you may not enter {directory}: chmod +x, or choose another place"
+                    "{error}; you may not enter {directory}: chmod +x, or move the program"
                 )
             }
             ProgramProblem::Unreadable(error) => {
@@ -87,10 +87,7 @@ impl fmt::Display for CannotExecute {
                 f.write_str("you may not execute it: chmod +x, or run its interpreter")
             }
             ProgramProblem::HiddenScript => {
-                write!(
-                    f,
-                    "it is a script that the sandbox does not show: add --ro {path}"
-                )
+                write!(f, "the sandbox does not show this script: add --ro {path}")
             }
         }
     }
@@ -102,7 +99,7 @@ pub enum Remedy {
     /// A file or directory is closed to the sandbox's user.
     Closed { place: PathBuf, mode: u32, uid: u32 },
     /// The program exists neither in the run's world nor at this path of the host.
-    Nowhere(PathBuf),
+    Missing(PathBuf),
     /// The program was not found in the directories of PATH.
     SearchPath,
 }
@@ -116,7 +113,7 @@ impl fmt::Display for Remedy {
                  or choose a --user with access",
                 place.display()
             ),
-            Remedy::Nowhere(path) => {
+            Remedy::Missing(path) => {
                 write!(
                     f,
                     "neither the run's world nor the host has this file; on the host it would be \
@@ -132,32 +129,33 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// What a PROGRAM is, as far as can be told from outside.
-pub enum Meant {
-    /// It is looked for, or the world has it from nowhere on the host.
+/// The file that PROGRAM names, as far as it is known before the run.
+pub enum ProgramFile {
+    /// It is looked up inside the world, or is a file that only the world has.
     Inside,
-    File(HostFile),
-    /// Not shown by the world, and not on the host, where it would be this.
-    Nowhere(PathBuf),
+    /// It is this file of the host.
+    Host(HostFile),
+    /// Neither the world nor the host has it; this would be its path on the host.
+    Missing(PathBuf),
 }
 
-/// A file of the host that is to be executed.
+/// A file of the host that will be executed.
 pub struct HostFile {
     path: PathBuf,
-    /// It is open: nobody goes through the directories above it.
-    open: bool,
+    /// It is executed by descriptor, so permissions on directories above it do not matter.
+    is_open: bool,
 }
 
 impl HostFile {
-    /// The first directory on the way, or the file itself, that is closed to the sandbox's user,
-    /// who is not the caller if root started millibox.
+    /// The remedy if a directory above the file, or the file itself, is closed to the sandbox's
+    /// user. That user is not the caller if root started millibox.
     fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
-        let way: Vec<&Path> = self
+        let paths: Vec<&Path> = self
             .path
             .ancestors()
-            .take(if self.open { 1 } else { usize::MAX })
+            .take(if self.is_open { 1 } else { usize::MAX })
             .collect();
-        way.into_iter().rev().find_map(|place| {
+        paths.into_iter().rev().find_map(|place| {
             let found = place.metadata().ok()?;
             let shift = match (found.uid() == uid, found.gid() == gid) {
                 (true, _) => 6,
@@ -174,13 +172,13 @@ impl HostFile {
     }
 }
 
-/// See the module.
-pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
+/// Chooses the file that PROGRAM names, and builds a request for it.
+pub fn choose(args: &Args, world: &World) -> Result<ProgramChoice, Failure> {
     let Some(typed) = args.program.first().filter(|typed| !typed.is_empty()) else {
         return Err(Failure::option("PROGRAM is empty"));
     };
     let inside = args.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
-    let mut meant = Meant::Inside;
+    let mut program_file = ProgramFile::Inside;
     let program = if !typed.as_bytes().contains(&b'/') {
         Program::Search(typed.clone(), search_path(&args.env))
     } else {
@@ -188,44 +186,49 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
         match find(typed, &inside, &here, world) {
             Found::Inside(path) => {
                 if let Some(path) = seen(world, &inside.join(&path)) {
-                    meant = Meant::File(HostFile { path, open: false });
+                    program_file = ProgramFile::Host(HostFile {
+                        path,
+                        is_open: false,
+                    });
                 }
                 Program::Path(path)
             }
-            Found::Nowhere(path) => {
-                // Let the sandbox say so: it sees more of its world than we do.
-                meant = Meant::Nowhere(path);
+            Found::Missing(path) => {
+                // The sandbox knows its world better, so let it report the error.
+                program_file = ProgramFile::Missing(path);
                 Program::Path(typed.clone())
             }
             Found::Host(path) => match open(&path) {
                 Ok(program) => {
-                    meant = Meant::File(HostFile { path, open: true });
+                    program_file = ProgramFile::Host(HostFile {
+                        path,
+                        is_open: true,
+                    });
                     Program::Descriptor(program.into())
                 }
-                Err(why) => return Ok(Chosen::CannotExecute(why)),
+                Err(why) => return Ok(ProgramChoice::CannotExecute(why)),
             },
         }
     };
-    Ok(Chosen::Request(
+    Ok(ProgramChoice::Request(
         Box::new(Request::of(program).args(&args.program).current_dir(inside)),
-        meant,
+        program_file,
     ))
 }
 
-/// Names the program that could not be executed, if it was a descriptor, which has no name; and
-/// returns what the user can do about the error.
+/// Returns a remedy for the error. Adds the name of the program if it was executed by descriptor.
 pub fn explain(
     error: &mut RunError,
     args: &Args,
     world: &World,
-    meant: &Meant,
+    program_file: &ProgramFile,
     ids: (u32, u32),
 ) -> Option<Remedy> {
     if let (Some(directory), Step::WorkingDirectory) = (&args.cwd, error.step) {
         let host = seen(world, directory).filter(|_| error.errno == Some(libc::EACCES))?;
         return HostFile {
             path: host,
-            open: false,
+            is_open: false,
         }
         .closed(ids);
     }
@@ -233,18 +236,20 @@ pub fn explain(
     error
         .subject
         .get_or_insert_with(|| typed.display().to_string());
-    let found = matches!(error.hint, Some(Hint::InterpreterMissing));
-    match (meant, error.errno) {
-        (Meant::File(file), Some(libc::EACCES)) => file.closed(ids),
-        (Meant::Nowhere(path), Some(libc::ENOENT)) if !found => Some(Remedy::Nowhere(path.clone())),
-        (_, Some(libc::ENOENT)) if !found && !typed.as_bytes().contains(&b'/') => {
+    let exists = matches!(error.hint, Some(Hint::InterpreterMissing));
+    match (program_file, error.errno) {
+        (ProgramFile::Host(file), Some(libc::EACCES)) => file.closed(ids),
+        (ProgramFile::Missing(path), Some(libc::ENOENT)) if !exists => {
+            Some(Remedy::Missing(path.clone()))
+        }
+        (_, Some(libc::ENOENT)) if !exists && !typed.as_bytes().contains(&b'/') => {
             Some(Remedy::SearchPath)
         }
         _ => None,
     }
 }
 
-/// Directories of PATH; an empty one is the working directory, as in execvp(3).
+/// The directories of PATH. An empty one is the working directory, as in execvp(3).
 fn search_path(environment: &[(OsString, OsString)]) -> Vec<OsString> {
     let path = environment
         .iter()
@@ -272,12 +277,12 @@ enum Found {
     /// Execute this file of the host.
     Host(PathBuf),
     /// Neither there nor on the host, where it would be this.
-    Nowhere(PathBuf),
+    Missing(PathBuf),
 }
 
 fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
-    // Shown at this path? For an absolute path this settles it, whether or not the file is
-    // there: a missing /usr/bin/x is a missing program.
+    // An absolute path below a mount is a path of the world, even if the file is missing: a missing
+    // /usr/bin/x is a missing program.
     let shown = seen(world, &inside.join(typed));
     if shown
         .as_ref()
@@ -286,14 +291,14 @@ fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
         return Found::Inside(typed.to_owned());
     }
     let host: PathBuf = here.join(typed).components().collect();
-    // Of what we cannot look at, nobody says that it is not there.
+    // A file that cannot be inspected may exist.
     if host
         .metadata()
         .is_err_and(|error| error.kind() == ErrorKind::NotFound)
     {
         return match shown {
             Some(_) => Found::Inside(typed.to_owned()),
-            None => Found::Nowhere(host),
+            None => Found::Missing(host),
         };
     }
     match shown_elsewhere(world, &host) {
@@ -302,7 +307,7 @@ fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
     }
 }
 
-/// The file of the host that the world shows at a path, there or not.
+/// The path of the host that the world shows at a path. Its file may be missing.
 fn seen(world: &World, path: &Path) -> Option<PathBuf> {
     let mut path = plain(path);
     for _ in 0..MAX_LINKS {
@@ -331,8 +336,7 @@ fn seen(world: &World, path: &Path) -> Option<PathBuf> {
 
 /// The path inside at which a bind shows this file of the host.
 fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
-    // The file itself may be a link to somewhere that the world has as well; its directory
-    // is where it is.
+    // The file may be a link whose target the world has as well, so resolve its directory only.
     let host = host.parent()?.canonicalize().ok()?.join(host.file_name()?);
     world.mounts().iter().rev().find_map(|mount| {
         let Mount::Bind {
@@ -356,12 +360,12 @@ fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
                 .to_owned(),
         };
         let path = joined(Path::new(OsStr::from_bytes(at)), &rest);
-        // Unless another mount covers it.
+        // Another mount may cover it.
         (seen(world, &path)? == joined(source, &rest)).then_some(path)
     })
 }
 
-/// `join` that adds no slash when there is nothing to add.
+/// Joins two paths, without a trailing slash if `rest` is empty.
 fn joined(path: &Path, rest: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() {
         path.to_owned()
@@ -370,7 +374,7 @@ fn joined(path: &Path, rest: &Path) -> PathBuf {
     }
 }
 
-/// Without `.` and `..`, as if there were no symbolic links.
+/// The path without `.` and `..`; symbolic links are ignored.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -385,7 +389,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Opens a program of the host that the caller may read and execute.
+/// Opens a program of the host, which the caller must be allowed to read and execute.
 fn open(path: &Path) -> Result<OwnedFd, CannotExecute> {
     let cannot = |problem| CannotExecute {
         path: path.to_owned(),
@@ -415,12 +419,12 @@ fn open(path: &Path) -> Result<OwnedFd, CannotExecute> {
     Ok(file.into())
 }
 
-/// The first directory on the way to a file that we may not enter.
+/// The first directory above a file that this process may not enter.
 fn closed_directory(path: &Path) -> Option<&Path> {
-    let way: Vec<&Path> = path.ancestors().skip(1).collect();
+    let directories: Vec<&Path> = path.ancestors().skip(1).collect();
     let may_enter =
-        |place: &Path| rustix::fs::accessat(CWD, place, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
-    way.into_iter().rev().find(|place| !may_enter(place))
+        |path: &Path| rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+    directories.into_iter().rev().find(|path| !may_enter(path))
 }
 
 #[cfg(test)]
@@ -432,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_world_shows_is_taken_there() {
+    fn file_shown_by_the_world_is_executed_inside() {
         let directory = tempfile::tempdir().unwrap();
         let here = directory.path().canonicalize().unwrap();
         std::fs::create_dir(here.join("sub")).unwrap();
@@ -442,18 +446,18 @@ mod tests {
         let minimal = World::minimal();
         assert_eq!(find_in(&minimal, "/bin/sh", "/", &here), inside("/bin/sh"));
         assert_eq!(
-            find_in(&minimal, "/usr/bin/there-is-none", "/", &here),
-            inside("/usr/bin/there-is-none")
+            find_in(&minimal, "/usr/bin/missing", "/", &here),
+            inside("/usr/bin/missing")
         );
         assert_eq!(
             find_in(&minimal, "./none", "/", &here),
-            Found::Nowhere(here.join("none"))
+            Found::Missing(here.join("none"))
         );
         assert_eq!(
             find_in(&minimal, "./none", "/usr/bin", &here),
             inside("./none")
         );
-        // Outside of the world, or under its empty /tmp.
+        // The world does not show it, or its empty /tmp hides it.
         assert_eq!(
             find_in(&minimal, "sub/a.out", "/", &here),
             Found::Host(here.join("sub/a.out"))
@@ -492,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn only_executables_are_opened() {
+    fn open_rejects_files_that_cannot_be_executed() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("p");
@@ -521,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn where_names_are_looked_for() {
+    fn search_path_with_empty_entry_uses_working_directory() {
         let of = |path: &str| {
             search_path(&[
                 ("PATH".into(), "/never".into()),

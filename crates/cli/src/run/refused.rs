@@ -1,8 +1,8 @@
-//! The report of a command line that makes no sense.
+//! The report for a command line that is not valid.
 //!
-//! Who reads a report must not find that of the run before, so it is written although clap has
-//! refused the line. What clap has refused it keeps to itself, so the line is read once more, by
-//! somebody who takes every value.
+//! A reader must not find the report of an earlier run, so millibox writes a report even if clap
+//! has rejected the command line. clap does not return the values of a rejected line. So the line
+//! is parsed a second time, and every value is accepted.
 
 use super::ending::Ending;
 use super::streams::{Named, is_apart};
@@ -13,16 +13,16 @@ use clap::builder::ValueParser;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Writes the report of why these words were refused, if they are those of a run and say where it
-/// goes. `command` is the whole one.
+/// Writes a report with the reason, if these words are a command line of `run` with `--report`.
+/// `command` is the complete command.
 pub fn report_refusal(command: Command, words: &[OsString], why: &str) {
-    if let Some(named) = named(command, words) {
+    if let Some(named) = named_files(command, words) {
         report(&named, &Failure::option(why));
     }
 }
 
-/// Writes the report of a failure that is told without it. If it cannot be written, that is told
-/// when the failure is mended.
+/// Writes the report of a failure. An error of the report itself is ignored: the failure is printed
+/// in any case.
 pub fn report(named: &Named, failure: &Failure) {
     let Some(Ok(mut report)) = named.report.as_deref().map(ReportFile::open) else {
         return;
@@ -36,9 +36,9 @@ pub fn report(named: &Named, failure: &Failure) {
     }
 }
 
-/// The files that these words name, whatever other values they have. None if there is an option
-/// that nobody knows: then who can tell what is an option's value?
-fn named(command: Command, words: &[OsString]) -> Option<Named> {
+/// The files that these words name; other values are ignored. `None` if an option is unknown,
+/// because its value cannot be distinguished from other words.
+fn named_files(command: Command, words: &[OsString]) -> Option<Named> {
     let lenient = command.mut_subcommand("run", |run| {
         run.args_override_self(true).mut_args(|argument| {
             let argument = argument.required(false);

@@ -14,12 +14,12 @@ pub struct Report<'a> {
     pub cpu_system_ns: u64,
     pub peak_memory_bytes: u64,
     pub peak_processes: Option<u32>,
-    /// `None`: it was never known, as there was no supervisor.
+    /// `None` if no supervisor was started.
     pub backend: Option<Backend>,
     pub error: Option<ReportError<'a>>,
 }
 
-/// What went wrong.
+/// The error in a report.
 #[derive(Debug, Serialize)]
 pub struct ReportError<'a> {
     pub step: &'a str,
@@ -28,7 +28,7 @@ pub struct ReportError<'a> {
 }
 
 impl Report<'_> {
-    /// Its line.
+    /// The report as one line.
     pub fn line(&self) -> std::io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');

@@ -6,28 +6,28 @@ use millibox_seccomp::{Policy, profile, profile_names};
 use std::ffi::OsStr;
 use std::os::unix::fs::FileTypeExt;
 
-/// More than any policy or program has.
-const LONGEST: u64 = 1 << 20;
+/// The largest size of a policy or program.
+const MAX_POLICY_BYTES: u64 = 1 << 20;
 
-/// The world with the system calls that `--seccomp` says.
-pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
+/// Adds the seccomp program that `--seccomp` names to the world.
+pub fn choose(world: World, value: &OsStr) -> Result<World, Failure> {
     let named = |why: &dyn std::fmt::Display| {
-        Failure::option(format!("--seccomp {}: {why}", which.display()))
+        Failure::option(format!("--seccomp {}: {why}", value.display()))
     };
-    if which == "none" {
+    if value == "none" {
         return Ok(world.without_seccomp());
     }
-    if which == "default" {
+    if value == "default" {
         return Ok(world.default_seccomp());
     }
-    if let Some(policy) = which.to_str().and_then(profile) {
+    if let Some(policy) = value.to_str().and_then(profile) {
         return world.seccomp(&policy).map_err(|error| named(&error));
     }
-    let content = read(which).map_err(|error| match error.kind() {
+    let content = read(value).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             let names: Vec<_> = profile_names().chain(["none"]).collect();
             named(&format!(
-                "there is no such file, nor a profile of this name (those there are: {})",
+                "there is neither a file nor a profile of this name (the profiles are {})",
                 names.join(", ")
             ))
         }
@@ -43,11 +43,10 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
     .map_err(|error| named(&error))
 }
 
-/// A file, or what somebody writes to a pipe: `<(COMMAND)` of a shell. Whoever writes to a FIFO is
-/// waited for.
+/// Reads a file or a pipe, such as `<(COMMAND)` of a shell. Waits for the writer of a FIFO.
 fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
-    // Before it is opened, for that does something to some devices, or waits for them.
+    // Checked before the file is opened: opening some devices has an effect or blocks.
     let kind = std::fs::metadata(path)?.file_type();
     if !kind.is_file() && !kind.is_fifo() {
         return Err(std::io::Error::other(
@@ -56,20 +55,20 @@ fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     }
     let mut content = Vec::new();
     std::fs::File::open(path)?
-        .take(LONGEST + 1)
+        .take(MAX_POLICY_BYTES + 1)
         .read_to_end(&mut content)?;
-    if content.len() as u64 > LONGEST {
-        // What comes behind is not to be left out.
+    if content.len() as u64 > MAX_POLICY_BYTES {
+        // A truncated policy must not be used.
         return Err(std::io::Error::other(format!(
-            "it has more than {} MiB; no policy is so long",
-            LONGEST >> 20
+            "it is longer than {} MiB, the limit for policies",
+            MAX_POLICY_BYTES >> 20
         )));
     }
     Ok(content)
 }
 
-/// A policy is text. A program is not: each of its instructions has bytes that are 0, such
-/// as the upper half of its code.
+/// The content as the text of a policy. A compiled program is not text: each of its instructions
+/// has zero bytes, such as the upper half of its code.
 fn as_text(content: &[u8]) -> Option<&str> {
     if content.contains(&0) {
         None
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn names_policies_and_programs_are_told_apart() {
+    fn seccomp_accepts_names_policies_and_programs() {
         for name in ["default", "strict", "none"] {
             choose(World::minimal(), OsStr::new(name)).unwrap();
         }
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn seccomp_with_bad_value_names_the_option() {
         let error = choose(World::minimal(), OsStr::new("defualt")).unwrap_err();
         assert!(
             error.message.starts_with("--seccomp defualt: ") && error.message.contains("strict"),

@@ -1,8 +1,8 @@
-//! Standard streams, and the limit on what comes out of them.
+//! Standard streams, and the limit on their output.
 
 use super::options::Args;
 use crate::failure::{Failure, no_thread};
-use crate::report_file::{ReportFile, Spot};
+use crate::report_file::{FileIdentity, ReportFile};
 use crate::signals::Signals;
 use millibox::{Budget, Handle, Moved, Request, move_output};
 use rustix::fs::{FileType, OFlags, SeekFrom};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long output that nobody reads is waited for after a signal.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long the command waits after a signal for a reader that does not read.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Files that options name for standard streams, and for the report.
+/// The files that options name for standard streams and for the report.
 #[derive(Debug, Default)]
 pub struct Named {
     pub stdin: Option<PathBuf>,
@@ -44,44 +44,51 @@ impl Named {
         }
     }
 
-    fn stdin(&self) -> Option<Spot> {
-        spot(&self.stdin, Spot::of_open(std::io::stdin()))
+    fn stdin(&self) -> Option<FileIdentity> {
+        file_identity(&self.stdin, FileIdentity::of_open(std::io::stdin()))
     }
 
-    /// Each output's option, name, named file, and what our own one is.
-    fn outputs(&self) -> [(&'static str, &'static str, &Option<PathBuf>, Option<Spot>); 2] {
+    /// For each output: option, name, named file, and the file of millibox's own stream.
+    fn outputs(
+        &self,
+    ) -> [(
+        &'static str,
+        &'static str,
+        &Option<PathBuf>,
+        Option<FileIdentity>,
+    ); 2] {
         [
             (
                 "--stdout",
                 "standard output",
                 &self.stdout,
-                Spot::of_open(std::io::stdout()),
+                FileIdentity::of_open(std::io::stdout()),
             ),
             (
                 "--stderr",
                 "standard error",
                 &self.stderr,
-                Spot::of_open(std::io::stderr()),
+                FileIdentity::of_open(std::io::stderr()),
             ),
         ]
     }
 }
 
-fn spot(named: &Option<PathBuf>, own: Option<Spot>) -> Option<Spot> {
-    named.as_deref().map_or(own, Spot::of)
+fn file_identity(named: &Option<PathBuf>, own: Option<FileIdentity>) -> Option<FileIdentity> {
+    named.as_deref().map_or(own, FileIdentity::of)
 }
 
-/// Makes sure that input is not emptied before it is read. Both outputs may go to one file.
+/// Checks that no output file truncates the input. Both outputs may go to one file.
 pub fn are_apart(named: &Named) -> Result<(), Failure> {
     let stdin = named.stdin();
     for (option, _, named, _) in named.outputs() {
         if let Some(path) = named
             && stdin.is_some()
-            && stdin == Spot::of(path)
+            && stdin == FileIdentity::of(path)
         {
             return Err(Failure::option(format!(
-                "{option} {}: standard input comes from there, and would be emptied before it is \
-                 read; give each a file of its own",
+                "{option} {}: this is also the file of standard input, which would be emptied \
+                 before it is read; use different files",
                 path.display()
             )));
         }
@@ -89,31 +96,31 @@ pub fn are_apart(named: &Named) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes sure that a report takes the place of no regular file that is read or written otherwise.
+/// Checks that the report does not replace a file of a standard stream.
 pub fn is_apart(report: &ReportFile, named: &Named) -> Result<(), Failure> {
     let taken = |what: &str| {
         let path = report.path().display();
         Err(Failure::option(format!(
-            "--report {path}: {what} already; give each a place of its own"
+            "--report {path}: {what} this file; use different files"
         )))
     };
     let (replaces, writes) = (report.replaces(), report.writes());
     if replaces.is_some() && replaces == named.stdin() {
-        return taken("standard input comes from there");
+        return taken("standard input is read from");
     }
     for (option, what, named, own) in named.outputs() {
-        // What is opened once more has a position of its own. But to our own output standard error
-        // gets with it.
-        let anew = named.is_some() && !(option == "--stderr" && report.is_stdout());
-        let to = spot(named, own);
-        if to.is_some() && (replaces == to || (anew && writes == to)) {
-            return taken(&format!("{what} goes there"));
+        // A file that is opened twice has two positions. But a report on standard output shares the
+        // position of a standard error that goes to the same file.
+        let has_own_position = named.is_some() && !(option == "--stderr" && report.is_stdout());
+        let to = file_identity(named, own);
+        if to.is_some() && (replaces == to || (has_own_position && writes == to)) {
+            return taken(&format!("{what} is written to"));
         }
     }
     Ok(())
 }
 
-/// Where the program's streams come from and go to. `None`: /dev/null.
+/// The program's streams. `None` means /dev/null.
 pub struct Streams {
     stdin: Option<Arc<OwnedFd>>,
     stdout: Option<Arc<OwnedFd>>,
@@ -122,7 +129,7 @@ pub struct Streams {
     pipes: Vec<Pipe>,
 }
 
-/// What the program writes to, seen from our end, and where it goes.
+/// The reading end of a pipe that the program writes to, and the destination of its bytes.
 struct Pipe {
     from: OwnedFd,
     to: Arc<OwnedFd>,
@@ -130,7 +137,7 @@ struct Pipe {
 }
 
 impl Streams {
-    /// Opens the files that are named; the others are our own.
+    /// Opens the named files; the other streams are millibox's own.
     pub fn open(args: &Args) -> Result<Streams, Failure> {
         let stdin = match &args.stdin {
             Some(path) => Some(opened("--stdin", path, File::open(path))?),
@@ -141,17 +148,17 @@ impl Streams {
             None => own(std::io::stdout()),
         };
         let stderr = match &args.stderr {
-            // Of a FIFO's reader there may be no second one.
+            // A FIFO may have only one reader, so it is opened once.
             Some(path) if args.stdout.as_ref() == Some(path) => stdout.clone(),
             Some(path) => Some(created("--stderr", path)?),
             None => own(std::io::stderr()),
         };
-        // And if we write to it as well, it is to be our position: a line of ours would go over
-        // what the program wrote.
-        let stdout = stdout.map(|stream| at_our_position(stream, args.stdout.is_some()));
-        let stderr = stderr.map(|stream| at_our_position(stream, args.stderr.is_some()));
-        // One file, one position: neither writes over the other. If both are our own, who started
-        // us has seen to that.
+        // If millibox writes to the same file, both must share one position: otherwise a message
+        // would overwrite output of the program.
+        let stdout = stdout.map(|stream| at_own_position(stream, args.stdout.is_some()));
+        let stderr = stderr.map(|stream| at_own_position(stream, args.stderr.is_some()));
+        // Both outputs to one file share one position, so that neither overwrites the other. For
+        // two inherited streams the caller has decided.
         let named = args.stdout.is_some() || args.stderr.is_some();
         let stderr = match (&stdout, &stderr) {
             (Some(one), Some(other)) if named && same_file(one, other) => stdout.clone(),
@@ -166,7 +173,7 @@ impl Streams {
         })
     }
 
-    /// Gives the request its descriptors: these, or with a limit pipes that lead to them.
+    /// Gives the request its descriptors, or, with an output limit, pipes that lead to them.
     pub fn give_to(&mut self, mut request: Request) -> Result<Request, Failure> {
         if let Some(stdin) = &self.stdin {
             request = request.stdin(stdin.clone());
@@ -180,7 +187,7 @@ impl Streams {
                     .map(|to| self.pipe(to, "standard output"))
                     .transpose()?;
                 let stderr = match &self.stderr {
-                    // Both to one place (2>&1): one pipe keeps the order of what is written.
+                    // With 2>&1, a single pipe keeps the order of the output.
                     Some(to)
                         if self
                             .stdout
@@ -205,13 +212,14 @@ impl Streams {
     }
 
     fn pipe(&mut self, to: Arc<OwnedFd>, name: &'static str) -> Result<Arc<OwnedFd>, Failure> {
-        let (from, into) = pipe_with(PipeFlags::CLOEXEC)
-            .map_err(|errno| Failure::sandbox(format!("cannot make a pipe for {name}: {errno}")))?;
+        let (from, program_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| {
+            Failure::sandbox(format!("cannot create a pipe for {name}: {errno}"))
+        })?;
         self.pipes.push(Pipe { from, to, name });
-        Ok(Arc::new(into))
+        Ok(Arc::new(program_end))
     }
 
-    /// Starts to move what comes out.
+    /// Starts to move the output.
     pub fn move_all(self, run: &Arc<Handle>) -> Movers {
         let budget = Arc::new(Budget::new(self.limit.unwrap_or(u64::MAX)));
         let (done, waits) = channel();
@@ -219,15 +227,15 @@ impl Streams {
             let (budget, its_run, its_done) = (budget.clone(), run.clone(), done.clone());
             let work = move || {
                 let moved = move_output(&from, &to, &budget, &its_run);
-                // Nobody listens any more only if we are about to exit.
+                // The receiver is gone only if the command is about to exit.
                 let _ = its_done.send(moved.map_err(|error| {
-                    // The program cannot be left to run on with its output lost.
+                    // The program must not continue while its output is lost.
                     its_run.kill();
                     format!("cannot write to {name}: {error}")
                 }));
             };
             if let Err(error) = std::thread::Builder::new().spawn(work) {
-                // Nor with nobody who reads it.
+                // The same applies if no thread reads its output.
                 run.kill();
                 let _ = done.send(Err(no_thread(&format!("that moves {name}"), &error).message));
             }
@@ -236,14 +244,14 @@ impl Streams {
     }
 }
 
-/// Threads that move output.
+/// The threads that move output.
 pub struct Movers {
     waits: Receiver<Result<Moved, String>>,
 }
 
 impl Movers {
-    /// Waits until all is moved. Says whether there was more than the limit. After a signal, a
-    /// reader that does not read is not waited for any longer: then not all has arrived.
+    /// Waits until all output is moved, and returns whether it exceeded the limit. After a signal,
+    /// a reader that does not read makes this an error.
     pub fn wait(self, signals: &Signals) -> Result<Moved, Failure> {
         let mut all = Moved::All;
         let mut failed = None;
@@ -256,10 +264,10 @@ impl Movers {
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     if signals.caught().is_some()
-                        && Instant::now() > *deadline.get_or_insert(Instant::now() + PATIENCE)
+                        && Instant::now() > *deadline.get_or_insert(Instant::now() + DRAIN_TIMEOUT)
                     {
                         failed = failed.or_else(|| {
-                            Some("nobody reads what the program has written".to_owned())
+                            Some("the reader of the program's output does not read".to_owned())
                         });
                         break;
                     }
@@ -276,21 +284,20 @@ impl Movers {
     }
 }
 
-/// A copy of one of our own streams; `None` if it is closed.
+/// A copy of a stream of millibox; `None` if the stream is closed.
 fn own(stream: impl AsFd) -> Option<Arc<OwnedFd>> {
     fcntl_dupfd_cloexec(stream, 3).ok().map(Arc::new)
 }
 
-/// Instead of an emptied file that was opened by its name, our own standard error, if that leads to
-/// the same.
-fn at_our_position(stream: Arc<OwnedFd>, named: bool) -> Arc<OwnedFd> {
+/// Returns millibox's own standard error in place of a named file, if both are the same file.
+fn at_own_position(stream: Arc<OwnedFd>, named: bool) -> Arc<OwnedFd> {
     match own(std::io::stderr()) {
-        Some(ours)
-            if named && is_file(&stream) && same_file(&stream, &ours) && can_be_written(&ours) =>
+        Some(own)
+            if named && is_file(&stream) && same_file(&stream, &own) && can_be_written(&own) =>
         {
-            // What stood before is gone.
-            let _ = rustix::fs::seek(&ours, SeekFrom::Start(0));
-            ours
+            // Opening the file by its name has emptied it.
+            let _ = rustix::fs::seek(&own, SeekFrom::Start(0));
+            own
         }
         _ => stream,
     }

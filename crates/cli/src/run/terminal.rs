@@ -2,8 +2,8 @@
 //!
 //! A program whose standard streams are a terminal can stop its output with tcflow(3). A process
 //! that then writes to the terminal waits until someone resumes it: without this module, millibox
-//! would wait for ever to say how the run ended. The built-in seccomp profiles refuse that call; a
-//! policy of the user's own may allow it.
+//! would wait forever before it prints how the run ended. The built-in seccomp profiles deny that
+//! call; a user's policy may allow it.
 
 use rustix::process::getpgrp;
 use rustix::termios::{Action, isatty, tcflow, tcgetpgrp};
@@ -24,7 +24,7 @@ fn resume(stream: impl AsFd) {
     // tcgetpgrp fails for a terminal that is not the controlling one, which any process may change.
     let in_background = tcgetpgrp(&stream).is_ok_and(|foreground| foreground != getpgrp());
     if isatty(&stream) && !in_background {
-        // Nothing is lost if this fails: the output then waits for the user to resume it.
+        // If this fails, the output waits until the user resumes it.
         let _ = tcflow(&stream, Action::OOn);
     }
 }

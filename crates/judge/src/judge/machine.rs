@@ -86,9 +86,11 @@ impl Machine {
         let builder = builder.slots(jobs);
         let supervisor = builder.clone().start()?;
         // A supervisor that was started with this backend has rejected no other.
-        if supervisor.backend() == Backend::Rlimit && !supervisor.declined().is_empty() {
+        if supervisor.info().backend() == Backend::Rlimit
+            && !supervisor.info().declined().is_empty()
+        {
             return Err(MachineError::NeedsCgroups {
-                declined: supervisor.declined().to_vec(),
+                declined: supervisor.info().declined().to_vec(),
             });
         }
         let supervisors = [OnceLock::from(supervisor), OnceLock::new()];

@@ -197,7 +197,11 @@ impl Judge<'_> {
         faults: &mut Faults,
     ) -> Option<StagedDirectory> {
         let files = test.files.as_ref()?;
-        match StagedDirectory::within(&problem.directory, files, self.machine.supervisor().ids()) {
+        match StagedDirectory::within(
+            &problem.directory,
+            files,
+            self.machine.supervisor().info().ids(),
+        ) {
             Ok(staged) => Some(staged),
             Err(error) => {
                 let (test, reason) = (test.name.clone(), problem.shown_in(error.to_string()));

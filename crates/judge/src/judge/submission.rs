@@ -154,7 +154,7 @@ impl Judge<'_> {
         JudgeReport {
             version: VERSION,
             problem: ProblemReport::from(&prepared.problem),
-            machine: Machine::here(self.machine.supervisor().backend()),
+            machine: Machine::here(self.machine.supervisor().info().backend()),
             limits: LimitsReport::from(&usual(&prepared.limits)),
             warnings: prepared.warnings().map(WarningReport::from).collect(),
             started: SystemTime::now()

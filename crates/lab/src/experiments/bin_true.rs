@@ -262,7 +262,7 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<TrueFigures, Error> {
     let cpus = lab.cpus();
     let one = lab.supervisor(1)?;
     let request = lab.limit(Request::new("/bin/true"));
-    let backend = one.backend();
+    let backend = one.info().backend();
     let mut raw = RawSamples::default();
     for _ in 0..amount.runs.min(50) {
         bare::spawn("/bin/true")?;
@@ -374,7 +374,7 @@ pub(super) fn pool_on_all_cpus(
     cpus: &[usize],
     duration: Duration,
 ) -> Result<Rate, Error> {
-    let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
+    let pids: Vec<u32> = pool.members().map(|member| member.info().pid()).collect();
     rate(&pids, duration, |duration| {
         count_on_each(cpus, || {
             keep_busy(|| pool.run(request), RUNS_AHEAD_PER_CPU, duration)
@@ -388,7 +388,7 @@ fn sandbox_on_all_cpus(
     cpus: usize,
     duration: Duration,
 ) -> Result<Rate, Error> {
-    rate(&[supervisor.pid()], duration, |duration| {
+    rate(&[supervisor.info().pid()], duration, |duration| {
         keep_busy(
             || supervisor.run(request),
             cpus * RUNS_AHEAD_PER_CPU,

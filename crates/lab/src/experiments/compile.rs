@@ -182,7 +182,8 @@ fn write_sources(at: &Path, headers: usize) -> Result<(), Error> {
     }
     let _ = write!(
         main,
-        "int main() {{\n    std::map<int, int> sum;\n{body}    std::cout << sum.size() << '\\n';\n}}\n"
+        "int main() {{\n    std::map<int, int> sum;\n{body}    std::cout << sum.size() << '\\n';\n\
+         }}\n"
     );
     put(at.join("main.cpp"), &main)
 }

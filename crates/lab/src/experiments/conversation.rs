@@ -203,16 +203,16 @@ impl<'a> Conversation<'a> {
         )?;
         // This closes the lab's ends of the pipes.
         drop(command);
-        let said = read_end(asks.stderr.take())?;
+        let printed = read_end(asks.stderr.take())?;
         let status = asks
             .wait()
             .map_err(Error::system("wait for the program that asks"))?;
-        self.asked(&said, status.code())
+        self.asked(&printed, status.code())
     }
 
     /// Parses the interactor's report: real time and its own CPU time per query.
-    fn asked(&self, said: &str, code: Option<i32>) -> Result<[f64; 2], Error> {
-        let numbers: Vec<f64> = said
+    fn asked(&self, printed: &str, code: Option<i32>) -> Result<[f64; 2], Error> {
+        let numbers: Vec<f64> = printed
             .split_whitespace()
             .filter_map(|word| word.parse().ok())
             .collect();
@@ -221,7 +221,7 @@ impl<'a> Conversation<'a> {
             (Some(42), [real, cpu]) => Ok([real / queries, cpu / queries]),
             _ => Err(Error::other(format!(
                 "the program that asks exited with {code:?}: {}",
-                said.trim()
+                printed.trim()
             ))),
         }
     }
@@ -260,14 +260,14 @@ impl<'a> Conversation<'a> {
             command.stdin(from).stdout(to).stderr(Stdio::piped()),
         )?;
         drop(command);
-        let said = read_end(asks.stderr.take())?;
+        let printed = read_end(asks.stderr.take())?;
         let status = asks
             .wait()
             .map_err(Error::system("wait for the program that asks"))?;
         solution
             .wait()
             .map_err(Error::system("wait for the solution"))?;
-        self.asked(&said, status.code())
+        self.asked(&printed, status.code())
     }
 
     /// Like [`Conversation::bare_pair`], with both programs in the sandbox.
@@ -279,7 +279,7 @@ impl<'a> Conversation<'a> {
     ) -> Result<[f64; 2], Error> {
         let (to_read, to) = pipe()?;
         let (from, from_write) = pipe()?;
-        let (said, said_write) = pipe()?;
+        let (printed, said_write) = pipe()?;
         let queries = self.queries.to_string();
         let ask = self.request(&["ask", &queries], &places.ask, world)?;
         let ask = limit(ask.stdin(from).stdout(to).stderr(said_write));
@@ -287,11 +287,11 @@ impl<'a> Conversation<'a> {
         let answer = limit(answer.stdin(to_read).stdout(from_write));
         let handles: [Handle; 2] = self.supervisor.run_pair([&ask, &answer])?;
         drop((ask, answer));
-        let said = read_end(Some(said))?;
+        let printed = read_end(Some(printed))?;
         let [ask, answer] = [handles[0].wait()?, handles[1].wait()?];
         expect(&answer, 0)?;
         expect(&ask, 42)?;
-        self.asked(&said, Some(42))
+        self.asked(&printed, Some(42))
     }
 
     /// Runs the batch solution under an observer: real time, CPU time, CPU time with the
@@ -389,17 +389,18 @@ impl BatchFiles {
 
 /// The CPU time of an observed command: the program's, and the total in nanoseconds.
 fn used(mut child: Child, observer: Observer) -> Result<(Usage, f64), Error> {
-    let said = read_end(child.stderr.take())?;
+    let printed = read_end(child.stderr.take())?;
     let all = sys::wait(child.id() as i32).map_err(Error::system("wait for a program"))?;
-    let line = said.lines().last().unwrap_or("");
-    let used: Usage = serde_json::from_str(line)
-        .map_err(|error| Error::other(format!("{}: {error}: {}", observer.name(), said.trim())))?;
+    let line = printed.lines().last().unwrap_or("");
+    let used: Usage = serde_json::from_str(line).map_err(|error| {
+        Error::other(format!("{}: {error}: {}", observer.name(), printed.trim()))
+    })?;
     if used.code != 0 {
         return Err(Error::other(format!(
             "{}: the program exited with {}: {}",
             observer.name(),
             used.code,
-            said.trim()
+            printed.trim()
         )));
     }
     let all = match observer {

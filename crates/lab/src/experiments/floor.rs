@@ -1,9 +1,9 @@
-//! The experiment `floor`: the kernel's own time for everything that is fresh in every run.
+//! The experiment `floor`: the kernel's own time for the parts that are new in every run.
 
 use super::bin_true::{Rate, bare_on_all_cpus, pool_on_all_cpus};
 use super::{Experiment, conversation};
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant};
-use millibox::{Pool, Request, Supervisor};
+use millibox::{Pool, Request};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -54,7 +54,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let ids = pool
         .members()
         .next()
-        .map(Supervisor::ids)
+        .map(|supervisor| supervisor.info().ids())
         .unwrap_or_default();
     let request = lab.limit(Request::new("/bin/true"));
     let duration = lab.scale().pick(

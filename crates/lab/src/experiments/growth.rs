@@ -212,7 +212,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for _ in 0..wanted.min(100) {
         bare::sandboxed(&supervisor, &request)?;
     }
-    let before = ProcessResources::of(supervisor.pid());
+    let before = ProcessResources::of(supervisor.info().pid());
     let (mut sandboxed, mut bare_runs) = (Vec::with_capacity(wanted), Vec::new());
     let begin = Instant::now();
     for at in 0..wanted {
@@ -237,7 +237,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         sandboxed.push(begin.elapsed().as_nanos() as f64);
     }
     progress.done(begin.elapsed());
-    let after = ProcessResources::of(supervisor.pid());
+    let after = ProcessResources::of(supervisor.info().pid());
     let runs = sandboxed.len();
     let title = format!("Over {runs} runs");
 

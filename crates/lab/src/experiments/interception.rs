@@ -126,7 +126,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     }
     comparison = comparison.variant(
         Variant::new("millibox", || {
-            let (said, write) = pipe()?;
+            let (printed, write) = pipe()?;
             let request = Request::from_descriptor(descriptor.clone());
             let request = lab.limit(
                 request
@@ -136,7 +136,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             // The output fits into the pipe.
             bare::sandboxed(&supervisor, &request)?;
             drop(request);
-            medians(&read_end(Some(said))?)
+            medians(&read_end(Some(printed))?)
         })
         .about("the default profile; another file system's /dev/null"),
     );
@@ -150,9 +150,9 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-fn medians(said: &str) -> Result<Vec<f64>, Error> {
-    let calls: Calls = serde_json::from_str(said.trim())
-        .map_err(|error| Error::other(format!("{error}: {}", said.trim())))?;
+fn medians(printed: &str) -> Result<Vec<f64>, Error> {
+    let calls: Calls = serde_json::from_str(printed.trim())
+        .map_err(|error| Error::other(format!("{error}: {}", printed.trim())))?;
     Ok(ROWS.iter().map(|(_, of)| median(of(&calls))).collect())
 }
 

@@ -69,7 +69,7 @@ impl Copies<'_> {
                 command.stdin(Stdio::null()).stdout(Stdio::piped()),
             )?);
         }
-        let mut said = Vec::new();
+        let mut printed = Vec::new();
         for child in children {
             let output = child
                 .wait_with_output()
@@ -80,9 +80,9 @@ impl Copies<'_> {
                     output.status
                 )));
             }
-            said.push(String::from_utf8_lossy(&output.stdout).into_owned());
+            printed.push(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        means(&said)
+        means(&printed)
     }
 
     fn sandboxed(
@@ -93,7 +93,7 @@ impl Copies<'_> {
     ) -> Result<Vec<f64>, Error> {
         let mut runs = Vec::new();
         for cpu in &self.cpus[..count] {
-            let (said, write) = pipe()?;
+            let (printed, write) = pipe()?;
             let program = Request::from_descriptor(self.descriptor.clone());
             let program = program.args([
                 "millibox",
@@ -103,35 +103,35 @@ impl Copies<'_> {
                 "/tmp",
             ]);
             let program = request(program.stdout(write)).cpus([*cpu]);
-            runs.push((supervisor.run(&program)?, said));
+            runs.push((supervisor.run(&program)?, printed));
         }
         let mut all = Vec::new();
-        for (run, said) in runs {
+        for (run, printed) in runs {
             let result = run.wait()?;
             if result.outcome != Outcome::Exited(0) {
                 return Err(Error::other(format!("the table in the sandbox: {result}")));
             }
-            all.push(read_end(Some(said))?);
+            all.push(read_end(Some(printed))?);
         }
         means(&all)
     }
 }
 
 /// The mean over the copies, for each row.
-fn means(said: &[String]) -> Result<Vec<f64>, Error> {
+fn means(printed: &[String]) -> Result<Vec<f64>, Error> {
     let mut sums = vec![0.0; table::ROWS.len()];
-    for said in said {
-        let figures: serde_json::Value =
-            serde_json::from_str(said).map_err(|error| Error::other(format!("{error}: {said}")))?;
+    for printed in printed {
+        let figures: serde_json::Value = serde_json::from_str(printed)
+            .map_err(|error| Error::other(format!("{error}: {printed}")))?;
         for (sum, row) in sums.iter_mut().zip(&table::ROWS) {
             *sum += figures[row.name]
                 .as_f64()
-                .ok_or_else(|| Error::other(format!("no {} in {said}", row.name)))?;
+                .ok_or_else(|| Error::other(format!("no {} in {printed}", row.name)))?;
         }
     }
     Ok(sums
         .into_iter()
-        .map(|sum| sum / said.len().max(1) as f64)
+        .map(|sum| sum / printed.len().max(1) as f64)
         .collect())
 }
 
@@ -305,11 +305,11 @@ fn chat(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result<String
     let output = spawn_on(cpus, &mut command)?
         .wait_with_output()
         .map_err(Error::system("wait for hackbench"))?;
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     if output.status.success() {
-        Ok(said)
+        Ok(printed)
     } else {
-        Err(Error::other(format!("hackbench: {}", said.trim())))
+        Err(Error::other(format!("hackbench: {}", printed.trim())))
     }
 }
 
@@ -325,23 +325,23 @@ fn chat_inside(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result
 }
 
 fn run_inside(supervisor: &Supervisor, request: Request) -> Result<String, Error> {
-    let (said, write) = pipe()?;
+    let (printed, write) = pipe()?;
     let request = request.stdout(write);
     let result = supervisor.run(&request)?.wait()?;
     drop(request);
-    let said = read_end(Some(said))?;
+    let printed = read_end(Some(printed))?;
     if result.outcome == Outcome::Exited(0) {
-        Ok(said)
+        Ok(printed)
     } else {
         Err(Error::other(format!("hackbench inside: {result}")))
     }
 }
 
 /// The time that hackbench prints ("Time: 0.123"), in nanoseconds.
-fn seconds(said: &str) -> Result<f64, Error> {
-    let time = said
+fn seconds(printed: &str) -> Result<f64, Error> {
+    let time = printed
         .lines()
         .find_map(|line| line.strip_prefix("Time:")?.trim().parse::<f64>().ok());
     time.map(|seconds| seconds * 1e9)
-        .ok_or_else(|| Error::other(format!("hackbench printed no time: {}", said.trim())))
+        .ok_or_else(|| Error::other(format!("hackbench printed no time: {}", printed.trim())))
 }

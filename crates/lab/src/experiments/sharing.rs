@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "sharing",
     title: "What sharing saves",
-    about: "Thesis, chapter 5: the sandbox as it is, then without one of its savings at a time: \
+    about: "Thesis, chapter 5: the unchanged sandbox, then without one of its savings at a time: \
             templates, several runners for each slot, a network shared by a runner's runs, pid1 in \
             its runner's memory, a seccomp program that is searched as a tree. Then the cost of \
             one new namespace of each kind.",
@@ -46,7 +46,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     .metric(Metric::new("real time", Unit::Nanoseconds))
     .variant(of(
         "millibox",
-        "as it is: 1 slot, 3 runners",
+        "unchanged: 1 slot, 3 runners",
         &usual,
         &minimal,
     ))

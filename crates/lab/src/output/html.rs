@@ -17,7 +17,8 @@ pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) 
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy"
+                    content="default-src 'none'; style-src 'unsafe-inline'";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { "millibox: the lab" }
                 style { (PreEscaped(STYLE)) }
@@ -28,7 +29,9 @@ pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) 
                 (claims_table(reports))
                 nav {
                     ul {
-                        @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } }
+                        @for report in reports {
+                            li { a href={ "#" (report.experiment) } { (report.title) } }
+                        }
                         @if pieces.is_some() { li { a href="#pieces" { (PIECES_HEADING) } } }
                     }
                 }
@@ -47,8 +50,14 @@ fn machine(report: &Report) -> Markup {
     let machine = &report.machine;
     let busy = machine.load_before.is_some_and(|load| load > 0.5);
     html! {
-        p { (machine.summary_line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
-        p { "Started " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
+        p {
+            (machine.summary_line()) ", backend " (report.backend)
+            ", millibox " (report.millibox) "."
+        }
+        p {
+            "Started " (report.started) " by " code { (report.command) }
+            ", scale " (report.scale) ", seed " (report.seed) "."
+        }
         @if busy {
             p.warning { "The machine was busy before the measurement. Trust the ratios more than \
                 the times, and neither much." }
@@ -61,7 +70,12 @@ fn claims_table(reports: &[Report]) -> Markup {
         @if reports.iter().any(|report| !report.claims.is_empty()) {
             h2 { "Targets" }
             table {
-                thead { tr { th { "target" } th.number { "at most" } th.number { "found [95 %]" } th { "holds" } } }
+                thead {
+                    tr {
+                        th { "target" } th.number { "at most" }
+                        th.number { "found [95 %]" } th { "holds" }
+                    }
+                }
                 tbody {
                     @for report in reports {
                         @for claim in &report.claims {
@@ -92,7 +106,10 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
         section id=(report.experiment) {
             h2 { (report.title) }
             p { (report.about) }
-            p.small { code { "millibox-lab " (report.experiment) } ": " (format!("{:.0}", report.seconds)) " s, " (report.started) }
+            p.small {
+                code { "millibox-lab " (report.experiment) }
+                ": " (format!("{:.0}", report.seconds)) " s, " (report.started)
+            }
             @for note in &report.notes { p.note { (note) } }
             @for (table, plots) in report.tables.iter().zip(plots) {
                 h3 { (table.title) }
@@ -101,21 +118,34 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
                     table {
                         caption { (rows.heading) }
                         thead {
-                            tr { @for (at, column) in rows.columns.iter().enumerate() { th.number[at > 0] { (column) } } }
+                            tr {
+                                @for (at, column) in rows.columns.iter().enumerate() {
+                                    th.number[at > 0] { (column) }
+                                }
+                            }
                         }
                         tbody {
                             @for row in &rows.rows {
-                                tr { @for (at, cell) in row.iter().enumerate() { td.number[at > 0] { (cell) } } }
+                                tr {
+                                    @for (at, cell) in row.iter().enumerate() {
+                                        td.number[at > 0] { (cell) }
+                                    }
+                                }
                             }
                         }
                     }
                 }
-                @if table.variants.iter().any(|variant| !variant.about.is_empty()) || !table.missing.is_empty() {
+                @if table.variants.iter().any(|variant| !variant.about.is_empty())
+                    || !table.missing.is_empty() {
                     dl {
-                        @for variant in table.variants.iter().filter(|variant| !variant.about.is_empty()) {
+                        @for variant in table.variants.iter()
+                            .filter(|variant| !variant.about.is_empty()) {
                             dt { (variant.name) } dd { (variant.about) }
                         }
-                        @for missing in &table.missing { dt { (missing.name) } dd.missing { "not measured: " (missing.why) } }
+                        @for missing in &table.missing {
+                            dt { (missing.name) }
+                            dd.missing { "not measured: " (missing.why) }
+                        }
                     }
                 }
             }

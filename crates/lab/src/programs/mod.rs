@@ -3,7 +3,7 @@
 //! They are hidden in the command, as `millibox-lab lab-program NAME ...`. So nothing else must be
 //! built or installed, and the sandbox executes the same file through an open descriptor.
 //!
-//! | name | what it does | file |
+//! | name | purpose | file |
 //! | --- | --- | --- |
 //! | `ask N`, `answer N` | a reactive task's interactor and solution | `talk` |
 //! | `batch` | the same solution, with all queries in a file | `talk` |

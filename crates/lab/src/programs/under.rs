@@ -106,7 +106,7 @@ pub fn run(observer: Observer, command: &[String]) -> Result<u8, ProgramError> {
 
 const ALLOW_ALL_POLICY: &str = r#"
     name = "everything"
-    description = "Allows every call, whatever its arguments."
+    description = "Allows every call."
     default = "allow"
 "#;
 

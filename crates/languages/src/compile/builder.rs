@@ -228,12 +228,12 @@ impl<'s> Builder<'s> {
     /// Whether the supervisor can limit the memory of a command. Without cgroups it limits the
     /// address space, and some languages reserve far more of that than they use.
     pub(super) fn can_limit_memory(&self, address_space: bool) -> bool {
-        address_space || self.supervisor.backend() != Backend::Rlimit
+        address_space || self.supervisor.info().backend() != Backend::Rlimit
     }
 
     /// Creates a directory of the host for files that the sandbox reads.
     pub(super) fn store(&self) -> Result<Store, InternalError> {
-        let ids = self.supervisor.ids();
+        let ids = self.supervisor.info().ids();
         let store = Store::new(ids).map_err(files::HostError::from_store)?;
         match find_closed(store.path(), ids) {
             None => Ok(store),

@@ -178,7 +178,7 @@ fn try_one(
         )
     } else {
         installation(tool, candidate, &real).map_err(|fault| {
-            match find_closed(&real, supervisor.ids()) {
+            match find_closed(&real, supervisor.info().ids()) {
                 Some(closed) => unreachable(Obstacle::Closed(closed)),
                 None => broken(fault.into()),
             }
@@ -209,7 +209,7 @@ fn try_one(
             // This user may have more rights than the sandbox's user. A closed directory is then
             // the only reason.
             let place = root.as_deref().unwrap_or(&path);
-            return Err(match find_closed(place, supervisor.ids()) {
+            return Err(match find_closed(place, supervisor.info().ids()) {
                 Some(closed) => unreachable(Obstacle::Closed(closed)),
                 None if is_permission_denied(&error) => {
                     unreachable(Obstacle::Denied(Box::new(error)))

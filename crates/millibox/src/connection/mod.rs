@@ -19,10 +19,11 @@ mod read;
 mod send;
 mod wait;
 
-use crate::Error;
+use crate::{EndReason, Error};
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
 use millibox_wire::{
-    Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, decode, encode,
+    Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, SupervisorError, decode,
+    encode,
 };
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -107,18 +108,15 @@ struct State {
     /// The supervisor sends nothing more.
     ended: bool,
     /// Why, once that is known.
-    died: Option<String>,
+    died: Option<EndReason>,
+    /// The error that the supervisor reported before its end.
+    reported: Option<SupervisorError>,
     backend: Backend,
 }
 
 /// How long a request for a run waits for the reason why the supervisor has ended.
 const END_REASON_TIMEOUT: Duration = Duration::from_secs(1);
-/// The reason if this process closed the connection.
-const CLOSED: &str =
-    "the connection was closed by this program (Supervisor::close, shut_down, or it was dropped)";
-/// What to do if the supervisor is not understood.
-const SAME_VERSION: &str =
-    "library and supervisor must be of the same version: install both together";
+
 impl State {
     /// Whether frames are due although no thread may be waiting.
     fn needs_dispatcher(&self) -> bool {
@@ -150,16 +148,16 @@ pub struct Connection {
     state: Mutex<State>,
     /// Wakes the dispatcher when it has to read or send.
     unread: Condvar,
-    /// Reads the last message of the supervisor once it has ended.
-    last_words: Box<dyn Fn() -> String + Send + Sync>,
+    /// Finds out why the supervisor has ended.
+    end_reason: Box<dyn Fn() -> EndReason + Send + Sync>,
 }
 
 impl Connection {
     /// Takes over a socket and waits for the greeting of the supervisor.
     pub fn new(
         socket: OwnedFd,
-        last_words: Box<dyn Fn() -> String + Send + Sync>,
-    ) -> Result<(Arc<Connection>, Hello), Error> {
+        end_reason: Box<dyn Fn() -> EndReason + Send + Sync>,
+    ) -> Result<(Arc<Connection>, Hello), EndReason> {
         let connection = Arc::new_cyclic(|this| Connection {
             socket,
             process: std::process::id(),
@@ -179,10 +177,11 @@ impl Connection {
                 sleepers: Vec::new(),
                 ended: false,
                 died: None,
+                reported: None,
                 backend: Backend::Rlimit,
             }),
             unread: Condvar::new(),
-            last_words,
+            end_reason,
         });
         let hello = match connection.receive(None) {
             Ok(Some(frame)) => match Header::decode(&frame) {
@@ -192,17 +191,23 @@ impl Connection {
                     },
                     body,
                 )) => decode::<Hello>(body).map_err(|error| error.to_string()),
+                Ok((
+                    Header {
+                        kind: Kind::Failure,
+                        ..
+                    },
+                    body,
+                )) => match decode(body) {
+                    Ok(error) => return Err(EndReason::Failed(error)),
+                    Err(error) => Err(error.to_string()),
+                },
                 Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
                 Err((_, error)) => Err(error.to_string()),
             },
             Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
-            Ok(None) | Err(_) => return Err(Error::Start((connection.last_words)())),
+            Ok(None) | Err(_) => return Err((connection.end_reason)()),
         };
-        let hello = hello.map_err(|why| {
-            Error::Start(format!(
-                "its greeting cannot be read ({why}); {SAME_VERSION}"
-            ))
-        })?;
+        let hello = hello.map_err(EndReason::Unreadable)?;
         {
             let mut state = connection.lock();
             state.credits = hello.credits as usize;
@@ -236,7 +241,7 @@ impl Connection {
         // The lock is held, so that a reader finds the reason together with the end.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         if state.died.is_none() {
-            self.died(&mut state, CLOSED.to_owned());
+            self.died(&mut state, EndReason::ClosedHere);
         }
     }
 
@@ -247,9 +252,7 @@ impl Connection {
 
     /// The error in a forked process.
     fn elsewhere() -> Error {
-        Error::Died(
-            "it serves the process that started it, from which this one was forked".to_owned(),
-        )
+        Error::Died(EndReason::Forked)
     }
 
     /// New ids for runs, in ascending order.
@@ -439,12 +442,7 @@ impl Connection {
 
 /// Why no run is accepted any more, as far as that is known.
 fn over(state: &State) -> Option<Error> {
-    let known = || {
-        state
-            .died
-            .clone()
-            .unwrap_or_else(|| "it closed its socket".to_owned())
-    };
+    let known = || state.died.clone().unwrap_or(EndReason::Closed);
     state.ended.then(|| Error::Died(known()))
 }
 

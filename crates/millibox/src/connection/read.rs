@@ -1,9 +1,10 @@
 //! Reading the frames of the supervisor, and the end of the connection.
 
 use super::dispatcher::sleep;
-use super::{Connection, END_REASON_TIMEOUT, Entry, SAME_VERSION, State, over_output};
+use super::{Connection, END_REASON_TIMEOUT, Entry, State, over_output};
+use crate::EndReason;
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
-use millibox_wire::{RunResult, decode};
+use millibox_wire::{RunResult, SupervisorError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown, recv};
@@ -65,17 +66,18 @@ impl Connection {
         match frame {
             Ok(None) => {}
             Ok(Some(frame)) => match answer(&frame) {
-                Ok((id, result)) => {
+                Ok(Answer::Result(id, result)) => {
                     if id != 0 {
                         state.in_flight = state.in_flight.saturating_sub(1);
-                        self.settle(state, id, result);
+                        self.settle(state, id, *result);
                     }
                     self.flush(state);
                 }
-                Err(why) => self.misunderstood(state, &why),
+                Ok(Answer::Failure(error)) => state.reported = Some(error),
+                Err(reason) => self.misunderstood(state, reason),
             },
             Err(Errno::MSGSIZE) => {
-                self.misunderstood(state, &format!("it is longer than {MAX_INLINE} bytes"))
+                self.misunderstood(state, format!("it is longer than {MAX_INLINE} bytes"))
             }
             Err(_) => self.find_out_why(state),
         }
@@ -95,14 +97,14 @@ impl Connection {
                 let Some(connection) = this.upgrade() else {
                     return;
                 };
-                let why = (connection.last_words)();
+                let why = (connection.end_reason)();
                 let mut state = connection.lock();
                 if state.died.is_none() {
                     connection.died(&mut state, why);
                 }
             });
         if found_out.is_err() {
-            let why = (self.last_words)();
+            let why = (self.end_reason)();
             self.died(state, why);
         }
     }
@@ -122,13 +124,10 @@ impl Connection {
     }
 
     /// Ends the connection because of an answer that cannot be read: its run would never end.
-    fn misunderstood(&self, state: &mut State, why: &str) {
+    fn misunderstood(&self, state: &mut State, reason: String) {
         if state.died.is_none() {
             let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
-            let why = format!(
-                "its connection was closed, as an answer cannot be read ({why}); {SAME_VERSION}"
-            );
-            self.died(state, why);
+            self.died(state, EndReason::Unreadable(reason));
         }
     }
 
@@ -156,24 +155,28 @@ impl Connection {
         }
     }
 
-    pub(super) fn died(&self, state: &mut State, why: String) {
+    pub(super) fn died(&self, state: &mut State, reason: EndReason) {
         state.ended = true;
-        state.died = Some(why);
         state.waiting.clear();
         state.urgent.clear();
         // Results that arrived before the end are valid, and can be read even after it.
         loop {
             match self.receive_now(RecvFlags::DONTWAIT) {
-                Ok(Some(frame)) => {
-                    if let Ok((id, result)) = answer(&frame) {
-                        self.settle(state, id, result);
-                    }
-                }
+                Ok(Some(frame)) => match answer(&frame) {
+                    Ok(Answer::Result(id, result)) => self.settle(state, id, *result),
+                    Ok(Answer::Failure(error)) => state.reported = Some(error),
+                    Err(_) => {}
+                },
                 // The kernel reports these once, before the remaining frames.
                 Err(Errno::CONNRESET | Errno::MSGSIZE) => {}
                 _ => break,
             }
         }
+        state.died = Some(match (reason, state.reported.take()) {
+            (EndReason::ClosedHere, _) => EndReason::ClosedHere,
+            (_, Some(error)) => EndReason::Failed(error),
+            (reason, None) => reason,
+        });
         (state.in_flight, state.abandoned, state.polled) = (0, 0, 0);
         state.entries.retain(|_, entry| !entry.abandoned);
         state.entries.values_mut().for_each(Entry::announce);
@@ -184,13 +187,23 @@ impl Connection {
     }
 }
 
-/// Decodes the result of a run.
-fn answer(frame: &[u8]) -> Result<(u64, RunResult), String> {
+/// A frame of the supervisor.
+enum Answer {
+    /// The result of the run with this id.
+    Result(u64, Box<RunResult>),
+    /// The supervisor is about to end.
+    Failure(SupervisorError),
+}
+
+/// Decodes a frame.
+fn answer(frame: &[u8]) -> Result<Answer, String> {
     let (header, body) = Header::decode(frame).map_err(|(_, error)| error.to_string())?;
-    if header.kind != Kind::Result || header.in_memfd {
-        return Err(format!("it is of the kind {:?}", header.kind));
+    match header.kind {
+        Kind::Result if !header.in_memfd => {
+            decode(body).map(|result| Answer::Result(header.id, Box::new(result)))
+        }
+        Kind::Failure if !header.in_memfd => decode(body).map(Answer::Failure),
+        kind => return Err(format!("it is of the kind {kind:?}")),
     }
-    decode(body)
-        .map(|result| (header.id, result))
-        .map_err(|error| error.to_string())
+    .map_err(|error| error.to_string())
 }

@@ -1,7 +1,8 @@
-//! Tests of the connection against the other end of its socket.
+//! Tests of the connection. The test plays the supervisor at the other end of the socket.
 
 use super::*;
 use crate::{Handle, Request};
+use millibox_wire::SupervisorStep;
 use millibox_wire::frame::HEADER;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{
@@ -9,20 +10,20 @@ use rustix::net::{
 };
 use std::time::Instant;
 
-/// A connection with one run on its way, and the other end of it.
+/// A connection with one requested run, and the supervisor's end of its socket.
 fn with_a_run() -> (Arc<Connection>, u64, OwnedFd) {
-    let (connection, [id], its) = with_runs();
-    (connection, id, its)
+    let (connection, [id], supervisor_end) = with_runs();
+    (connection, id, supervisor_end)
 }
 
 fn with_runs<const N: usize>() -> (Arc<Connection>, [u64; N], OwnedFd) {
-    with_last_words(|| "no last words".to_owned())
+    with_end_reason(|| EndReason::Closed)
 }
 
-fn with_last_words<const N: usize>(
-    words: impl Fn() -> String + Send + Sync + 'static,
+fn with_end_reason<const N: usize>(
+    reason: impl Fn() -> EndReason + Send + Sync + 'static,
 ) -> (Arc<Connection>, [u64; N], OwnedFd) {
-    let (ours, its) = socketpair(
+    let (client_end, supervisor_end) = socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
         SocketFlags::CLOEXEC,
@@ -41,8 +42,8 @@ fn with_last_words<const N: usize>(
         landlock: 0,
         file_locks: true,
     };
-    say(&its, Kind::Hello, 0, &encode(&hello));
-    let (connection, _) = Connection::new(ours, Box::new(words)).expect("a greeting");
+    send_frame(&supervisor_end, Kind::Hello, 0, &encode(&hello));
+    let (connection, _) = Connection::new(client_end, Box::new(reason)).expect("a greeting");
     let ids = connection.ids();
     let run = |id| NewRun {
         id,
@@ -52,10 +53,10 @@ fn with_last_words<const N: usize>(
         output_limited: false,
     };
     connection.run(ids.map(run)).expect("sent");
-    (connection, ids, its)
+    (connection, ids, supervisor_end)
 }
 
-fn say(socket: &OwnedFd, kind: Kind, id: u64, body: &[u8]) {
+fn send_frame(socket: &OwnedFd, kind: Kind, id: u64, body: &[u8]) {
     let frame = [
         &Header {
             kind,
@@ -83,15 +84,15 @@ fn result(message: String) -> RunResult {
 
 #[test]
 fn longest_answer_is_read() {
-    let (connection, id, its) = with_a_run();
+    let (connection, id, supervisor_end) = with_a_run();
     let empty = encode(&result(String::new())).len();
     // The length of the subject takes three bytes.
     let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 3));
-    say(&its, Kind::Result, id, &encode(&longest));
+    send_frame(&supervisor_end, Kind::Result, id, &encode(&longest));
     assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
 }
 
-/// In a process forked while another thread had the lock, no thread unlocks it.
+/// If a process is forked while another thread has the lock, no thread of the child unlocks it.
 #[test]
 fn ids_need_no_lock() {
     let (connection, [known], _its) = with_runs();
@@ -115,17 +116,17 @@ fn until_asleep(connection: &Connection, sleepers: usize) {
 
 #[test]
 fn each_waiting_thread_gets_its_own_result() {
-    let (connection, ids, its) = with_runs::<8>();
+    let (connection, ids, supervisor_end) = with_runs::<8>();
     std::thread::scope(|scope| {
         let threads = ids.map(|id| {
             let connection = &connection;
             (id, scope.spawn(move || connection.wait(id, None)))
         });
         until_asleep(&connection, ids.len() - 1);
-        // The first is, or was, the reader's; the last ones find their reader gone.
+        // The first result is for the reader; later threads must become readers themselves.
         for (id, thread) in threads {
             let its_own = result(format!("of run {id}"));
-            say(&its, Kind::Result, id, &encode(&its_own));
+            send_frame(&supervisor_end, Kind::Result, id, &encode(&its_own));
             assert_eq!(
                 thread.join().expect("no panic").expect("read"),
                 Some(its_own)
@@ -137,7 +138,7 @@ fn each_waiting_thread_gets_its_own_result() {
 
 #[test]
 fn timeout_of_the_reader_makes_another_thread_read() {
-    let (connection, [short, long], its) = with_runs();
+    let (connection, [short, long], supervisor_end) = with_runs();
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| connection.wait(short, Some(Duration::from_millis(200))));
         while !connection.lock().reader {
@@ -145,7 +146,12 @@ fn timeout_of_the_reader_makes_another_thread_read() {
         }
         let sleeper = scope.spawn(|| connection.wait(long, None));
         assert_eq!(reader.join().expect("no panic").expect("read"), None);
-        say(&its, Kind::Result, long, &encode(&result(String::new())));
+        send_frame(
+            &supervisor_end,
+            Kind::Result,
+            long,
+            &encode(&result(String::new())),
+        );
         assert_eq!(
             sleeper.join().expect("no panic").expect("read"),
             Some(result(String::new()))
@@ -155,28 +161,27 @@ fn timeout_of_the_reader_makes_another_thread_read() {
 
 #[test]
 fn wait_without_time_returns_an_arrived_result() {
-    let (connection, id, its) = with_a_run();
+    let (connection, id, supervisor_end) = with_a_run();
     assert_eq!(
         connection.wait(id, Some(Duration::ZERO)).expect("read"),
         None
     );
-    let told = result(String::new());
-    say(&its, Kind::Result, id, &encode(&told));
+    let sent_result = result(String::new());
+    send_frame(&supervisor_end, Kind::Result, id, &encode(&sent_result));
     assert_eq!(
         connection.wait(id, Some(Duration::ZERO)).expect("read"),
-        Some(told)
+        Some(sent_result)
     );
 }
 
 #[test]
 fn results_before_the_end_remain_readable() {
-    let told = result("the first".to_owned());
+    let sent_result = result("the first".to_owned());
     for (by_us, by_it) in [(true, false), (false, true), (true, true)] {
-        let (connection, [first, second], its) = with_runs();
-        say(&its, Kind::Result, first, &encode(&told));
-        // With the runs that we sent unread: the kernel tells us of that before it tells us the
-        // answer.
-        let its = (!by_it).then_some(its);
+        let (connection, [first, second], supervisor_end) = with_runs();
+        send_frame(&supervisor_end, Kind::Result, first, &encode(&sent_result));
+        // The sent runs are unread: the kernel reports that error before it delivers the answer.
+        let supervisor_end = (!by_it).then_some(supervisor_end);
         if by_us {
             connection.close();
         } else {
@@ -184,23 +189,28 @@ fn results_before_the_end_remain_readable() {
         }
         assert_eq!(
             connection.wait(first, None).expect("read"),
-            Some(told.clone()),
+            Some(sent_result.clone()),
             "{by_us} {by_it}"
         );
         assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
         assert_eq!(connection.unfinished(), 0);
-        drop(its);
+        drop(supervisor_end);
     }
 }
 
 #[test]
 fn run_without_a_handle_does_not_count_as_unfinished() {
-    let (connection, ids, its) = with_runs::<2>();
+    let (connection, ids, supervisor_end) = with_runs::<2>();
     assert_eq!(connection.unfinished(), 2);
     connection.abandon(ids[0]);
     assert_eq!(connection.unfinished(), 1);
     for id in ids {
-        say(&its, Kind::Result, id, &encode(&result(String::new())));
+        send_frame(
+            &supervisor_end,
+            Kind::Result,
+            id,
+            &encode(&result(String::new())),
+        );
     }
     assert!(connection.wait(ids[1], None).expect("read").is_some());
     assert_eq!(connection.unfinished(), 0);
@@ -208,9 +218,14 @@ fn run_without_a_handle_does_not_count_as_unfinished() {
 
 #[test]
 fn idle_dispatcher_leaves_reading_to_a_waiting_thread() {
-    let (connection, [polled, awaited], its) = with_runs();
+    let (connection, [polled, awaited], supervisor_end) = with_runs();
     let event = connection.event(polled).expect("a descriptor");
-    say(&its, Kind::Result, polled, &encode(&result(String::new())));
+    send_frame(
+        &supervisor_end,
+        Kind::Result,
+        polled,
+        &encode(&result(String::new())),
+    );
     assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
     assert!(connection.lock().dispatcher);
     std::thread::scope(|scope| {
@@ -220,26 +235,39 @@ fn idle_dispatcher_leaves_reading_to_a_waiting_thread() {
             let state = connection.lock();
             state.reader && state.sleepers.is_empty() && !state.needs_dispatcher()
         };
-        // Not only for a moment, as before the thread has come to sleep.
+        // The thread must keep sleeping, not only begin to.
         let mut times = 0;
         while times < 20 && begin.elapsed() < Duration::from_secs(30) {
             times = if reads() { times + 1 } else { 0 };
             std::thread::sleep(Duration::from_millis(10));
         }
-        let told = result("the other".to_owned());
-        say(&its, Kind::Result, awaited, &encode(&told));
-        assert_eq!(waiting.join().expect("no panic").expect("read"), Some(told));
+        let sent_result = result("the other".to_owned());
+        send_frame(
+            &supervisor_end,
+            Kind::Result,
+            awaited,
+            &encode(&sent_result),
+        );
+        assert_eq!(
+            waiting.join().expect("no panic").expect("read"),
+            Some(sent_result)
+        );
         assert!(times == 20, "the dispatcher reads");
     });
 }
 
 #[test]
 fn idle_dispatcher_ends_and_starts_again() {
-    let (connection, ids, its) = with_runs::<2>();
+    let (connection, ids, supervisor_end) = with_runs::<2>();
     for id in ids {
         let event = connection.event(id).expect("a descriptor");
         assert!(connection.lock().dispatcher);
-        say(&its, Kind::Result, id, &encode(&result(String::new())));
+        send_frame(
+            &supervisor_end,
+            Kind::Result,
+            id,
+            &encode(&result(String::new())),
+        );
         assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
         let begin = Instant::now();
         while connection.lock().dispatcher {
@@ -254,7 +282,7 @@ fn idle_dispatcher_ends_and_starts_again() {
 
 #[test]
 fn awaited_result_wakes_its_task() {
-    let (connection, ids, its) = with_runs::<2>();
+    let (connection, ids, supervisor_end) = with_runs::<2>();
     let handles =
         ids.map(|id| Handle::new(connection.clone(), id, Request::new("/bin/true").names()));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -264,8 +292,8 @@ fn awaited_result_wakes_its_task() {
         let send = async {
             for (number, id) in ids.into_iter().enumerate().rev() {
                 tokio::task::yield_now().await;
-                say(
-                    &its,
+                send_frame(
+                    &supervisor_end,
                     Kind::Result,
                     id,
                     &encode(&result(format!("{number}"))),
@@ -282,26 +310,26 @@ fn awaited_result_wakes_its_task() {
 
 #[test]
 fn awaited_run_fails_when_the_supervisor_ends() {
-    let (connection, id, its) = with_a_run();
+    let (connection, id, supervisor_end) = with_a_run();
     let handle = Handle::new(connection, id, Request::new("/bin/true").names());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");
-    let ended =
-        runtime.block_on(async { tokio::join!(handle.wait_async(), async { drop(its) }).0 });
+    let ended = runtime
+        .block_on(async { tokio::join!(handle.wait_async(), async { drop(supervisor_end) }).0 });
     assert!(matches!(ended, Err(Error::Died(_))), "{ended:?}");
 }
 
 #[test]
 fn end_of_the_supervisor_wakes_all_waiting_threads() {
-    let (connection, ids, its) = with_runs::<4>();
+    let (connection, ids, supervisor_end) = with_runs::<4>();
     std::thread::scope(|scope| {
         let threads = ids.map(|id| {
             let connection = &connection;
             scope.spawn(move || connection.wait(id, None))
         });
         until_asleep(&connection, ids.len() - 1);
-        drop(its);
+        drop(supervisor_end);
         for thread in threads {
             assert!(matches!(
                 thread.join().expect("no panic"),
@@ -313,26 +341,26 @@ fn end_of_the_supervisor_wakes_all_waiting_threads() {
 
 #[test]
 fn polling_does_not_wait_for_the_last_message() {
-    let (say_them, said) = std::sync::mpsc::channel::<()>();
+    let (release, said) = std::sync::mpsc::channel::<()>();
     let said = Mutex::new(said);
     let words = move || {
         let _ = said.lock().expect("no panic").recv();
-        "these".to_owned()
+        EndReason::Message("these".to_owned())
     };
-    let (connection, [first, second], its) = with_last_words(words);
+    let (connection, [first, second], supervisor_end) = with_end_reason(words);
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| connection.wait(first, None));
-        drop(its);
+        drop(supervisor_end);
         while !connection.is_dead() {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(connection.result(second).is_none());
         assert!(!waits.is_finished());
-        say_them.send(()).expect("it is listened to");
-        let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
+        release.send(()).expect("the receiver exists");
+        let Err(Error::Died(received)) = waits.join().expect("no panic") else {
             panic!("a result")
         };
-        assert_eq!(heard, "these");
+        assert_eq!(received, EndReason::Message("these".to_owned()));
     });
     assert!(matches!(
         connection.result(second),
@@ -343,45 +371,45 @@ fn polling_does_not_wait_for_the_last_message() {
 #[test]
 fn closing_wakes_a_waiting_thread() {
     for _ in 0..50 {
-        let (connection, [first], its) = with_runs();
+        let (connection, [first], supervisor_end) = with_runs();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| connection.wait(first, None));
             while !connection.lock().reader {
                 std::thread::yield_now();
             }
             connection.close();
-            let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
+            let Err(Error::Died(received)) = waits.join().expect("no panic") else {
                 panic!("a result")
             };
-            assert_eq!(heard, CLOSED);
+            assert_eq!(received, EndReason::ClosedHere);
         });
-        drop(its);
+        drop(supervisor_end);
     }
 }
 
 #[test]
 fn unreadable_greeting_is_a_start_error() {
     let too_long = [0; MAX_INLINE];
-    for (kind, body, says) in [
+    for (kind, body, expected) in [
         (Kind::Hello, &too_long[..], "longer than 61440 bytes"),
         (Kind::Hello, b"\xff\xff", "malformed"),
         (Kind::Result, b"", "kind Result"),
     ] {
-        let (ours, its) = socketpair(
+        let (client_end, supervisor_end) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
             SocketFlags::CLOEXEC,
             None,
         )
         .expect("a socket");
-        say(&its, kind, 0, body);
-        let answer = Connection::new(ours, Box::new(|| panic!("it lives")));
-        let Err(Error::Start(why)) = answer else {
-            panic!("{says}")
+        send_frame(&supervisor_end, kind, 0, body);
+        let answer = Connection::new(client_end, Box::new(|| panic!("the supervisor lives")));
+        let Err(EndReason::Unreadable(reason)) = answer else {
+            panic!("{expected}")
         };
         assert!(
-            why.contains(says) && why.contains("install both"),
-            "{why} does not say {says:?}"
+            reason.contains(expected),
+            "{reason} does not contain {expected:?}"
         );
     }
 }
@@ -389,27 +417,56 @@ fn unreadable_greeting_is_a_start_error() {
 #[test]
 fn unreadable_answer_ends_the_connection() {
     let too_long = encode(&result("x".repeat(MAX_INLINE)));
-    for (kind, body, says) in [
+    for (kind, body, expected) in [
         (Kind::Result, &too_long[..], "longer than 61440 bytes"),
         (Kind::Result, b"\xff\xff", "malformed"),
         (Kind::Run, b"", "kind Run"),
     ] {
-        let (connection, id, its) = with_a_run();
-        say(&its, kind, id, body);
-        let Err(Error::Died(why)) = connection.wait(id, Some(Duration::from_secs(60))) else {
-            panic!("{says}")
+        let (connection, id, supervisor_end) = with_a_run();
+        send_frame(&supervisor_end, kind, id, body);
+        let answer = connection.wait(id, Some(Duration::from_secs(60)));
+        let Err(Error::Died(EndReason::Unreadable(reason))) = answer else {
+            panic!("{expected}")
         };
         assert!(
-            why.contains(says) && why.contains("same version"),
-            "{why} does not say {says:?}"
+            reason.contains(expected),
+            "{reason} does not contain {expected:?}"
         );
-        // The other side sees the end of the connection.
+        // The supervisor's end of the socket reports the end of the connection.
         let mut rest = [0; 64];
-        let heard: Vec<usize> =
-            std::iter::repeat_with(|| recv(&its, &mut rest[..], RecvFlags::empty()))
+        let received: Vec<usize> =
+            std::iter::repeat_with(|| recv(&supervisor_end, &mut rest[..], RecvFlags::empty()))
                 .map_while(|answer| answer.ok().map(|(length, _)| length))
                 .take_while(|length| *length > 0)
                 .collect();
-        assert_eq!(heard.len(), 1, "{heard:?}");
+        assert_eq!(received.len(), 1, "{received:?}");
     }
+}
+
+#[test]
+fn reported_error_replaces_the_message_of_the_process() {
+    let (connection, [first], supervisor_end) =
+        with_end_reason(|| EndReason::Message("text".to_owned()));
+    let error = SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM);
+    send_frame(&supervisor_end, Kind::Failure, 0, &encode(&error));
+    drop(supervisor_end);
+    let Err(Error::Died(reason)) = connection.wait(first, None) else {
+        panic!("a result")
+    };
+    assert_eq!(reason, EndReason::Failed(error));
+}
+
+#[test]
+fn error_instead_of_greeting_is_returned() {
+    let (client_end, supervisor_end) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .expect("a socket");
+    let error = SupervisorError::new(SupervisorStep::Namespaces).with_errno(libc::EPERM);
+    send_frame(&supervisor_end, Kind::Failure, 0, &encode(&error));
+    let answer = Connection::new(client_end, Box::new(|| panic!("the error was sent")));
+    assert_eq!(answer.map(drop), Err(EndReason::Failed(error)));
 }

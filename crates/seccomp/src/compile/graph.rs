@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
+use crate::instruction::offset;
 use crate::policy::{Action, Call, Comparison, Condition};
-use crate::program::offset;
 
 /// The identifier of a node in a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

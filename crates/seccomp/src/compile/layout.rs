@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::graph::{Graph, Node, NodeId, Op, Source};
-use crate::program::{Instruction, code};
+use crate::instruction::{Instruction, code};
 
 /// The maximum number of instructions that a conditional jump skips.
 const MAX_SKIPPED_INSTRUCTIONS: usize = 255;

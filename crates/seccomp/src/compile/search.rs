@@ -1,7 +1,7 @@
 //! The search for the system call number.
 
 use super::graph::{Graph, NodeId, Op, Source};
-use crate::program::offset;
+use crate::instruction::offset;
 
 /// Consecutive numbers with the same answer. An interval ends before the start of the next one, and
 /// the last interval ends with `u32::MAX`.

@@ -282,7 +282,7 @@ impl Setter<'_> {
     /// The program `sh -c` in the package's directory, without its line, and the staged package.
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<StagedDirectory>), SetterError> {
         let machine = |error: std::io::Error| SetterError::from(MachineError::Shell(error));
-        let staged = StagedDirectory::new(&problem.directory, self.supervisor.ids())
+        let staged = StagedDirectory::new(&problem.directory, self.supervisor.info().ids())
             .map_err(|error| machine(error.into()))?;
         let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {

@@ -142,7 +142,7 @@ impl Setter<'_> {
         tools: &Tools<'t>,
         all: bool,
     ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
-        let ids = self.supervisor.ids();
+        let ids = self.supervisor.info().ids();
         let files = test.files.as_deref().map(|files| {
             let failed =
                 |error: StagingError| file(FileAction::Stage, files, std::io::Error::from(error));

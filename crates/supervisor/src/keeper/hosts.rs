@@ -1,6 +1,8 @@
 //! Finds the host's cgroup hierarchies in /proc/self/cgroup and /proc/self/mountinfo (cgroups(7),
 //! proc_pid_mountinfo(5)).
 
+use millibox_wire::{SupervisorError, SupervisorStep};
+
 /// A mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -35,9 +37,13 @@ pub struct Hosts {
 
 impl Hosts {
     /// Reads the two files.
-    pub fn read() -> Result<Hosts, String> {
+    pub fn read() -> Result<Hosts, SupervisorError> {
         let read = |path: &str| {
-            std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
+            std::fs::read_to_string(path).map_err(|error| {
+                SupervisorError::new(SupervisorStep::Read)
+                    .with_subject(path)
+                    .with_io(&error)
+            })
         };
         Ok(Hosts::parse(
             &read("/proc/self/cgroup")?,

@@ -22,10 +22,11 @@ pub use remove::sweep;
 
 use crate::backend::Handover;
 use crate::confine;
-use crate::messages::complain;
+use crate::messages::{complain, failed};
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
 use crate::sys::{self, calls, process};
+use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -95,7 +96,13 @@ fn fresh_name() -> String {
 }
 
 /// The main function of the keeper. Returns the exit status.
-pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
+///
+/// Takes `socket` when the supervisor has it. Until then the caller can report an error on it.
+pub fn main(
+    options: &Options,
+    socket: &mut Option<OwnedFd>,
+    client: OwnedFd,
+) -> Result<i32, SupervisorError> {
     // A Ctrl-C at the client's terminal must reach only the client.
     if rustix::process::setsid().is_ok() {
         // If the kernel schedules by sessions (autogroup, sched(7)), the session needs the
@@ -106,14 +113,14 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     }
     // Another cgroup than the one of the command line may be in use.
     let options = &Options {
-        socket: socket.as_raw_fd(),
+        socket: socket.as_ref().map_or(-1, AsRawFd::as_raw_fd),
         ..options.clone()
     };
     start::raise_limits(options)?;
     let mut declined = Vec::new();
     let made = choose(options, &mut declined)?;
     let mut inheritance = Inheritance {
-        socket: socket.as_raw_fd(),
+        socket: options.socket,
         client: client.as_raw_fd(),
         keeper: 0,
         handover: Handover::Rlimit,
@@ -146,9 +153,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         Supervisor::Beside(_) => None,
     };
     let forked = born.map_or_else(process::fork, Ok);
-    let supervisor = match forked
-        .map_err(|errno| format!("cannot fork: {}", crate::messages::errno_text(errno)))
-    {
+    let supervisor = match forked.map_err(failed(SupervisorStep::Fork)) {
         Ok(Some(pid)) => pid,
         Ok(None) => {
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
@@ -158,22 +163,15 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             if let (Supervisor::Inside(directory), None) = (&made.supervisor, born)
                 && let Err(errno) = calls::write_file(directory.as_raw_fd(), c"cgroup.procs", b"0")
             {
-                complain(format_args!(
-                    "cannot enter the supervisor's cgroup: {}",
-                    crate::messages::errno_text(errno)
-                ));
-                calls::exit(1);
+                give_up(socket, &failed(SupervisorStep::EnterCgroup)(errno));
             }
-            let why = start::execute(options, inheritance);
-            complain(why);
-            calls::exit(1);
+            give_up(socket, &start::execute(options, inheritance));
         }
         Err(why) => {
             clean_up(made);
             return Err(why);
         }
     };
-    drop(socket);
     made.open.clear();
     let parents = made
         .tops
@@ -184,8 +182,9 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         let _ = calls::kill(supervisor, libc::SIGKILL);
         while process::wait(-1, libc::__WALL).is_ok() {}
         clean_up(made);
-        return Err(format!("the keeper: {why}"));
+        return Err(why);
     }
+    *socket = None;
     if let Supervisor::Beside(Some(procs)) =
         std::mem::replace(&mut made.supervisor, Supervisor::Beside(None))
     {
@@ -217,15 +216,23 @@ const SUPERVISOR: i32 = 0;
 /// three seconds for its dying children.
 const CLIENT_DEATH_TIMEOUT: Duration = Duration::from_secs(8);
 
-fn watch(supervisor: i32) -> Result<(), String> {
+/// Reports the error to the client and ends the process that would have become the supervisor.
+fn give_up(socket: &Option<OwnedFd>, error: &SupervisorError) -> ! {
+    if let Some(socket) = socket {
+        crate::messages::report(socket, error);
+    }
+    complain(error);
+    calls::exit(1)
+}
+
+fn watch(supervisor: i32) -> Result<(), SupervisorError> {
     let pid = rustix::process::Pid::from_raw(supervisor).unwrap_or(rustix::process::Pid::INIT);
-    let failed = |why: String| format!("cannot watch the supervisor: {why}");
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
-        .map_err(|errno| failed(errno.to_string()))?;
+        .map_err(failed(SupervisorStep::WatchSupervisor))?;
     let placed = calls::dup3(pidfd.as_raw_fd(), SUPERVISOR, libc::O_CLOEXEC);
     placed
         .map(drop)
-        .map_err(|errno| failed(crate::messages::errno_text(errno)))
+        .map_err(failed(SupervisorStep::WatchSupervisor))
 }
 
 /// Serves runners until the supervisor is dead, and returns its wait status. Kills a supervisor
@@ -306,17 +313,25 @@ fn clean_up(made: Made) {
 }
 
 /// Chooses the requested backend, or the best available one. `None` means rlimit.
-fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>, String> {
+fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>, SupervisorError> {
+    let rejected = |backend: &str, reason| {
+        SupervisorError::new(SupervisorStep::Backend)
+            .with_subject(backend)
+            .with_hint(SupervisorHint::Declined(vec![reason]))
+    };
     let runners = options.slots * options.runners_per_slot;
     let hosts = hosts::Hosts::read()?;
     match options.backend {
         BackendChoice::Rlimit => Ok(None),
         BackendChoice::Cgroup2 => cgroup2::make(&hosts, options)
             .map(Some)
-            .map_err(|why| format!("backend cgroup2: {why}")),
+            .map_err(|why| rejected("cgroup2", why)),
         BackendChoice::Hybrid => hybrid::make(&hosts, options, runners)
             .map(Some)
-            .map_err(|why| format!("backend hybrid: {}", why.words())),
+            .map_err(|why| match why {
+                Refusal::Short(why, errno) => rejected("hybrid", why).with_errno(errno),
+                Refusal::NotHere(why) => rejected("hybrid", why),
+            }),
         BackendChoice::Auto => {
             match cgroup2::make(&hosts, options) {
                 Ok(made) => return Ok(Some(made)),
@@ -324,15 +339,16 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
             }
             match hybrid::make(&hosts, options, runners) {
                 Ok(made) => return Ok(Some(made)),
-                Err(Refusal::Short(why)) => return Err(format!("backend hybrid: {why}")),
+                Err(Refusal::Short(why, errno)) => {
+                    return Err(rejected("hybrid", why).with_errno(errno));
+                }
                 Err(Refusal::NotHere(why)) => declined.push(format!("hybrid: {why}")),
             }
             match &options.cgroup_parent {
                 // A caller that names a parent wants cgroups.
-                Some(parent) => Err(format!(
-                    "no cgroups can be made below {parent}: {}",
-                    declined.join("; ")
-                )),
+                Some(parent) => Err(SupervisorError::new(SupervisorStep::CgroupParent)
+                    .with_subject(parent)
+                    .with_hint(SupervisorHint::Declined(std::mem::take(declined)))),
                 None => Ok(None),
             }
         }
@@ -346,23 +362,26 @@ enum Refusal {
     NotHere(String),
     /// The backend exists but lacks a resource at the moment, which is no reason to choose a weaker
     /// one.
-    Short(String),
+    Short(String, i32),
 }
 
 impl Refusal {
     fn new(errno: rustix::io::Errno, what: impl core::fmt::Display) -> Refusal {
         use rustix::io::Errno;
-        let why = format!("{what}: {errno}");
         match errno {
-            Errno::MFILE => Refusal::Short(why + crate::messages::MORE_FILES),
-            Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Refusal::Short(why),
-            _ => Refusal::NotHere(why),
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => {
+                Refusal::Short(what.to_string(), errno.raw_os_error())
+            }
+            _ => Refusal::NotHere(format!("{what}: {errno}")),
         }
     }
 
     fn words(self) -> String {
         match self {
-            Refusal::NotHere(why) | Refusal::Short(why) => why,
+            Refusal::NotHere(why) => why,
+            Refusal::Short(why, errno) => {
+                format!("{why}: {}", crate::messages::errno_text(sys::Errno(errno)))
+            }
         }
     }
 }

@@ -23,13 +23,15 @@
 use crate::backend::cgroup2::WATCHED_FILES;
 use crate::cpus::mask_of;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
-use crate::runner::Order;
+use crate::messages::Fatal;
+use crate::prepared::Order;
+use crate::setup::Setup;
 use crate::sockets::Sockets;
 use crate::spawner::{RunnerFiles, Spawner};
-use crate::supervisor::{Fatal, Setup};
 use crate::sys::{self, Errno, Result, calls};
 use crate::world::WorldId;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
+use millibox_wire::SupervisorStep;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -137,21 +139,7 @@ impl Runner {
         memory: Memory,
         again: bool,
     ) -> std::result::Result<Runner, Fatal> {
-        let failed = |errno: Errno| {
-            let remedy = match errno.0 {
-                libc::ETOOMANYREFS => {
-                    "; this user has more descriptors in transit through sockets than the limit on \
-                     open files (unix(7)); end the processes that do not receive them, or raise \
-                     the hard limit (ulimit -Hn)"
-                }
-                libc::EAGAIN => crate::messages::MORE_PROCESSES,
-                _ => "",
-            };
-            format!(
-                "cannot start a runner: {}{remedy}",
-                crate::messages::errno_text(errno)
-            )
-        };
+        let failed = crate::messages::failed::<Errno>(SupervisorStep::StartRunner);
         let pair = || {
             socketpair(
                 AddressFamily::UNIX,

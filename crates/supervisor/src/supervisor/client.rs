@@ -2,11 +2,14 @@
 
 use super::deaths::Unreaped;
 use super::limits::Cause;
-use super::{Fatal, Request, Setbacks, Supervisor, Token, fatal};
+use super::{Request, Setbacks, Supervisor, Token};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
-use crate::runner::default_nofile;
+use crate::messages::Fatal;
+use crate::messages::failed;
+use crate::rlimits::default_nofile;
 use crate::sys::{Errno, calls};
+use millibox_wire::SupervisorStep;
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
 use millibox_wire::{
     Backend, DEFAULT_PROCESS_LIMIT, DecodeError, Figures, FrameProblem, Hello, Hint, Kill,
@@ -37,6 +40,11 @@ impl Supervisor {
         self.send(Kind::Hello, 0, &encode(&hello))
     }
 
+    /// The socket of the client.
+    pub fn client_socket(&self) -> &OwnedFd {
+        &self.setup.socket
+    }
+
     fn send(&mut self, kind: Kind, id: u64, body: &[u8]) -> Result<(), Fatal> {
         let mut frame = Header {
             kind,
@@ -65,12 +73,7 @@ impl Supervisor {
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has ended; the next read reports that.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
-                Err(errno) => {
-                    return Err(format!(
-                        "cannot answer the client: {}",
-                        crate::messages::errno_text(errno)
-                    ));
-                }
+                Err(errno) => return Err(failed(SupervisorStep::AnswerClient)(errno)),
             }
         }
         if self.watches_for_room == self.unsent.is_empty() {
@@ -85,7 +88,7 @@ impl Supervisor {
                 Token::Client.data(),
                 events,
             )
-            .map_err(fatal("watch the client's socket"))?;
+            .map_err(failed(SupervisorStep::Watch))?;
         }
         Ok(())
     }
@@ -150,10 +153,7 @@ impl Supervisor {
                 }
                 // The client died with unread answers.
                 Err(Errno(libc::ECONNRESET)) => Ok(false),
-                Err(errno) => Err(format!(
-                    "cannot read from the client: {}",
-                    crate::messages::errno_text(errno)
-                )),
+                Err(errno) => Err(failed(SupervisorStep::ReadClient)(errno)),
             };
             self.buffer = buffer;
             match answer {
@@ -202,7 +202,7 @@ impl Supervisor {
                 Err(error) => self.reject(Some(0), malformed(&error)),
             },
             Kind::Cancel => self.end(header.id, Cause::Cancelled),
-            Kind::Hello | Kind::Result => {
+            Kind::Hello | Kind::Result | Kind::Failure => {
                 self.reject(Some(0), FrameProblem::WrongDirection);
             }
         }

@@ -1,8 +1,9 @@
 //! The clocks of runs in progress, and the ends of runs by a limit.
 
-use super::{Ended, Fatal, Supervisor};
+use super::{Ended, Supervisor};
 use crate::backend::Handover;
 use crate::locks::{self, Locks};
+use crate::messages::Fatal;
 use crate::slot::{Runner, State};
 use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;

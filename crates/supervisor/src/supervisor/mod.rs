@@ -26,9 +26,10 @@ mod runners;
 mod setbacks;
 
 use crate::backend::Handover;
-use crate::cpus::Cpus;
 use crate::launch::Launch;
 use crate::locks::Locks;
+use crate::messages::{Fatal, failed};
+use crate::setup::Setup;
 use crate::slot::Runner;
 use crate::spawner::Spawner;
 use crate::sys::{calls, process};
@@ -36,39 +37,13 @@ use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
 use deaths::{StartHistory, Unreaped};
 use limits::Cause;
+use millibox_wire::SupervisorStep;
 use runners::{PendingRestart, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
-
-/// What the supervisor receives at its start.
-pub struct Setup {
-    pub socket: OwnedFd,
-    pub client: OwnedFd,
-    pub handover: Handover,
-    pub slots: usize,
-    pub runners_per_slot: usize,
-    pub share_memory: bool,
-    pub cpus: Cpus,
-    pub uid: u32,
-    pub gid: u32,
-    pub cgroups: Vec<Vec<u8>>,
-    pub declined: Vec<String>,
-    /// The version of landlock that confines the supervisor; 0 without landlock.
-    pub landlock: u32,
-    /// The mount point of all devices as one mount; see [`crate::devices`].
-    pub devices: Option<String>,
-}
-
-impl Setup {
-    /// The indices of a slot's runners among all runners.
-    fn runners_of(&self, slot: usize) -> Range<usize> {
-        slot * self.runners_per_slot..(slot + 1) * self.runners_per_slot
-    }
-}
 
 /// A run that was requested and not yet answered.
 struct Request {
@@ -185,23 +160,11 @@ impl Token {
     }
 }
 
-/// The reason why the supervisor ends, as a text for the client.
-pub type Fatal = String;
-
-fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
-    move |errno| {
-        format!(
-            "cannot {what}: {}",
-            crate::messages::errno_text(errno.into())
-        )
-    }
-}
-
 impl Supervisor {
     /// Sets everything up and starts the runners.
     pub fn new(setup: Setup, spawner: Spawner, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed(SupervisorStep::Epoll))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
             reads_cpu_time: !matches!(setup.handover, Handover::Rlimit)
@@ -267,7 +230,7 @@ impl Supervisor {
 
     fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
         self.try_watch(fd, token, events)
-            .map_err(fatal("watch a descriptor"))
+            .map_err(failed(SupervisorStep::Watch))
     }
 
     fn try_watch(
@@ -297,7 +260,7 @@ impl Supervisor {
                 timeout.as_ref(),
             ) {
                 Ok(_) | Err(Error::INTR) => {}
-                Err(errno) => return Err(fatal("wait for events")(errno)),
+                Err(errno) => return Err(failed(SupervisorStep::WaitForEvents)(errno)),
             }
             for event in &events {
                 match Token::from_data(event.data.u64()) {

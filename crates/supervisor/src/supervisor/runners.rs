@@ -2,15 +2,19 @@
 
 use super::deaths::{DeadRunner, StartHistory, Unreaped};
 use super::limits::MIN_WAIT_NS;
-use super::{Fatal, Supervisor, Token};
+use super::{Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Start, UNLIMITED, message};
+use crate::messages::Fatal;
+use crate::messages::failed;
 use crate::slot::{Runner, State};
 use crate::sockets::{self, Sockets};
 use crate::sys::{Errno, calls, process};
 use crate::world::WorldId;
 use millibox_wire::Step;
-use millibox_wire::{Hint, Outcome, ProcessEnd, RunError};
+use millibox_wire::{
+    Hint, Outcome, ProcessEnd, RunError, SupervisorError, SupervisorHint, SupervisorStep,
+};
 use rustix::event::epoll;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
@@ -70,12 +74,7 @@ impl Supervisor {
                 Ok(received) => received,
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
                 Err(Errno(libc::ECONNRESET)) => return self.handle_runner_death(index),
-                Err(errno) => {
-                    return Err(format!(
-                        "cannot read from a runner: {}",
-                        crate::messages::errno_text(errno)
-                    ));
-                }
+                Err(errno) => return Err(failed(SupervisorStep::ReadRunner)(errno)),
             };
             let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
             let report = || {
@@ -158,7 +157,8 @@ impl Supervisor {
                             continue;
                         }
                         let error = self.failure(&report().failure_parts(), None);
-                        return Err(format!("a runner cannot be set up: {error}"));
+                        return Err(SupervisorError::new(SupervisorStep::RunnerSetup)
+                            .with_hint(SupervisorHint::Run(Box::new(error))));
                     }
                     let state = self.runners[index].state;
                     match state {
@@ -179,7 +179,7 @@ impl Supervisor {
                         _ => self.handle_failed_preparation(index, &report()),
                     }
                 }
-                Some(_) => return Err("a runner sent an invalid message".to_owned()),
+                Some(_) => return Err(SupervisorError::new(SupervisorStep::ReadRunner)),
             }
         }
     }
@@ -306,7 +306,10 @@ impl Supervisor {
                 Some(its) if its.may_retry() || its.deaths < MAX_UNEXPLAINED_DEATHS && killed => {
                     its.deaths += 1
                 }
-                _ => return Err(format!("a runner {how} before it could serve runs")),
+                _ => {
+                    return Err(SupervisorError::new(SupervisorStep::RunnerSetup)
+                        .with_hint(SupervisorHint::Ended(how)));
+                }
             }
         }
         // The closed socket would report its end repeatedly.
@@ -503,5 +506,6 @@ fn ended_hint(how: ProcessEnd) -> Hint {
 }
 
 pub(super) fn new_memory() -> Result<Memory, Fatal> {
-    Memory::new().map_err(|error| format!("cannot create memory to share with a runner: {error}"))
+    Memory::new()
+        .map_err(|error| SupervisorError::new(SupervisorStep::RunnerMemory).with_io(&error))
 }

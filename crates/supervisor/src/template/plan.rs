@@ -1,6 +1,6 @@
 //! The plan of a world: the mounts that the mounter makes, and those that pid1 makes.
 
-use crate::runner::RunMount;
+use crate::prepared::RunMount;
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Mount, World, WorldError, WorldProblem};
 use std::ffi::CString;

@@ -96,14 +96,15 @@ fn main() {
         Err(error) => return println!("error={error}"),
     };
     let cgroups: Vec<String> = supervisor
+        .info()
         .cgroups()
         .map(|path| path.display().to_string())
         .collect();
     println!(
         "pid={}\ncgroups={}\nbackend={}",
-        supervisor.pid(),
+        supervisor.info().pid(),
         cgroups.join(","),
-        supervisor.backend()
+        supervisor.info().backend()
     );
     if let Some(path) = &plan.hang {
         return run_beside_a_hanging_file_system(&request, path);
@@ -155,7 +156,10 @@ fn main() {
     }
     println!("{}", output.text());
     if plan.careless {
-        millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
+        millibox_tests::kill(
+            supervisor.info().pid() as i32,
+            rustix::process::Signal::KILL,
+        );
         println!(
             "error={}",
             supervisor

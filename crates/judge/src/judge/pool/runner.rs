@@ -34,7 +34,7 @@ impl TestRunner<'_> {
         let with_files;
         let executable = match &self.prepared.files[number] {
             None => executable,
-            Some(files) => match executable.beside(files.path(), worker.supervisor.ids()) {
+            Some(files) => match executable.beside(files.path(), worker.supervisor.info().ids()) {
                 Ok(executable) => {
                     with_files = executable;
                     &with_files

@@ -1,9 +1,9 @@
-//! /bin/true bare, in millibox, and in the sandboxes that a user would take instead.
+//! The experiment `peers`: /bin/true bare, in millibox, and in other sandboxes.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `command` | those that are one command for one run: nsjail, bubblewrap, firejail |
-//! | `isolate` | isolate, whose box is made once |
+//! | `command` | sandboxes that are a command for one run: nsjail, bubblewrap, firejail |
+//! | `isolate` | isolate, whose box is created once |
 //! | `oci` | crun and runc, which run bundles |
 //! | `go_judge` | go-judge, a server |
 

@@ -80,9 +80,11 @@ fn bundle(lab: &Lab, name: &str) -> Result<PathBuf, Error> {
     };
     made(&bundle.join("rootfs"))?;
     let mut mounts = vec![
-        json!({"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "size=64m"]}),
+        json!({"destination": "/tmp", "type": "tmpfs", "source": "tmpfs",
+               "options": ["nosuid", "nodev", "size=64m"]}),
         json!({"destination": "/proc", "type": "proc", "source": "proc"}),
-        json!({"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755", "size=64k"]}),
+        json!({"destination": "/dev", "type": "tmpfs", "source": "tmpfs",
+               "options": ["nosuid", "mode=755", "size=64k"]}),
     ];
     for place in ["tmp", "proc", "dev"] {
         made(&bundle.join("rootfs").join(place))?;
@@ -96,7 +98,10 @@ fn bundle(lab: &Lab, name: &str) -> Result<PathBuf, Error> {
                 .map_err(Error::system(format!("make {}", inside.display())))?,
             None => {
                 made(&inside)?;
-                mounts.push(json!({"destination": place, "type": "bind", "source": place, "options": ["rbind", "ro", "nosuid", "nodev"]}));
+                mounts.push(
+                    json!({"destination": place, "type": "bind", "source": place,
+                           "options": ["rbind", "ro", "nosuid", "nodev"]}),
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What programs of a package are run with, and the options that say so.
+//! The machine, languages and cache for the programs of a package, and their options.
 
 use crate::failure::{Failure, complain};
 use crate::languages::suites;
@@ -14,78 +14,84 @@ use std::sync::Arc;
 
 const MACHINE: &str = "Machine";
 
-/// How programs of a package are run.
+/// Options for running the programs of a package.
 #[derive(Debug, clap::Args)]
-pub struct Work {
-    /// Programs at one time; without it, one for each CPU
+pub struct JudgeSetupOptions {
+    /// Programs at one time [default: one for each CPU]
     ///
-    /// More of them than CPUs share CPUs and wait for each other.
-    #[arg(long, value_name = "N", value_parser = values::number::<u16>(1, Builder::MOST_SLOTS as u64), help_heading = MACHINE)]
+    /// If there are more programs than CPUs, programs share CPUs and wait for each other.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = values::number::<u16>(1, Builder::MAX_SLOTS as u64),
+        help_heading = MACHINE,
+    )]
     pub jobs: Option<u16>,
-    /// Compile everything, and keep nothing of it
+    /// Compile everything, and do not cache programs
     ///
-    /// Without it, programs that were compiled before are found in $XDG_CACHE_HOME/millibox or
-    /// ~/.cache/millibox, if that can be had.
+    /// By default, compiled programs are cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox,
+    /// if that directory can be used.
     #[arg(long, help_heading = MACHINE)]
     pub no_cache: bool,
-    /// How programs of compiled languages are linked
+    /// Link programs of compiled languages statically or dynamically
     ///
-    /// Without it each suite says: static where C, C++ and Rust can, which starts faster. Where the
-    /// static libraries are missing, programs are linked dynamically; `millibox languages` tells.
+    /// By default, each suite chooses. C, C++ and Rust programs are linked statically, because they
+    /// start faster. If the static libraries are missing, programs are linked dynamically;
+    /// `millibox languages` reports this.
     #[arg(long, value_name = "HOW", value_parser = values::link, help_heading = MACHINE)]
     pub linking: Option<Link>,
-    /// Add the suites of a directory's files *.toml, in place of ours for the same language
+    /// Add the suites in a directory's *.toml files; they replace built-in suites of the same name
     #[arg(long, value_name = "DIR", help_heading = MACHINE)]
     pub suites: Option<PathBuf>,
     #[command(flatten)]
     pub machine: machine::Options,
 }
 
-/// Says of what is there and can be no package that it is none: whoever opens a FIFO may wait for
-/// ever.
+/// Rejects a path that is neither a directory nor a regular file. Opening a FIFO could block
+/// forever.
 pub fn can_be_package(path: &Path) -> bool {
-    let other = path
+    let is_other = path
         .metadata()
         .is_ok_and(|found| !found.is_dir() && !found.is_file());
-    if other {
+    if is_other {
         complain(format_args!(
             "{}: error: neither a directory nor a zip archive",
             path.display()
         ));
     }
-    !other
+    !is_other
 }
 
-/// The user's. Nobody has named it, but the environment, which may be another user's (sudo, cron):
-/// so without it everything goes on.
-fn cache() -> Cache {
+/// The user's cache. The environment names its directory and may belong to another user (sudo,
+/// cron), so without a cache the command only warns.
+fn user_cache() -> Cache {
     Cache::of_user().unwrap_or_else(|why| {
         complain(format_args!("millibox: warning: {why}"));
         Cache::none()
     })
 }
 
-/// What [`Work`] says, ready.
-pub struct Shop {
+/// The parts that the options describe, ready for use.
+pub struct JudgeSetup {
     pub machine: Arc<Machine>,
     pub suites: Suites,
     pub cache: Cache,
 }
 
-impl Shop {
-    /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no
-    /// `cpus`.
+impl JudgeSetup {
+    /// Starts the machine, which `signals` will stop. `jobs` is the default number of programs at
+    /// one time. An empty `cpus` means all CPUs.
     pub fn open(
-        work: &Work,
+        work: &JudgeSetupOptions,
         jobs: Option<u16>,
         cpus: &[usize],
         signals: &Signals,
-    ) -> Result<Shop, Failure> {
+    ) -> Result<JudgeSetup, Failure> {
         let suites = suites(work.suites.as_deref(), work.linking)?;
         let cache = if work.no_cache {
             Cache::none()
         } else {
-            cache()
+            user_cache()
         };
         let jobs = work.jobs.or(jobs).map(usize::from);
         let machine =
@@ -98,9 +104,9 @@ impl Shop {
             })?;
         let machine = Arc::new(machine);
         let stopped = machine.clone();
-        // What waits for a run then gets an error, and leaves nothing behind.
+        // Threads that wait for a run then get an error and clean up.
         signals.end_with(move || stopped.stop());
-        Ok(Shop {
+        Ok(JudgeSetup {
             machine,
             suites,
             cache,

@@ -1,0 +1,302 @@
+//! The options of a supervisor, and its start.
+
+use crate::connection::Connection;
+use crate::executable::{Executable, variable};
+use crate::process::Process;
+use crate::{Backend, EndReason, Error, StartError, Supervisor};
+use millibox_wire::{MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS, SupervisorStep};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+/// The environment variable with the parent of the cgroups.
+const CGROUP_PARENT: &str = "MILLIBOX_CGROUP_PARENT";
+
+/// The resource backend that a supervisor uses.
+///
+/// ```
+/// use millibox::{Backend, BackendChoice, Supervisor};
+///
+/// // Fails unless version 2 cgroups can be used.
+/// let started = Supervisor::builder().backend(BackendChoice::Cgroup2).start();
+/// if let Ok(supervisor) = started {
+///     assert_eq!(supervisor.info().backend(), Backend::Cgroup2);
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BackendChoice {
+    /// The best available one. Without cgroups, limits that need one are rejected.
+    #[default]
+    Auto,
+    /// Version 2 cgroups, or an error.
+    Cgroup2,
+    /// Version 1 cgroups, or an error.
+    Hybrid,
+    /// Resource limits of single processes, which are weaker.
+    Rlimit,
+}
+
+/// The options of a supervisor.
+///
+/// ```
+/// use millibox::Supervisor;
+///
+/// let Ok(supervisor) = Supervisor::builder().slots(2).pin_slots(true).start() else { return };
+/// assert_eq!(supervisor.info().slots(), 2);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    executable: Option<PathBuf>,
+    slots: Option<usize>,
+    runners_per_slot: Option<usize>,
+    backend: BackendChoice,
+    cgroup_parent: Option<String>,
+    user: Option<(u32, u32)>,
+    pin: bool,
+    cpus: Option<Vec<usize>>,
+    separate_pid1: bool,
+}
+
+impl Builder {
+    /// The largest number of slots of a supervisor.
+    pub const MAX_SLOTS: usize = MAX_SLOTS;
+
+    /// Sets the path of the supervisor's executable. The default is the value of the environment
+    /// variable `MILLIBOX_SUPERVISOR`. If that is not set, the library looks beside the running
+    /// program, in libexec/millibox of the same prefix and on `PATH`.
+    #[must_use]
+    pub fn executable(mut self, path: impl Into<PathBuf>) -> Builder {
+        self.executable = Some(path.into());
+        self
+    }
+
+    /// Sets the number of runs that are served at one time, from 1 to 512
+    /// ([`Builder::MAX_SLOTS`]). The default is one for each CPU.
+    #[must_use]
+    pub fn slots(mut self, slots: usize) -> Builder {
+        self.slots = Some(slots);
+        self
+    }
+
+    /// Sets the runners per slot, from 1 to 4. The default is 3: while one runner runs a program,
+    /// the others are cleaned up and prepare the next target. A pair needs 2. One runner is enough
+    /// for a supervisor that serves a single run.
+    #[must_use]
+    pub fn runners_per_slot(mut self, runners: usize) -> Builder {
+        self.runners_per_slot = Some(runners);
+        self
+    }
+
+    /// Sets the resource backend.
+    #[must_use]
+    pub fn backend(mut self, backend: BackendChoice) -> Builder {
+        self.backend = backend;
+        self
+    }
+
+    /// Sets the parent of the sandbox's cgroups: an absolute path in each hierarchy, as it is
+    /// mounted here. The default is the value of the environment variable `MILLIBOX_CGROUP_PARENT`.
+    /// If that is not set or empty, the supervisor chooses a place.
+    #[must_use]
+    pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
+        self.cgroup_parent = Some(path.into());
+        self
+    }
+
+    /// Sets the user and group that the supervisor switches to if this process is root. The default
+    /// is an unused id. For other users only their own ids are valid; others make the start fail.
+    #[must_use]
+    pub fn user(mut self, uid: u32, gid: u32) -> Builder {
+        self.user = Some((uid, gid));
+        self
+    }
+
+    /// Keeps each slot on one CPU, with its runs that name no CPUs, so that run times vary less.
+    /// Slots share a CPU only if there are more slots than CPUs.
+    #[must_use]
+    pub fn pin_slots(mut self, pin: bool) -> Builder {
+        self.pin = pin;
+        self
+    }
+
+    /// Keeps the supervisor and its runs on these CPUs, at least one, with numbers up to 1023. The
+    /// default is all CPUs. A run that names CPUs of its own gets those.
+    #[must_use]
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
+        self.cpus = Some(cpus.into_iter().collect());
+        self
+    }
+
+    /// Gives pid1 an address space of its own, which is stricter and slower.
+    /// docs/security/shared-memory.md explains the difference.
+    #[must_use]
+    pub fn separate_pid1(mut self, separate: bool) -> Builder {
+        self.separate_pid1 = separate;
+        self
+    }
+
+    /// Starts the supervisor. It lives as long as this process and serves no other one, so start it
+    /// after a fork(2), not before.
+    ///
+    /// # Errors
+    /// The supervisor cannot be found or cannot start, or an option is not valid.
+    pub fn start(self) -> Result<Supervisor, Error> {
+        self.check()?;
+        let (cgroup_parent, from_variable) = self.chosen_cgroup_parent()?;
+        let executable = Executable::choose(self.executable.as_deref())?;
+        let (client_end, supervisor_end) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(Error::system("create a socket"))?;
+        let mut command = self.command(&executable, cgroup_parent.as_deref());
+        command.stdin(Stdio::from(supervisor_end));
+        let child = command
+            .spawn()
+            .map_err(|error| executable.not_executed(error))?;
+        // This closes the client's copy of the supervisor's end of the socket.
+        drop(command);
+        let process = Arc::new(Mutex::new(Process::watch(child, executable.path.clone())?));
+        let watched = process.clone();
+        let end_reason = Box::new(move || Process::locked(&watched).end_reason());
+        let (connection, hello) = Connection::new(client_end, end_reason).map_err(|reason| {
+            // The socket is closed, so the child ends. Wait for it, or it would stay a zombie.
+            Process::locked(&process).wait_for_end();
+            match reason {
+                EndReason::Failed(error) => {
+                    let concerns_cgroups = matches!(
+                        error.step,
+                        SupervisorStep::Backend | SupervisorStep::CgroupParent
+                    );
+                    StartError::Failed {
+                        error,
+                        cgroup_parent: cgroup_parent
+                            .clone()
+                            .filter(|_| from_variable && concerns_cgroups),
+                    }
+                }
+                reason @ EndReason::Process(millibox_wire::ProcessEnd::Killed(_)) => {
+                    StartError::Killed(reason)
+                }
+                reason => executable.not_supervisor(reason),
+            }
+        })?;
+        let cgroups = hello.cgroups.iter();
+        Process::locked(&process).cgroups = cgroups
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect();
+        let has_weak_backend =
+            hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
+        let has_pairs = self.runners_per_slot != Some(1);
+        Ok(Supervisor::new(
+            connection,
+            hello,
+            process,
+            has_weak_backend,
+            has_pairs,
+        ))
+    }
+
+    /// Checks the numbers.
+    fn check(&self) -> Result<(), StartError> {
+        if self.cpus.as_ref().is_some_and(Vec::is_empty) {
+            return Err(StartError::NoCpus);
+        }
+        if let Some(cpu) = self.cpus.iter().flatten().find(|&&cpu| cpu >= MAX_CPUS) {
+            return Err(StartError::CpuNumber(*cpu));
+        }
+        for (method, number, max) in [
+            ("slots", self.slots, MAX_SLOTS),
+            (
+                "runners_per_slot",
+                self.runners_per_slot,
+                MAX_RUNNERS_PER_SLOT,
+            ),
+        ] {
+            if let Some(number) = number.filter(|number| !(1..=max).contains(number)) {
+                return Err(StartError::OutOfRange {
+                    method,
+                    number,
+                    max,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The parent of the cgroups, and whether the environment variable named it.
+    fn chosen_cgroup_parent(&self) -> Result<(Option<String>, bool), StartError> {
+        let (parent, named_by) = match &self.cgroup_parent {
+            Some(parent) => (Some(parent.as_str().into()), "Builder::cgroup_parent"),
+            None => (variable(CGROUP_PARENT), CGROUP_PARENT),
+        };
+        let Some(parent) = parent else {
+            return Ok((None, false));
+        };
+        match parent.to_str() {
+            Some(path) if path.starts_with('/') && path.split('/').all(|part| part != "..") => {
+                Ok((Some(path.to_owned()), self.cgroup_parent.is_none()))
+            }
+            _ => Err(StartError::CgroupParent {
+                parent: parent.to_string_lossy().into_owned(),
+                named_by,
+            }),
+        }
+    }
+
+    /// The command that starts the supervisor. Its standard input is the socket.
+    fn command(&self, executable: &Executable, cgroup_parent: Option<&str>) -> Command {
+        let mut command = Command::new(&executable.path);
+        command
+            .arg("--socket=0")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        command.current_dir("/").env_clear();
+        // systemd-run needs these to find the user's manager.
+        for name in ["PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        let mut option = |name: &str, value: &dyn AsRef<OsStr>| {
+            let mut argument = std::ffi::OsString::from(name);
+            argument.push(value);
+            command.arg(argument);
+        };
+        if let Some(slots) = self.slots {
+            option("--slots=", &slots.to_string());
+        }
+        if let Some(runners) = self.runners_per_slot {
+            option("--runners=", &runners.to_string());
+        }
+        let backend = match self.backend {
+            BackendChoice::Auto => "auto",
+            BackendChoice::Cgroup2 => "cgroup2",
+            BackendChoice::Hybrid => "hybrid",
+            BackendChoice::Rlimit => "rlimit",
+        };
+        option("--backend=", &backend);
+        if let Some(parent) = cgroup_parent {
+            option("--cgroup-parent=", &parent);
+        }
+        if let Some((uid, gid)) = self.user {
+            option("--user=", &format!("{uid}:{gid}"));
+        }
+        if self.pin {
+            option("--pin", &"");
+        }
+        if let Some(cpus) = &self.cpus {
+            let numbers: Vec<String> = cpus.iter().map(usize::to_string).collect();
+            option("--cpus=", &numbers.join(","));
+        }
+        if self.separate_pid1 {
+            option("--pid1=separate", &"");
+        }
+        command
+    }
+}

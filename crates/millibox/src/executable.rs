@@ -1,0 +1,83 @@
+//! Finding the supervisor's executable.
+
+use crate::{EndReason, StartError};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "millibox-supervisor";
+/// The environment variable with the path of the supervisor's executable.
+const SUPERVISOR: &str = "MILLIBOX_SUPERVISOR";
+
+/// The supervisor's executable.
+pub struct Executable {
+    /// Its absolute path: it may be executed again later, from another directory.
+    pub path: PathBuf,
+    /// The environment variable or method that named it; `None` if it was looked up.
+    named_by: Option<&'static str>,
+}
+
+impl Executable {
+    /// Takes the path that the builder names, or the environment, or looks the executable up.
+    pub fn choose(given: Option<&Path>) -> Result<Executable, StartError> {
+        let (path, named_by) = match (given, variable(SUPERVISOR)) {
+            (Some(path), _) => (path.to_owned(), Some("Builder::executable")),
+            (None, Some(path)) => (PathBuf::from(path), Some(SUPERVISOR)),
+            (None, None) => (find()?, None),
+        };
+        match std::path::absolute(&path) {
+            Ok(path) => Ok(Executable { path, named_by }),
+            Err(error) => Err(Executable { path, named_by }.not_executed(error)),
+        }
+    }
+
+    /// The error of an executable that cannot be executed.
+    pub fn not_executed(&self, error: std::io::Error) -> StartError {
+        StartError::NotExecuted {
+            path: self.path.clone(),
+            named_by: self.named_by,
+            error,
+        }
+    }
+
+    /// The error of a program that is not a supervisor of this version.
+    pub fn not_supervisor(&self, reason: EndReason) -> StartError {
+        StartError::NotSupervisor {
+            path: self.path.clone(),
+            named_by: self.named_by,
+            reason,
+        }
+    }
+}
+
+/// The value of an environment variable. An empty one counts as not set.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Looks up the supervisor's executable beside the running program (a cargo test is one directory
+/// deeper), in the libexec directory of the same prefix, and on `PATH`.
+fn find() -> Result<PathBuf, StartError> {
+    let mut places = Vec::new();
+    if let Ok(program) = std::env::current_exe()
+        && let Some(directory) = program.parent()
+    {
+        places.push(directory.join(NAME));
+        if let Some(above) = directory.parent() {
+            if directory.ends_with("deps") || directory.ends_with("examples") {
+                places.push(above.join(NAME));
+            }
+            places.push(above.join("libexec/millibox").join(NAME));
+        }
+    }
+    for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
+        places.push(directory.join(NAME));
+    }
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    places
+        .iter()
+        .find(|path| path.exists())
+        .cloned()
+        .ok_or(StartError::NotFound(places))
+}

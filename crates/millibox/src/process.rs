@@ -1,0 +1,144 @@
+//! The child process: the supervisor, or its keeper.
+
+use crate::{EndReason, Error};
+use millibox_wire::ProcessEnd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal,
+    waitid,
+};
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How long the child may take to end: the keeper removes the cgroups first.
+const END_TIMEOUT: Duration = Duration::from_secs(6);
+/// Bytes that are read from standard error with one system call.
+const CHUNK_BYTES: usize = 4096;
+
+/// The child process.
+pub struct Process {
+    pidfd: OwnedFd,
+    stderr: Option<OwnedFd>,
+    executable: PathBuf,
+    /// The top directories of the supervisor's cgroups.
+    pub cgroups: Vec<String>,
+}
+
+impl Process {
+    /// Watches a child that was started.
+    pub fn watch(mut child: Child, executable: PathBuf) -> Result<Process, Error> {
+        let stderr = child.stderr.take().map(OwnedFd::from);
+        // The process id is valid only until the child is waited for, which the caller may do
+        // (SIGCHLD ignored, or a handler that waits for all children). A pidfd stays valid.
+        match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+            Ok(pidfd) => Ok(Process {
+                pidfd,
+                stderr,
+                executable,
+                cgroups: Vec::new(),
+            }),
+            Err(errno) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(Error::system("watch the supervisor")(errno))
+            }
+        }
+    }
+
+    pub fn locked(process: &Mutex<Process>) -> MutexGuard<'_, Process> {
+        process
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Waits for the child, whose socket is closed, and returns why it ended.
+    pub fn end_reason(&mut self) -> EndReason {
+        let text = self.stderr.take().map(read_message).unwrap_or_default();
+        let end = self.wait_for_end().map(|status| {
+            match (status.terminating_signal(), status.exit_status()) {
+                (Some(signal), _) => ProcessEnd::Killed(signal),
+                // The keeper's exit status if a signal killed the supervisor.
+                (None, Some(code)) if code > 128 => ProcessEnd::Killed(code - 128),
+                (None, code) => ProcessEnd::Exited(code.unwrap_or_default()),
+            }
+        });
+        match end {
+            Some(ProcessEnd::Killed(signal)) => EndReason::Process(ProcessEnd::Killed(signal)),
+            _ if !text.is_empty() => EndReason::Message(text),
+            Some(end) => EndReason::Process(end),
+            None => EndReason::Closed,
+        }
+    }
+
+    /// Whether the child ends within this time.
+    fn ends_within(&self, time: Option<Duration>) -> bool {
+        let deadline = time.map(|time| Instant::now() + time);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
+            match poll(
+                &mut [PollFd::new(&self.pidfd, PollFlags::IN)],
+                timeout.as_ref(),
+            ) {
+                Ok(0) => return false,
+                Err(Errno::INTR) => {}
+                _ => return true,
+            }
+        }
+    }
+
+    /// Waits for the child, and kills it after a while. Removes the cgroups that it left.
+    pub fn wait_for_end(&mut self) -> Option<WaitIdStatus> {
+        if !self.ends_within(Some(END_TIMEOUT)) {
+            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+            self.ends_within(None);
+        }
+        // `None` if other code of this process has waited for it.
+        let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED)
+            .ok()
+            .flatten();
+        let cgroups = std::mem::take(&mut self.cgroups);
+        let left: Vec<String> = cgroups
+            .into_iter()
+            .filter(|path| Path::new(path).exists())
+            .collect();
+        if !left.is_empty() {
+            // The keeper was killed.
+            let arguments = left.iter().map(|path| format!("--sweep={path}"));
+            let _ = Command::new(&self.executable)
+                .args(arguments)
+                .stderr(Stdio::null())
+                .status();
+        }
+        status
+    }
+}
+
+/// Reads standard error to its end. The keeper closes it when it has removed the cgroups, so the
+/// wait is bounded.
+fn read_message(stderr: OwnedFd) -> String {
+    let mut file = std::fs::File::from(stderr);
+    let deadline = Instant::now() + END_TIMEOUT;
+    let mut bytes = Vec::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).unwrap_or_default();
+        match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&timeout)) {
+            Ok(1) => {}
+            Err(Errno::INTR) => continue,
+            _ => break,
+        }
+        let mut chunk = [0; CHUNK_BYTES];
+        match file.read(&mut chunk) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => break,
+            Ok(read) => bytes.extend_from_slice(&chunk[..read]),
+        }
+    }
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}

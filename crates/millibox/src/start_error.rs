@@ -1,0 +1,168 @@
+//! Why no supervisor could be started, and why one has ended.
+
+use crate::error::remedy;
+use millibox_wire::{MAX_CPUS, ProcessEnd, SupervisorError};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why no supervisor could be started.
+///
+/// ```
+/// use millibox::{Error, StartError, Supervisor};
+///
+/// let missing = Supervisor::builder().executable("/missing").start();
+/// assert!(matches!(missing, Err(Error::Start(StartError::NotExecuted { .. }))));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The supervisor's executable is in none of these places.
+    #[error(
+        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build \
+         --release --bin millibox-supervisor), then put it beside this program or set \
+         MILLIBOX_SUPERVISOR to its path; or run make install there, which puts it on PATH",
+        list(.0)
+    )]
+    NotFound(Vec<PathBuf>),
+    /// The supervisor's executable cannot be executed.
+    #[error(
+        "cannot execute the supervisor {}: {error}{}",
+        named(.path, *.named_by),
+        remedy(.error, *.named_by)
+    )]
+    NotExecuted {
+        /// The executable.
+        path: PathBuf,
+        /// The environment variable or method that named it; `None` if it was looked up.
+        named_by: Option<&'static str>,
+        /// The kernel's error.
+        error: std::io::Error,
+    },
+    /// The executed program is not a supervisor of this version.
+    #[error("{} is not a millibox-supervisor of this version: {reason}", named(.path, *.named_by))]
+    NotSupervisor {
+        /// The executable.
+        path: PathBuf,
+        /// The environment variable or method that named it; `None` if it was looked up.
+        named_by: Option<&'static str>,
+        /// What it did instead of sending its greeting.
+        reason: EndReason,
+    },
+    /// The supervisor reported an error and ended.
+    #[error("cannot start the supervisor: {error}{}", parent(.cgroup_parent))]
+    Failed {
+        /// The error.
+        error: SupervisorError,
+        /// The value of `MILLIBOX_CGROUP_PARENT`, if that variable chose the place of the cgroups
+        /// and cgroups could not be used.
+        cgroup_parent: Option<String>,
+    },
+    /// The supervisor was killed before it could serve.
+    #[error("cannot start the supervisor: {0}")]
+    Killed(EndReason),
+    /// The list of CPUs is empty. An empty list of a caller that found no CPU must not mean all
+    /// CPUs.
+    #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
+    NoCpus,
+    /// A CPU number is too large.
+    #[error(
+        "Builder::cpus: CPU {0} does not exist; the largest number is {last}",
+        last = MAX_CPUS - 1
+    )]
+    CpuNumber(usize),
+    /// A number of slots or runners is out of range.
+    #[error("Builder::{method}({number}): pass a number from 1 to {max}")]
+    OutOfRange {
+        /// The method of the builder.
+        method: &'static str,
+        /// The number.
+        number: usize,
+        /// The largest number.
+        max: usize,
+    },
+    /// The parent of the cgroups is not an absolute path without `..`.
+    #[error("{named_by}: {parent:?} is not an absolute path without ..; name an existing cgroup")]
+    CgroupParent {
+        /// The path.
+        parent: String,
+        /// The environment variable or method that named it.
+        named_by: &'static str,
+    },
+    /// This thread may not use any CPU, so a pool would be empty.
+    #[error("this thread may not use any CPU")]
+    EmptyPool,
+}
+
+/// Why a supervisor has ended, or why the connection to it was closed.
+///
+/// ```
+/// use millibox::{EndReason, Error, Request, Supervisor};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// supervisor.close();
+/// let after = supervisor.run(&Request::new("/bin/true"));
+/// assert!(matches!(after, Err(Error::Died(EndReason::ClosedHere))));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// This program closed the connection: `Supervisor::close`, `shut_down` or a drop.
+    ClosedHere,
+    /// This process was forked from the one that started the supervisor.
+    Forked,
+    /// A frame of the supervisor cannot be read, for this reason.
+    Unreadable(String),
+    /// The supervisor reported this error.
+    Failed(SupervisorError),
+    /// The process wrote this to standard error and ended.
+    Message(String),
+    /// The process ended without a message.
+    Process(ProcessEnd),
+    /// The supervisor closed its socket, and nothing more is known.
+    Closed,
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EndReason::ClosedHere => f.write_str(
+                "the connection was closed by this program (Supervisor::close, shut_down, or it \
+                 was dropped)",
+            ),
+            EndReason::Forked => {
+                f.write_str("it serves the process that started it, from which this one was forked")
+            }
+            EndReason::Unreadable(reason) => write!(
+                f,
+                "a message of it cannot be read ({reason}); library and supervisor must be of the \
+                 same version: install both together"
+            ),
+            EndReason::Failed(error) => error.fmt(f),
+            EndReason::Message(text) => f.write_str(text),
+            EndReason::Process(end) => write!(f, "it {end}"),
+            EndReason::Closed => f.write_str("it closed its socket"),
+        }
+    }
+}
+
+fn named(path: &Path, by: Option<&str>) -> String {
+    match by {
+        Some(by) => format!("{} ({by})", path.display()),
+        None => path.display().to_string(),
+    }
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(", ")
+}
+
+fn parent(variable: &Option<String>) -> String {
+    match variable {
+        Some(value) => format!("; MILLIBOX_CGROUP_PARENT is {value}"),
+        None => String::new(),
+    }
+}

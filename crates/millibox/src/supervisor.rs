@@ -1,0 +1,194 @@
+//! A running supervisor.
+
+use crate::connection::{Connection, NewRun};
+use crate::info::Info;
+use crate::process::Process;
+use crate::{Builder, Error, Handle, Request, RequestError};
+use millibox_wire::Hello;
+use std::sync::{Arc, Mutex};
+
+/// A running supervisor. Threads may share it by reference or [`Arc`].
+///
+/// Dropping it kills all runs, waits until they are gone and leaves nothing behind.
+///
+/// ```
+/// use millibox::{Outcome, Request, Supervisor};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let result = supervisor.run(&Request::new("/bin/true")).and_then(|run| run.wait());
+/// assert_eq!(result.unwrap().outcome, Outcome::Exited(0));
+/// ```
+///
+/// The kernel may refuse to pass descriptors on because this user has too many in transit (unix(7),
+/// ETOOMANYREFS), or to open one that the library needs because this process has too many open
+/// (EMFILE). The library then raises the soft limit on open files of this process to the hard
+/// limit.
+pub struct Supervisor {
+    connection: Arc<Connection>,
+    info: Info,
+    process: Arc<Mutex<Process>>,
+    /// The supervisor has no cgroups, and the caller did not choose that backend by name.
+    has_weak_backend: bool,
+    /// A slot has two or more runners.
+    has_pairs: bool,
+}
+
+impl Supervisor {
+    pub(crate) fn new(
+        connection: Arc<Connection>,
+        hello: Hello,
+        process: Arc<Mutex<Process>>,
+        has_weak_backend: bool,
+        has_pairs: bool,
+    ) -> Supervisor {
+        Supervisor {
+            connection,
+            info: Info::new(hello, has_weak_backend),
+            process,
+            has_weak_backend,
+            has_pairs,
+        }
+    }
+
+    /// Starts a supervisor with the default options.
+    ///
+    /// # Errors
+    /// See [`Builder::start`].
+    pub fn start() -> Result<Supervisor, Error> {
+        Builder::default().start()
+    }
+
+    /// Returns a builder with the default options.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Requests a run. Does not wait for it; many runs may be outstanding.
+    ///
+    /// # Errors
+    /// The request is not valid, or the supervisor has ended.
+    pub fn run(&self, request: &Request) -> Result<Handle, Error> {
+        let [id] = self.connection.ids();
+        let run = new_run(id, None, request)?;
+        self.reject_weaker_limits(request)?;
+        self.connection.run([run])?;
+        Ok(Handle::new(self.connection.clone(), id, request.names()))
+    }
+
+    /// Requests two runs that need each other, such as a solution and an interactor: both start at
+    /// the same time, or neither starts. They share a slot, so any number of pairs may be
+    /// outstanding on any number of slots, beside other runs, and no pair waits for half of another
+    /// one.
+    ///
+    /// If one run is rejected, killed or cancelled while it waits, the other one is not started,
+    /// and its result reports this. After their start they are independent: if the program of one
+    /// cannot be executed, the other run continues.
+    ///
+    /// # Errors
+    /// A request is not valid, the supervisor has [one runner per slot](Builder::runners_per_slot),
+    /// or it has ended. Neither run starts.
+    pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
+        if !self.has_pairs {
+            return Err(RequestError::PairNeedsTwoRunners.into());
+        }
+        let [first, second] = self.connection.ids();
+        let runs = [
+            new_run(first, Some(second), requests[0])?,
+            new_run(second, Some(first), requests[1])?,
+        ];
+        requests
+            .into_iter()
+            .try_for_each(|request| self.reject_weaker_limits(request))?;
+        self.connection.run(runs)?;
+        let handle =
+            |id, request: &Request| Handle::new(self.connection.clone(), id, request.names());
+        Ok([handle(first, requests[0]), handle(second, requests[1])])
+    }
+
+    /// Rejects limits on a process tree where there are no cgroups, unless the caller chose the
+    /// weaker backend by name.
+    fn reject_weaker_limits(&self, request: &Request) -> Result<(), Error> {
+        if !self.has_weak_backend {
+            return Ok(());
+        }
+        let limits = request.limits();
+        let requested = [
+            ("CPU bandwidth", limits.cpu_bandwidth.is_some(), false),
+            ("swap limit", limits.swap.is_some(), false),
+            ("memory limit", limits.memory.is_some(), true),
+            ("process limit", limits.processes.is_some(), true),
+            ("CPU-time limit", limits.cpu_time_ns.is_some(), true),
+        ];
+        match requested.into_iter().find(|(_, requested, _)| *requested) {
+            None => Ok(()),
+            Some((limit, _, has_weaker_form)) => {
+                let declined = self.info.declined().to_vec();
+                Err(RequestError::NeedsCgroup {
+                    limit,
+                    has_weaker_form,
+                    declined,
+                }
+                .into())
+            }
+        }
+    }
+
+    /// What is known about the supervisor: backend, slots, version, warnings.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// The number of requested runs whose results have not arrived and whose handles exist.
+    ///
+    /// Results arrive when a thread waits for one or polls one. Until then, runs that have ended
+    /// count.
+    pub fn unfinished(&self) -> usize {
+        self.connection.unfinished()
+    }
+
+    /// Ends the supervisor: kills all runs and waits until they are gone. Dropping it does the
+    /// same.
+    pub fn shut_down(self) {}
+
+    /// Tells the supervisor to end, without waiting; any thread may call this. Its runs are killed,
+    /// and threads that wait for them get [`Error::Died`].
+    pub fn close(&self) {
+        self.connection.close();
+    }
+
+    /// Whether the supervisor is known to have ended, or was asked to end. If it was killed, that
+    /// is known after the next request.
+    pub fn is_dead(&self) -> bool {
+        self.connection.is_dead()
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        if self.connection.is_elsewhere() {
+            return;
+        }
+        self.connection.close();
+        Process::locked(&self.process).wait_for_end();
+    }
+}
+
+impl std::fmt::Debug for Supervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Supervisor")
+            .field("pid", &self.info.pid())
+            .field("backend", &self.info.backend())
+            .finish()
+    }
+}
+
+fn new_run(id: u64, partner: Option<u64>, request: &Request) -> Result<NewRun, Error> {
+    let (body, descriptors) = request.encode(partner)?;
+    Ok(NewRun {
+        id,
+        partner,
+        body,
+        descriptors,
+        output_limited: request.has_output_limit(),
+    })
+}

@@ -1,0 +1,73 @@
+//! The resource limits (setrlimit(2)) of runners and targets.
+
+use crate::launch::Failure;
+use crate::sys::Errno;
+use millibox_wire::Step;
+
+const UNLIMITED: u64 = libc::RLIM_INFINITY;
+
+/// Resource limits of a run that names none: resource, soft, hard. They are those of a login on a
+/// common distribution, except that core dumps are disabled. (The value for that is 1: with 0 the
+/// kernel would still start a handler that kernel.core_pattern pipes to, on the host and at its
+/// cost; core(5), do_coredump() in fs/coredump.c.) Limits of the caller are not inherited, unless
+/// its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory and
+/// stays. The target sets those of [`TARGET_RLIMITS`].
+pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
+    (libc::RLIMIT_CPU, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_FSIZE, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_DATA, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_STACK, 8 << 20, UNLIMITED),
+    (libc::RLIMIT_CORE, 1, 1),
+    (libc::RLIMIT_RSS, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_AS, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_LOCKS, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_NICE, 0, 0),
+    (libc::RLIMIT_RTPRIO, 0, 0),
+    (libc::RLIMIT_RTTIME, UNLIMITED, UNLIMITED),
+];
+
+/// Limits that apply to the run and must not apply to its runner.
+///
+/// The runner needs more open files. The kernel counts the others for the user in each user
+/// namespace, and compares the sum of all namespaces below one with the limit of its creator
+/// (inc_rlimit_ucounts() in kernel/ucount.c): the limit of a runner applies to all runs together.
+/// So runners get as much as possible, or one run could use up the timers, queued signals, message
+/// queues and locked shared memory of all others. Where a bound for all remains, as for users that
+/// cannot raise it, each run gets at most its share of timers and queued signals. Hosts allow
+/// few queues and little locked memory, and a share of those would be useless.
+pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
+    // The first one is also the most that a request can set.
+    (libc::RLIMIT_NOFILE, 1024, 4096),
+    (libc::RLIMIT_SIGPENDING, 4096, 4096),
+    (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
+    (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
+];
+
+/// The limit on open files of each process in a run that names none.
+///
+/// The kernel charges no cgroup for much of what a descriptor makes it keep: up to 17 KiB for a
+/// half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). If the
+/// request names both a memory limit and a process limit, the descriptors of all processes together
+/// keep at most as much as the memory limit. The result is clamped: programs and language runtimes
+/// need [`MIN_NOFILE`], and no run gets more than [`MAX_NOFILE`] by default.
+pub fn default_nofile(memory_bytes: Option<u64>, processes: Option<u32>) -> u32 {
+    let (Some(memory_bytes), Some(processes @ 1..)) = (memory_bytes, processes) else {
+        return MAX_NOFILE;
+    };
+    let files = memory_bytes / UNCHARGED_BYTES_PER_DESCRIPTOR / u64::from(processes);
+    u32::try_from(files)
+        .unwrap_or(u32::MAX)
+        .clamp(MIN_NOFILE, MAX_NOFILE)
+}
+
+const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
+const MIN_NOFILE: u32 = 64;
+const MAX_NOFILE: u32 = 1024;
+
+/// A failure to set this resource limit.
+pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure {
+        object: resource,
+        ..Failure::new(Step::Rlimit, errno)
+    }
+}
