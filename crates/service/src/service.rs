@@ -99,7 +99,7 @@ impl Service {
         let backend = engine
             .supervisor(crate::core::engine::Lane::CpuTime)?
             .info()
-            .backend;
+            .backend();
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
             running: cpu_slots + real_slots,
