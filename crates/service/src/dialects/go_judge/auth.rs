@@ -6,6 +6,7 @@ use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, HeaderName};
 use axum::http::request::Parts;
 use std::sync::Arc;
 
@@ -14,19 +15,21 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Authenticated(pub Client);
 
+/// The body of the request is not read, so the connection ends.
+type Unauthorized = (StatusCode, [(HeaderName, &'static str); 1]);
+
+const UNAUTHORIZED: Unauthorized = (StatusCode::UNAUTHORIZED, [(CONNECTION, "close")]);
+
 impl FromRequestParts<Arc<Service>> for Authenticated {
-    type Rejection = StatusCode;
+    type Rejection = Unauthorized;
 
     async fn from_request_parts(
         parts: &mut Parts,
         service: &Arc<Service>,
-    ) -> Result<Authenticated, StatusCode> {
-        let client = service.tokens.client(bearer(parts));
-        let client = client.map_err(|_| StatusCode::UNAUTHORIZED)?;
-        if client.may_use(INTERFACE) {
-            Ok(Authenticated(client))
-        } else {
-            Err(StatusCode::UNAUTHORIZED)
+    ) -> Result<Authenticated, Unauthorized> {
+        match service.tokens.client(bearer(parts)) {
+            Ok(client) if client.may_use(INTERFACE) => Ok(Authenticated(client)),
+            _ => Err(UNAUTHORIZED),
         }
     }
 }

@@ -17,8 +17,11 @@ pub enum RequestError {
     #[error("no cmd provided")]
     NoCommand,
     /// A file has no source.
-    #[error("file type is not valid for cmd: {0}")]
-    FileType(String),
+    #[error(
+        "file type is not valid for cmd: it has no src, content, fileId, name and max, symlink, \
+         streamIn or streamOut"
+    )]
+    FileType,
     /// A symbolic link is named where a descriptor is needed, or the like.
     #[error("file type is not valid here: {file:?}")]
     FileUse {

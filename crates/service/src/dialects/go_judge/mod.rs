@@ -9,12 +9,15 @@
 //! | `prepare` | turns a command into an execution of the core |
 //! | `result` | turns a report of the core into a result |
 //! | `pipes`, `terminal` | connections between commands and to clients |
+//! | `websocket` | `/ws`: many requests on one connection |
+//! | `stream`, `conversation` | `/stream`: one interactive group |
 //! | `store`, `files` | stored files and `/file` |
 //! | `info` | `/version` and `/config` |
 //! | `auth` | the client of a request |
 
 mod answer;
 mod auth;
+mod conversation;
 mod error;
 mod files;
 mod info;
@@ -25,7 +28,9 @@ mod request;
 mod result;
 mod run;
 mod store;
+mod stream;
 mod terminal;
+mod websocket;
 
 use crate::service::Service;
 use auth::Authenticated;
@@ -89,6 +94,8 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/run", only(post(run_group)))
         .route("/file", only(get(files::list).post(files::add)))
         .route("/file/{id}", only(get(files::get).delete(files::delete)))
+        .route("/ws", only(get(websocket::connect)))
+        .route("/stream", only(get(stream::connect)))
         .route("/version", only(get(info::version)))
         .route("/config", only(get(info::config)))
 }

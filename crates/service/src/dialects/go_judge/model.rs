@@ -195,8 +195,6 @@ pub enum FileErrorKind {
     CopyOutCopyContent,
     /// A collector received more than its maximum.
     CollectSizeExceeded,
-    /// A link cannot be created.
-    Symlink,
 }
 
 impl FileErrorKind {
@@ -212,7 +210,6 @@ impl FileErrorKind {
             FileErrorKind::CopyOutCreateFile => "CopyOutCreateFile",
             FileErrorKind::CopyOutCopyContent => "CopyOutCopyContent",
             FileErrorKind::CollectSizeExceeded => "CollectSizeExceeded",
-            FileErrorKind::Symlink => "Symlink",
         }
     }
 }

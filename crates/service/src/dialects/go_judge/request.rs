@@ -129,6 +129,11 @@ impl GroupRequest {
         &self.request_id
     }
 
+    /// The number of commands.
+    pub fn command_count(&self) -> usize {
+        self.cmd.len()
+    }
+
     /// The group.
     ///
     /// # Errors
@@ -233,7 +238,7 @@ impl FileRequest {
             FileRequest {
                 stream_out: true, ..
             } => Ok(CommandFile::StreamOut),
-            other => Err(RequestError::FileType(format!("{other:?}"))),
+            _ => Err(RequestError::FileType),
         }
     }
 }
@@ -314,7 +319,7 @@ mod tests {
             ]
         );
         let missing = command(r#""files":[{"name":"out"}]"#);
-        assert!(matches!(missing, Err(RequestError::FileType(_))));
+        assert!(matches!(missing, Err(RequestError::FileType)));
     }
 
     #[test]
