@@ -7,11 +7,13 @@
 //! | `error` | why a request has no results |
 //! | `run` | admits and runs groups |
 //! | `prepare` | turns a command into an execution of the core |
+//! | `member` | executes it and puts its result together |
 //! | `result` | turns a report of the core into a result |
 //! | `pipes`, `terminal` | connections between commands and to clients |
 //! | `websocket` | `/ws`: many requests on one connection |
 //! | `stream`, `conversation` | `/stream`: one interactive group |
 //! | `store`, `files` | stored files and `/file` |
+//! | `grpc` | all of it over gRPC |
 //! | `info` | `/version` and `/config` |
 //! | `auth` | the client of a request |
 
@@ -20,7 +22,9 @@ mod auth;
 mod conversation;
 mod error;
 mod files;
+mod grpc;
 mod info;
+mod member;
 mod model;
 mod pipes;
 mod prepare;
@@ -98,6 +102,11 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/stream", only(get(stream::connect)))
         .route("/version", only(get(info::version)))
         .route("/config", only(get(info::config)))
+}
+
+/// The routes of gRPC.
+pub fn grpc_router() -> Router<Arc<Service>> {
+    grpc::router()
 }
 
 /// Other methods are answered as unknown paths are.

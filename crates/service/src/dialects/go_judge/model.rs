@@ -7,8 +7,6 @@ use std::path::PathBuf;
 /// Commands that run at the same time, and the pipes between them.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
-    /// The client's name for the request.
-    pub request_id: String,
     /// The commands, at least one.
     pub commands: Vec<Command>,
     /// The pipes between them.

@@ -1,28 +1,27 @@
-//! Turns a command into an execution of the core, and its report into a result.
+//! Turns a command into an execution of the core.
 
+use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
+use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
 use super::model::{
     Command, CommandFile, CommandResult, CopyOut, End, FileError, FileErrorKind, Status,
 };
-use super::result::{Measured, not_started_text};
+use super::result::not_started_text;
 use super::run::TerminalChannel;
-use super::terminal::{Terminal, TerminalInput, typed};
-use super::{INTERFACE, WORK_DIRECTORY};
-use crate::core::engine::Lane;
+use super::terminal::{Terminal, typed};
 use crate::core::execution::{
-    Capture, Captured, Content, Excess, Execution, ExecutionError, ExecutionLimits, FilesError,
-    Input, InputContent, InputFile, Output, OutputFile, Stream, Streams,
+    Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
+    OutputFile, Stream, Streams,
 };
 use crate::service::Service;
-use bytes::{Bytes, BytesMut};
-use millibox::{Backend, Mount, Outcome, World};
+use bytes::Bytes;
+use millibox::{Mount, World};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use tokio::sync::mpsc;
 
 /// The size of each of the directories `/w` and `/tmp`, in bytes.
 const DIRECTORY_BYTES: u64 = 128 << 20;
@@ -59,52 +58,6 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         })
         .mount(directory(WORK_DIRECTORY))
 });
-
-/// A command of a group.
-#[derive(Debug)]
-pub enum Member {
-    /// It can be executed.
-    Ready(Box<Prepared>),
-    /// It cannot.
-    NotExecuted(Box<CommandResult>),
-}
-
-/// A command that can be executed.
-#[derive(Debug)]
-pub struct Prepared {
-    execution: Execution,
-    collectors: Vec<Collector>,
-    terminal: Option<PreparedTerminal>,
-    returned: Vec<Returned>,
-    cpu_limit: u64,
-    memory_limit: u64,
-}
-
-/// Output that is collected.
-#[derive(Debug)]
-struct Collector {
-    fd: usize,
-    name: String,
-    max: u64,
-}
-
-#[derive(Debug)]
-struct PreparedTerminal {
-    terminal: Terminal,
-    typed: Vec<Bytes>,
-    /// The first collector, which receives everything.
-    collector: Option<Collector>,
-    channel: Option<TerminalChannel>,
-}
-
-/// A file that is returned, in the order of the outputs of the execution.
-#[derive(Debug)]
-struct Returned {
-    copy_out: CopyOut,
-    is_cached: bool,
-    /// It is the output of a collector, not a file.
-    is_collected: bool,
-}
 
 /// What is put at a descriptor.
 enum Slot {
@@ -198,10 +151,16 @@ fn try_prepare(
         }
         streams
     };
-    let is_collected = |copy_out: &CopyOut| {
-        let is_collector = |file: &CommandFile| matches!(file, CommandFile::Collector { name, .. } if *name == copy_out.name);
-        command.files.iter().flatten().any(is_collector)
-    };
+    let collected: Vec<&str> = command
+        .files
+        .iter()
+        .flatten()
+        .filter_map(|file| match file {
+            CommandFile::Collector { name, .. } => Some(&name[..]),
+            _ => None,
+        })
+        .collect();
+    let is_collected = |copy_out: &CopyOut| collected.contains(&&copy_out.name[..]);
     let cached = command
         .copy_out_cached
         .iter()
@@ -472,7 +431,7 @@ fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, S
     Ok(files)
 }
 
-fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
+pub(super) fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
     let message = error.to_string();
     let mut result = CommandResult::not_executed(Status::FileError, &message);
     result.file_errors.push(FileError {
@@ -487,134 +446,4 @@ fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandR
 fn below_work_directory(path: &str) -> PathBuf {
     let path = Path::new(path);
     path.strip_prefix(WORK_DIRECTORY).unwrap_or(path).to_owned()
-}
-
-impl Prepared {
-    /// Executes the command.
-    ///
-    /// # Errors
-    /// The service failed.
-    pub async fn execute(self, service: &Service, lane: Lane) -> Result<CommandResult, GroupError> {
-        let Prepared {
-            execution,
-            mut collectors,
-            terminal,
-            returned,
-            cpu_limit,
-            memory_limit,
-        } = self;
-        let executing = service.runner.engine.execute(lane, execution);
-        let (executed, on_terminal) = match terminal {
-            None => (executing.await, None),
-            Some(terminal) => {
-                let (executed, collected) = tokio::join!(executing, terminal.run());
-                (executed, Some(collected?))
-            }
-        };
-        let mut report = match executed {
-            Ok(report) => report,
-            Err(ExecutionError::Files(error)) => return Ok(not_unpacked(&error)),
-            Err(ExecutionError::Request(error)) => {
-                return Ok(CommandResult::not_executed(Status::InternalError, error));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        service.metrics.count_execution(INTERFACE, &report);
-        if let Outcome::SandboxError(error) = report.outcome {
-            return Err(GroupError::Sandbox(error));
-        }
-        let mut outputs = std::mem::take(&mut report.outputs).into_iter();
-        let mut measured = Measured::new(&report, cpu_limit, memory_limit);
-        measured.has_memory_figure = service.backend != Backend::Rlimit;
-        let mut captured = std::mem::take(&mut report.captured);
-        if let Some((collector, output)) = on_terminal.flatten() {
-            captured = Vec::new();
-            captured.resize(collector.fd, Captured::default());
-            captured.push(output);
-            collectors = vec![collector];
-        }
-        for collector in collectors {
-            let output = captured.get_mut(collector.fd).map(std::mem::take);
-            let output = output.unwrap_or_default();
-            measured.collect(&collector.name, collector.max, output);
-        }
-        for Returned {
-            copy_out,
-            is_cached,
-            is_collected,
-        } in returned
-        {
-            if !is_collected {
-                // The files of a command that was not executed are not read.
-                if let Some(file) = outputs.next() {
-                    measured.copy_out(&copy_out, file);
-                }
-            }
-            if is_cached {
-                if let Some(bytes) = measured.result.files.remove(&copy_out.name) {
-                    let files = &service.go_judge.files;
-                    let name = copy_out.name.clone();
-                    let stored = files.add_bytes(&service.files, name, bytes).await;
-                    measured.cache(copy_out.name, stored);
-                }
-            }
-        }
-        Ok(measured.finish())
-    }
-}
-
-/// The result of a command whose files could not be put in place.
-fn not_unpacked(error: &FilesError) -> CommandResult {
-    match error {
-        FilesError::Path(path) => {
-            let kind = FileErrorKind::CopyInCreateFile;
-            file_error(&path.to_string_lossy(), kind, error)
-        }
-        error @ FilesError::Step { .. } => file_error("", FileErrorKind::CopyInCopyContent, error),
-    }
-}
-
-impl PreparedTerminal {
-    /// Types the contents and collects the output, or passes both on.
-    async fn run(self) -> Result<Option<(Collector, Captured)>, GroupError> {
-        let PreparedTerminal {
-            terminal,
-            typed,
-            collector,
-            channel,
-        } = self;
-        let (output, mut received) = mpsc::channel::<Bytes>(4);
-        let (keys, typed_keys) = mpsc::channel(typed.len().max(1));
-        for bytes in typed {
-            // The channel has room for all of them.
-            let _ = keys.try_send(TerminalInput::Bytes(bytes));
-        }
-        let (input, live) = match channel {
-            Some(channel) => (channel.input, Some(channel.output)),
-            None => (typed_keys, None),
-        };
-        drop(keys);
-        let max_bytes = collector.as_ref().map_or(0, |collector| collector.max + 1);
-        let collect = async {
-            let mut kept = BytesMut::new();
-            let mut total = 0_u64;
-            while let Some(bytes) = received.recv().await {
-                total += bytes.len() as u64;
-                let room = max_bytes.saturating_sub(kept.len() as u64);
-                let room = usize::try_from(room).unwrap_or(usize::MAX);
-                kept.extend_from_slice(&bytes[..room.min(bytes.len())]);
-                if let Some(live) = &live {
-                    // A client that is gone does not end the run here.
-                    let _ = live.send(bytes).await;
-                }
-            }
-            Captured {
-                bytes: kept.freeze(),
-                total,
-            }
-        };
-        let (ended, captured) = tokio::join!(terminal.run(input, output), collect);
-        ended?;
-        Ok(collector.map(|collector| (collector, captured)))
-    }
 }

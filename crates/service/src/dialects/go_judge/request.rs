@@ -142,7 +142,6 @@ impl GroupRequest {
         let commands: Result<Vec<Command>, RequestError> =
             self.cmd.into_iter().map(Command::try_from).collect();
         Ok(Group {
-            request_id: self.request_id,
             commands: commands?,
             pipes: self.pipe_mapping.into_iter().map(Into::into).collect(),
             size_bytes,

@@ -6,9 +6,10 @@
 
 use super::INTERFACE;
 use super::error::{GroupError, RequestError};
+use super::member::Member;
 use super::model::{Command, CommandResult, End, Group};
 use super::pipes::{MAX_DESCRIPTORS, Pipes};
-use super::prepare::{Member, prepare};
+use super::prepare::prepare;
 use super::terminal::TerminalInput;
 use crate::config::LimitValues;
 use crate::core::engine::Lane;

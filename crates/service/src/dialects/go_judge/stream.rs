@@ -22,7 +22,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the service asks whether the client is there.
+/// The interval at which the service checks the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(50);
 
 /// Kinds of messages of the client.

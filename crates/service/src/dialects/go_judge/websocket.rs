@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often the service asks whether the client is there.
+/// The interval at which the service checks the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(50);
 /// How long the client may be silent.
 const SILENCE: Duration = Duration::from_secs(60);
