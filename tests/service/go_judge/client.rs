@@ -1,28 +1,55 @@
-//! The client `go-judge` from PyPI, unchanged.
+//! Clients that others wrote, unchanged.
 
 use super::Judge;
-use std::path::Path;
+use crate::server::Server;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[test]
-fn python_client_compiles_and_runs() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let python = root.join("target/clients/go-judge/bin/python");
-    if !python.exists() {
-        return millibox_tests::skip("the client go-judge is not installed: make test-clients");
-    }
-    let judge = Judge::start();
-    let script = root.join("tests/service/clients/go-judge.py");
-    let output = Command::new(python)
+fn root() -> &'static Path {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests)
+}
+
+/// Runs the script of a client with these arguments. It must print that it passed.
+fn run(client: &str, arguments: &[PathBuf]) {
+    let script = root().join(format!("tests/service/clients/{client}.py"));
+    let output = Command::new(python(client))
         .arg(script)
-        .arg(&judge.server.url)
+        .args(arguments)
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "passed\n",
-        "{errors}"
-    );
+    assert_eq!(output.stdout, b"passed\n", "{errors}");
+}
+
+fn python(client: &str) -> PathBuf {
+    root().join(format!("target/clients/{client}/bin/python"))
+}
+
+/// Whether the client is installed. If not, reports the test as skipped.
+fn is_installed(client: &str) -> bool {
+    let is_installed = python(client).exists();
+    if !is_installed {
+        let reason = format!("the client {client} is not installed: make test-clients");
+        millibox_tests::skip(&reason);
+    }
+    is_installed
+}
+
+#[test]
+fn python_client_compiles_and_runs() {
+    if is_installed("go-judge") {
+        let judge = Judge::start();
+        run("go-judge", &[judge.server.url.clone().into()]);
+    }
+}
+
+#[test]
+fn grpc_client_runs_stores_files_and_talks() {
+    if is_installed("go-judge-grpc") {
+        let server = Server::start("go-judge-grpc");
+        let protocol = root().join("crates/service/proto");
+        run("go-judge-grpc", &[server.address().into(), protocol]);
+    }
 }
