@@ -61,6 +61,8 @@ pub struct Listen {
 pub enum Dialect {
     /// go-judge.
     GoJudge,
+    /// go-judge over gRPC.
+    GoJudgeGrpc,
     /// Piston.
     Piston,
     /// SandboxFusion.
@@ -71,8 +73,9 @@ pub enum Dialect {
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Dialect; 4] = [
+    pub const ALL: [Dialect; 5] = [
         Dialect::GoJudge,
+        Dialect::GoJudgeGrpc,
         Dialect::Piston,
         Dialect::SandboxFusion,
         Dialect::Judge0,
@@ -82,6 +85,7 @@ impl Dialect {
     pub fn name(self) -> &'static str {
         match self {
             Dialect::GoJudge => "go-judge",
+            Dialect::GoJudgeGrpc => "go-judge-grpc",
             Dialect::Piston => "piston",
             Dialect::SandboxFusion => "sandbox-fusion",
             Dialect::Judge0 => "judge0",
@@ -94,7 +98,9 @@ impl Dialect {
 #[non_exhaustive]
 pub enum ListenError {
     /// The part before `=` is no dialect.
-    #[error("{0:?} is no dialect; the dialects are go-judge, piston, sandbox-fusion and judge0")]
+    #[error(
+        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0"
+    )]
     Dialect(String),
     /// The address is not `HOST:PORT`.
     #[error("{0:?} is no address; write it as 127.0.0.1:8080 or [::1]:8080")]

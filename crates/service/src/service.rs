@@ -6,6 +6,7 @@ use crate::core::engine::Engine;
 use crate::core::files::FileStore;
 use crate::core::program::{ProgramError, ProgramReport, ProgramRun, Runner};
 use crate::core::queue::{Bounds, Queue};
+use crate::dialects::go_judge::GoJudge;
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
 use millibox::{Backend, Builder};
@@ -30,6 +31,8 @@ pub struct Service {
     pub metrics: Metrics,
     /// Who may use the service.
     pub tokens: Tokens,
+    /// What the go-judge dialect keeps.
+    pub go_judge: GoJudge,
     /// How runs are limited.
     pub backend: Backend,
     /// When the service started.
@@ -116,6 +119,7 @@ impl Service {
             },
             files,
             metrics: Metrics::new(),
+            go_judge: GoJudge::new(real_slots),
             backend,
             started: Instant::now(),
             config,

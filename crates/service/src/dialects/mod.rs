@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub fn router(dialect: Dialect, service: &Arc<Service>) -> Router<Arc<Service>> {
     match dialect {
         Dialect::GoJudge => go_judge::router(service),
+        Dialect::GoJudgeGrpc => go_judge::grpc_router(),
         Dialect::Piston => piston::router(service),
         Dialect::SandboxFusion => sandbox_fusion::router(service),
         Dialect::Judge0 => judge0::router(service),

@@ -1,10 +1,147 @@
 //! The interface of go-judge.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `model` | groups of commands and their results, for all transports |
+//! | `request`, `answer` | both in JSON |
+//! | `error` | why a request has no results |
+//! | `run` | admits and runs groups |
+//! | `prepare` | turns a command into an execution of the core |
+//! | `member` | executes it and puts its result together |
+//! | `result` | turns a report of the core into a result |
+//! | `pipes`, `terminal` | connections between commands and to clients |
+//! | `websocket` | `/ws`: many requests on one connection |
+//! | `stream`, `conversation` | `/stream`: one interactive group |
+//! | `store`, `files` | stored files and `/file` |
+//! | `grpc` | all of it over gRPC |
+//! | `info` | `/version` and `/config` |
+//! | `auth` | the client of a request |
+
+mod answer;
+mod auth;
+mod conversation;
+mod error;
+mod files;
+mod grpc;
+mod info;
+mod member;
+mod model;
+mod pipes;
+mod prepare;
+mod request;
+mod result;
+mod run;
+mod store;
+mod stream;
+mod terminal;
+mod websocket;
 
 use crate::service::Service;
+use auth::Authenticated;
+use axum::Json;
 use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use error::{GroupError, RequestError};
+use run::Attached;
 use std::sync::Arc;
+use store::FileIds;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// The name of this interface in tokens and metrics.
+const INTERFACE: &str = "go-judge";
+/// The working directory of commands.
+const WORK_DIRECTORY: &str = "/w";
+
+/// What all addresses of this interface share.
+#[derive(Debug)]
+pub struct GoJudge {
+    files: FileIds,
+    /// The slots of the lane for real time, so that a group starts only as a whole.
+    slots: Semaphore,
+    slot_count: usize,
+}
+
+impl GoJudge {
+    /// No files, and groups that use at most this number of slots at one time.
+    pub fn new(slots: usize) -> GoJudge {
+        GoJudge {
+            files: FileIds::default(),
+            slots: Semaphore::new(slots),
+            slot_count: slots,
+        }
+    }
+
+    /// Waits for slots for a whole group.
+    async fn slots_for(&self, commands: usize) -> Result<SemaphorePermit<'_>, GroupError> {
+        let too_many = || RequestError::AboveLimit {
+            field: "cmd",
+            value: commands as u64,
+            max: self.slot_count as u64,
+        };
+        if commands > self.slot_count {
+            return Err(too_many().into());
+        }
+        let count = u32::try_from(commands).map_err(|_| too_many())?;
+        // The semaphore is never closed.
+        let permit = self.slots.acquire_many(count).await;
+        permit.map_err(|_| too_many().into())
+    }
+}
 
 /// The routes.
 pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
+        .route("/run", only(post(run_group)))
+        .route("/file", only(get(files::list).post(files::add)))
+        .route("/file/{id}", only(get(files::get).delete(files::delete)))
+        .route("/ws", only(get(websocket::connect)))
+        .route("/stream", only(get(stream::connect)))
+        .route("/version", only(get(info::version)))
+        .route("/config", only(get(info::config)))
+}
+
+/// The routes of gRPC.
+pub fn grpc_router() -> Router<Arc<Service>> {
+    grpc::router()
+}
+
+/// Other methods are answered as unknown paths are.
+fn only(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+    methods.fallback(async || (StatusCode::NOT_FOUND, "404 page not found"))
+}
+
+/// `POST /run`.
+async fn run_group(
+    State(service): State<Arc<Service>>,
+    Authenticated(client): Authenticated,
+    body: Bytes,
+) -> Response {
+    let group = match request::parse(&body) {
+        Ok(group) => group,
+        Err(error) => return GroupError::from(error).into_response(),
+    };
+    drop(body);
+    match run::run(&service, &client, group, Attached::default()).await {
+        Ok(results) => Json(answer::results(&results)).into_response(),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// Errors are JSON strings.
+fn error_answer(status: StatusCode, message: impl ToString) -> Response {
+    (status, Json(message.to_string())).into_response()
+}
+
+impl IntoResponse for GroupError {
+    fn into_response(self) -> Response {
+        let status = match self {
+            GroupError::Request(_) => StatusCode::BAD_REQUEST,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        error_answer(status, self)
+    }
 }

@@ -1,0 +1,275 @@
+//! `pb.Executor`: the interface over gRPC.
+//!
+//! `messages` has the messages of `proto/go_judge.proto`.
+
+mod messages;
+
+use super::INTERFACE;
+use super::conversation::{Control, Conversation, Place};
+use super::error::GroupError;
+use super::model::CommandResult;
+use super::run::{self, Attached};
+use crate::core::files::StoreError;
+use crate::http::v1::auth::bearer;
+use crate::service::Service;
+use crate::tokens::Client;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response as HttpResponse;
+use axum::routing::post;
+use bytes::Bytes;
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use messages::{
+    FileContent, FileId, FileList, Piece, Request, Response, StreamRequest, StreamRequestChoice,
+    StreamResponse, StreamResponseChoice,
+};
+use prost::Message;
+use rustix::termios::Winsize;
+use std::io::Read;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+use tonic::server::Grpc;
+use tonic::{Status, Streaming};
+use tonic_prost::ProstCodec;
+use tower::service_fn;
+
+/// Messages that wait for a slow client.
+const CHANNEL_MESSAGES: usize = 4;
+
+/// The routes.
+pub fn router() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/pb.Executor/Exec", post(exec))
+        .route("/pb.Executor/ExecStream", post(exec_stream))
+        .route("/pb.Executor/FileList", post(file_list))
+        .route("/pb.Executor/FileGet", post(file_get))
+        .route("/pb.Executor/FileAdd", post(file_add))
+        .route("/pb.Executor/FileDelete", post(file_delete))
+}
+
+async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
+    let run = async |service: Arc<Service>, client: Client, request: Request| {
+        let request_id = request.request_id.clone();
+        let group = request.into_group().map_err(GroupError::from)?;
+        let results = run::run(&service, &client, group, Attached::default()).await?;
+        Ok(response(request_id, results))
+    };
+    unary(service, request, run).await
+}
+
+async fn file_list(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
+    let list = async |service: Arc<Service>, _, (): ()| {
+        let file_ids = service.go_judge.files.list(&service.files);
+        Ok(FileList { file_ids })
+    };
+    unary(service, request, list).await
+}
+
+async fn file_get(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
+    let get = async |service: Arc<Service>, _, FileId { file_id }| {
+        let opened = service.go_judge.files.open(&service.files, &file_id);
+        let (name, mut file) = opened.map_err(internal)?.ok_or_else(|| unknown(&file_id))?;
+        let read = tokio::task::spawn_blocking(move || {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content).map(|_| content)
+        });
+        let content = read.await.map_err(internal)?.map_err(internal)?.into();
+        Ok(FileContent { name, content })
+    };
+    unary(service, request, get).await
+}
+
+async fn file_add(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
+    let add = async |service: Arc<Service>, _, FileContent { name, content }| {
+        let files = &service.go_judge.files;
+        let file_id = files.add_bytes(&service.files, name, content).await?;
+        Ok(FileId { file_id })
+    };
+    unary(service, request, add).await
+}
+
+async fn file_delete(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
+    let delete = async |service: Arc<Service>, _, FileId { file_id }| {
+        if service.go_judge.files.remove(&service.files, &file_id) {
+            Ok(())
+        } else {
+            Err(unknown(&file_id))
+        }
+    };
+    unary(service, request, delete).await
+}
+
+/// Runs an interactive group. If the client leaves, the group is cancelled.
+async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
+    let (client, request) = match authenticate(&service, request) {
+        Ok(authenticated) => authenticated,
+        Err(status) => return status.into_http(),
+    };
+    let max_bytes = service.config.max_body_bytes;
+    let talk = service_fn(move |request: tonic::Request<Streaming<StreamRequest>>| {
+        let (service, client) = (service.clone(), client.clone());
+        async move {
+            let stream = converse(service, client, request.into_inner()).await?;
+            Ok::<_, Status>(tonic::Response::new(stream))
+        }
+    });
+    let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
+    grpc.streaming(talk, request).await.map(Body::new)
+}
+
+async fn converse(
+    service: Arc<Service>,
+    client: Client,
+    mut requests: Streaming<StreamRequest>,
+) -> Result<impl Stream<Item = Result<StreamResponse, Status>>, Status> {
+    let first = requests.message().await?;
+    let Some(StreamRequestChoice::Request(request)) = first.and_then(|first| first.request) else {
+        return Err(Status::invalid_argument(
+            "the first message is no execRequest",
+        ));
+    };
+    let request_id = request.request_id.clone();
+    let group = request.into_group().map_err(GroupError::from)?;
+    let (conversation, control, mut output) = Conversation::begin(service, client, group)?;
+    let (sender, receiver) = mpsc::channel(CHANNEL_MESSAGES);
+    let talk = async move {
+        let from_client = async {
+            while let Ok(Some(message)) = requests.message().await {
+                control_by(&control, message).await;
+            }
+            // The client may have nothing more to say.
+            std::future::pending::<std::convert::Infallible>().await
+        };
+        let to_client = async {
+            while let Some((place, bytes)) = output.recv().await {
+                // If the client is gone, this task is aborted.
+                let _ = sender.send(Ok(piece(place, bytes))).await;
+            }
+        };
+        let ended = tokio::select! {
+            (ended, ()) = async { tokio::join!(conversation.run(), to_client) } => ended,
+            never = from_client => match never {},
+        };
+        let last = match ended {
+            Ok(results) => Ok(response(request_id, results)),
+            Err(error) => Err(Status::from(error)),
+        };
+        let last = last.map(|response| StreamResponse {
+            response: Some(StreamResponseChoice::Response(response)),
+        });
+        let _ = sender.send(last).await;
+    };
+    let task = AbortOnDropHandle::new(tokio::spawn(talk));
+    Ok(unfold((receiver, task), |(mut receiver, task)| async {
+        let message = receiver.recv().await?;
+        Some((message, (receiver, task)))
+    }))
+}
+
+/// Carries out a message of the client.
+async fn control_by(control: &Control, message: StreamRequest) {
+    let place = |index: u32, fd: u32| Place {
+        index: usize::try_from(index).unwrap_or(usize::MAX),
+        fd: usize::try_from(fd).unwrap_or(usize::MAX),
+    };
+    let size = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);
+    match message.request {
+        Some(StreamRequestChoice::Input(piece)) => {
+            let place = place(piece.index, piece.fd);
+            control.input(place, piece.content).await;
+        }
+        Some(StreamRequestChoice::Resize(resize)) => {
+            let winsize = Winsize {
+                ws_row: size(resize.rows),
+                ws_col: size(resize.cols),
+                ws_xpixel: size(resize.x),
+                ws_ypixel: size(resize.y),
+            };
+            control
+                .resize(place(resize.index, resize.fd), winsize)
+                .await;
+        }
+        Some(StreamRequestChoice::Cancel(())) => control.cancel(),
+        Some(StreamRequestChoice::Request(_)) | None => {}
+    }
+}
+
+fn piece(place: Place, content: Bytes) -> StreamResponse {
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    StreamResponse {
+        response: Some(StreamResponseChoice::Output(Piece {
+            index: number(place.index),
+            content,
+            fd: number(place.fd),
+        })),
+    }
+}
+
+fn response(request_id: String, results: Vec<CommandResult>) -> Response {
+    Response {
+        request_id,
+        results: results.into_iter().map(Into::into).collect(),
+        error: String::new(),
+    }
+}
+
+/// Answers a call with one message on each side.
+async fn unary<Asked, Answer, F>(
+    service: Arc<Service>,
+    request: HttpRequest,
+    call: impl Fn(Arc<Service>, Client, Asked) -> F,
+) -> HttpResponse
+where
+    Asked: Message + Default + 'static,
+    Answer: Message + 'static,
+    F: Future<Output = Result<Answer, Status>>,
+{
+    let (client, request) = match authenticate(&service, request) {
+        Ok(authenticated) => authenticated,
+        Err(status) => return status.into_http(),
+    };
+    let max_bytes = service.config.max_body_bytes;
+    let answer = service_fn(|request: tonic::Request<Asked>| {
+        let answer = call(service.clone(), client.clone(), request.into_inner());
+        async { answer.await.map(tonic::Response::new) }
+    });
+    let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
+    grpc.unary(answer, request).await.map(Body::new)
+}
+
+/// The client, from the metadata `authorization: Bearer TOKEN`.
+fn authenticate(service: &Service, request: HttpRequest) -> Result<(Client, HttpRequest), Status> {
+    let (parts, body) = request.into_parts();
+    match service.tokens.client(bearer(&parts)) {
+        Ok(client) if client.may_use(INTERFACE) => {
+            Ok((client, HttpRequest::from_parts(parts, body)))
+        }
+        _ => Err(Status::unauthenticated("the request needs a valid token")),
+    }
+}
+
+fn internal(error: impl ToString) -> Status {
+    Status::internal(error.to_string())
+}
+
+fn unknown(id: &str) -> Status {
+    Status::not_found(format!("no file has the id {id:?}"))
+}
+
+impl From<GroupError> for Status {
+    fn from(error: GroupError) -> Status {
+        match error {
+            GroupError::Request(error) => Status::invalid_argument(error.to_string()),
+            error => internal(error),
+        }
+    }
+}
+
+impl From<StoreError> for Status {
+    fn from(error: StoreError) -> Status {
+        internal(error)
+    }
+}

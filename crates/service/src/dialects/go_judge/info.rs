@@ -1,0 +1,92 @@
+//! What clients ask about the service. Hydro refuses to work without some of these values.
+
+use super::WORK_DIRECTORY;
+use crate::service::Service;
+use axum::Json;
+use axum::extract::State;
+use millibox::Backend;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The version of go-judge whose interface this is.
+const BUILD_VERSION: &str = "v1.9.0";
+/// The user and group that `/config` names.
+const USER: u32 = 1000;
+/// What the service can do.
+const FEATURES: [&str; 9] = [
+    "copyOutOptional",
+    "pipeProxy",
+    "symlink",
+    "addressSpaceLimit",
+    "stream",
+    "procPeak",
+    "copyOutTruncate",
+    "pipeProxyZeroCopy",
+    "fixSymlinkEscape",
+];
+
+fn features() -> Map<String, Value> {
+    FEATURES
+        .iter()
+        .map(|name| ((*name).to_owned(), Value::Bool(true)))
+        .collect()
+}
+
+/// `GET /version`.
+pub async fn version() -> Json<Value> {
+    let mut fields = features();
+    let texts = [
+        ("buildVersion", BUILD_VERSION),
+        ("goVersion", concat!("millibox ", env!("CARGO_PKG_VERSION"))),
+        ("platform", std::env::consts::ARCH),
+        ("os", std::env::consts::OS),
+    ];
+    for (name, text) in texts {
+        fields.insert(name.to_owned(), json!(text));
+    }
+    Json(Value::Object(fields))
+}
+
+/// `GET /config`.
+pub async fn config(State(service): State<Arc<Service>>) -> Json<Value> {
+    let mut fields = features();
+    fields.insert("fileStorePath".to_owned(), json!(""));
+    fields.insert("runnerConfig".to_owned(), runner_config(service.backend));
+    Json(Value::Object(fields))
+}
+
+fn runner_config(backend: Backend) -> Value {
+    let (kind, controllers): (u8, &[&str]) = match backend {
+        Backend::Cgroup2 => (2, &["cpu", "memory", "pids"]),
+        Backend::Hybrid => (1, &["cpu", "cpuacct", "memory", "pids"]),
+        // Hydro warns of this, and it is right.
+        _ => (0, &[]),
+    };
+    json!({
+        "cgroupType": kind,
+        "cgroupControllers": controllers,
+        "mount": [],
+        "symbolicLink": [],
+        "maskedPaths": [],
+        "hostName": "",
+        "domainName": "",
+        "workDir": WORK_DIRECTORY,
+        "uid": USER,
+        "gid": USER,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn config_names_the_memory_controller_only_with_cgroups() {
+        let has_memory = |backend| {
+            let controllers = &runner_config(backend)["cgroupControllers"];
+            controllers.as_array().unwrap().contains(&json!("memory"))
+        };
+        assert!(has_memory(Backend::Cgroup2) && has_memory(Backend::Hybrid));
+        assert!(!has_memory(Backend::Rlimit));
+    }
+}

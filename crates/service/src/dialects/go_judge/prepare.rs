@@ -1,0 +1,449 @@
+//! Turns a command into an execution of the core.
+
+use super::WORK_DIRECTORY;
+use super::error::{GroupError, RequestError};
+use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
+use super::model::{
+    Command, CommandFile, CommandResult, CopyOut, End, FileError, FileErrorKind, Status,
+};
+use super::result::not_started_text;
+use super::run::TerminalChannel;
+use super::terminal::{Terminal, typed};
+use crate::core::execution::{
+    Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
+    OutputFile, Stream, Streams,
+};
+use crate::service::Service;
+use bytes::Bytes;
+use millibox::{Mount, World};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+/// The size of each of the directories `/w` and `/tmp`, in bytes.
+const DIRECTORY_BYTES: u64 = 128 << 20;
+/// Files and directories in each of them.
+const DIRECTORY_INODES: u64 = 4 << 10;
+/// Bytes of one file that a command writes, and of one collector.
+const MAX_OUTPUT_BYTES: u64 = 256 << 20;
+/// The default and largest size of a returned file, in bytes.
+const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
+const OPEN_FILES: u64 = 256;
+/// Memory beyond the limit, so that the kernel does not kill a command that stays below it.
+const EXTRA_MEMORY_BYTES: u64 = 16 << 10;
+/// The sandbox starts no command with less memory or time.
+const MIN_MEMORY_BYTES: u64 = 1 << 20;
+const MIN_TIME: Duration = Duration::from_millis(1);
+
+/// What commands see. All runs share it, so that the supervisor prepares it once.
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let directory = |path: &str| Mount::Tmpfs {
+        at: path.into(),
+        size: Some(DIRECTORY_BYTES),
+        inodes: Some(DIRECTORY_INODES),
+        mode: 0o777,
+        read_only: false,
+        no_exec: false,
+    };
+    World::empty()
+        .system()
+        .dev("/dev")
+        .mount(directory("/tmp"))
+        .mount(Mount::Proc {
+            at: b"/proc".to_vec(),
+            processes_only: true,
+        })
+        .mount(directory(WORK_DIRECTORY))
+});
+
+/// What is put at a descriptor.
+enum Slot {
+    Null,
+    Descriptor(OwnedFd),
+    Content(Content),
+    Collector(String, u64),
+}
+
+/// A command that is not executed because of this result, or a group without results.
+enum Stop {
+    NotExecuted(CommandResult),
+    Group(GroupError),
+}
+
+impl<E: Into<GroupError>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Group(error.into())
+    }
+}
+
+fn internal(error: impl ToString) -> Stop {
+    Stop::NotExecuted(CommandResult::not_executed(Status::InternalError, error))
+}
+
+/// Prepares a command. It takes its descriptors from `ends`.
+///
+/// # Errors
+/// The whole group has no results.
+pub fn prepare(
+    service: &Service,
+    index: usize,
+    command: Command,
+    ends: &mut BTreeMap<End, OwnedFd>,
+    channel: Option<TerminalChannel>,
+) -> Result<Member, GroupError> {
+    match try_prepare(service, index, command, ends, channel) {
+        Ok(prepared) => Ok(Member::Ready(Box::new(prepared))),
+        Err(Stop::NotExecuted(result)) => {
+            // The other ends of its pipes must not wait for it.
+            ends.retain(|end, _| end.index != index);
+            Ok(Member::NotExecuted(Box::new(result)))
+        }
+        Err(Stop::Group(error)) => Err(error),
+    }
+}
+
+fn try_prepare(
+    service: &Service,
+    index: usize,
+    command: Command,
+    ends: &mut BTreeMap<End, OwnedFd>,
+    channel: Option<TerminalChannel>,
+) -> Result<Prepared, Stop> {
+    let program = command
+        .args
+        .first()
+        .ok_or_else(|| internal("start: no argument provided"))?;
+    let env: Vec<(OsString, OsString)> = command
+        .env
+        .iter()
+        .filter_map(|variable| variable.split_once('='))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let has_path = env.iter().any(|(name, _)| name == "PATH");
+    if !program.contains('/') && !has_path {
+        return Err(internal(not_started_text(program, Some(2))));
+    }
+    let count = ends
+        .keys()
+        .filter(|end| end.index == index)
+        .map(|end| end.fd + 1)
+        .fold(command.files.len(), usize::max);
+    let mut collectors = Vec::new();
+    let mut terminal = None;
+    let streams = if command.tty {
+        let (prepared, streams) = on_terminal(count, &command, channel)?;
+        terminal = Some(prepared);
+        streams
+    } else {
+        let mut streams = Streams::default();
+        for fd in 0..count {
+            let end = ends.remove(&End { index, fd });
+            let file = command.files.get(fd).and_then(Option::as_ref);
+            let slot = match (end, file) {
+                (Some(end), _) => Slot::Descriptor(end),
+                (None, Some(file)) => slot(service, file)?,
+                (None, None) => return Err(internal(format!("file {fd} is null without a pipe"))),
+            };
+            put(&mut streams, &mut collectors, fd, slot)?;
+        }
+        streams
+    };
+    let collected: Vec<&str> = command
+        .files
+        .iter()
+        .flatten()
+        .filter_map(|file| match file {
+            CommandFile::Collector { name, .. } => Some(&name[..]),
+            _ => None,
+        })
+        .collect();
+    let is_collected = |copy_out: &CopyOut| collected.contains(&&copy_out.name[..]);
+    let cached = command
+        .copy_out_cached
+        .iter()
+        .map(|copy_out| (copy_out, true));
+    let plain = command.copy_out.iter().filter(|copy_out| {
+        let is_same = |cached: &CopyOut| cached.name == copy_out.name;
+        !is_collected(copy_out) && !command.copy_out_cached.iter().any(is_same)
+    });
+    let returned: Vec<Returned> = cached
+        .chain(plain.map(|copy_out| (copy_out, false)))
+        .map(|(copy_out, is_cached)| Returned {
+            copy_out: copy_out.clone(),
+            is_cached,
+            is_collected: is_collected(copy_out),
+        })
+        .collect();
+    let max_bytes = match command.copy_out_max {
+        0 => MAX_COPY_OUT_BYTES,
+        max => max.min(MAX_COPY_OUT_BYTES),
+    };
+    let outputs = returned
+        .iter()
+        .filter(|returned| !returned.is_collected)
+        .map(|returned| OutputFile {
+            path: below_work_directory(&returned.copy_out.name),
+            max_bytes,
+            truncate: command.truncates_copy_out,
+        });
+    let execution = Execution {
+        program: program.into(),
+        argv: command.args.iter().map(Into::into).collect(),
+        env,
+        world: WORLD.clone(),
+        current_dir: WORK_DIRECTORY.into(),
+        files: input_files(service, &command)?,
+        streams,
+        outputs: outputs.collect(),
+        limits: limits(service, &command),
+    };
+    Ok(Prepared {
+        execution,
+        collectors,
+        terminal,
+        returned,
+        cpu_limit: command.cpu_limit,
+        memory_limit: command.memory_limit,
+    })
+}
+
+fn limits(service: &Service, command: &Command) -> ExecutionLimits {
+    let max = &service.config.limits.max;
+    let clock = match command.clock_limit {
+        0 => command.cpu_limit,
+        limit => limit,
+    };
+    let processes = match command.process_limit {
+        0 => max.processes,
+        limit => u32::try_from(limit).unwrap_or(max.processes),
+    };
+    let memory = command.memory_limit.saturating_add(EXTRA_MEMORY_BYTES);
+    let only_if = |condition: bool| condition.then_some(command.memory_limit.max(MIN_MEMORY_BYTES));
+    ExecutionLimits {
+        cpu_time: Some(Duration::from_nanos(command.cpu_limit).max(MIN_TIME)),
+        real_time: Some(Duration::from_nanos(clock).max(MIN_TIME)),
+        memory_bytes: Some(memory.max(MIN_MEMORY_BYTES)),
+        processes,
+        file_bytes: Some(MAX_OUTPUT_BYTES),
+        open_files: Some(OPEN_FILES),
+        stack_bytes: (command.stack_limit > 0).then(|| command.stack_limit.min(memory)),
+        address_space_bytes: only_if(command.limits_address_space),
+        data_bytes: only_if(command.limits_data_segment),
+    }
+}
+
+/// What a file of the request puts at a descriptor.
+fn slot(service: &Service, file: &CommandFile) -> Result<Slot, Stop> {
+    Ok(match file {
+        CommandFile::Local(path) if path == Path::new("/dev/null") => Slot::Null,
+        CommandFile::Local(path) => {
+            let file = open_source(service, path)?;
+            let file =
+                file.map_err(|error| internal(format!("open {}: {error}", path.display())))?;
+            Slot::Content(Content::File(Arc::new(file)))
+        }
+        CommandFile::Content(bytes) if bytes.is_empty() => Slot::Null,
+        CommandFile::Content(bytes) => Slot::Content(Content::Bytes(bytes.clone())),
+        CommandFile::Stored(id) => Slot::Content(stored(service, id)?),
+        CommandFile::Collector { name, max } => Slot::Collector(name.clone(), *max),
+        CommandFile::StreamIn | CommandFile::StreamOut => {
+            return Err(wrong_use(file).into());
+        }
+    })
+}
+
+fn wrong_use(file: &CommandFile) -> RequestError {
+    RequestError::FileUse {
+        file: Box::new(file.clone()),
+    }
+}
+
+fn stored(service: &Service, id: &str) -> Result<Content, GroupError> {
+    let opened = service.go_judge.files.open(&service.files, id);
+    match opened.map_err(GroupError::system("open a stored file"))? {
+        Some((_, file)) => Ok(Content::File(Arc::new(file))),
+        None => Err(GroupError::UnknownFile(id.to_owned())),
+    }
+}
+
+/// Opens a file of the host, if requests may read it. Links are resolved before the check.
+fn open_source(
+    service: &Service,
+    path: &Path,
+) -> Result<std::io::Result<std::fs::File>, RequestError> {
+    let prefixes = &service.config.go_judge_source_prefixes;
+    let forbidden = || RequestError::SourcePath {
+        path: path.to_owned(),
+        prefixes: prefixes.clone(),
+    };
+    let is_below = |path: &Path| {
+        let mut prefixes = prefixes
+            .iter()
+            .filter_map(|prefix| prefix.canonicalize().ok());
+        prefixes.any(|prefix| path.starts_with(prefix))
+    };
+    match path.canonicalize() {
+        Ok(real) if is_below(&real) => Ok(std::fs::File::open(real)),
+        Ok(_) => Err(forbidden()),
+        // Requests learn nothing about other directories.
+        Err(error) => match path.parent().map(Path::canonicalize) {
+            Some(Ok(parent)) if is_below(&parent) => Ok(Err(error)),
+            _ => Err(forbidden()),
+        },
+    }
+}
+
+/// Puts a slot at a descriptor.
+fn put(
+    streams: &mut Streams,
+    collectors: &mut Vec<Collector>,
+    fd: usize,
+    slot: Slot,
+) -> Result<(), Stop> {
+    if fd == 0 {
+        streams.stdin = match slot {
+            Slot::Null => Input::Empty,
+            Slot::Descriptor(descriptor) => Input::Descriptor(descriptor),
+            Slot::Content(content) => Input::Content(content),
+            Slot::Collector(name, max) => {
+                return Err(wrong_use(&CommandFile::Collector { name, max }).into());
+            }
+        };
+        return Ok(());
+    }
+    let output = match slot {
+        Slot::Null => Output::Discard,
+        Slot::Descriptor(descriptor) => Output::Descriptor(descriptor),
+        Slot::Content(content) if fd > 2 => {
+            streams.extra.push(Stream::Input(Input::Content(content)));
+            return Ok(());
+        }
+        Slot::Content(content) => Output::Descriptor(content.open()?),
+        Slot::Collector(name, max) => {
+            match collectors.iter().find(|collector| collector.name == name) {
+                Some(first) => Output::SameAs(first.fd),
+                None => {
+                    let max = max.min(MAX_OUTPUT_BYTES);
+                    collectors.push(Collector { fd, name, max });
+                    Output::Capture(Capture {
+                        max_bytes: max + 1,
+                        excess: Excess::EndAfter(MAX_OUTPUT_BYTES),
+                        live: None,
+                    })
+                }
+            }
+        }
+    };
+    match fd {
+        1 => streams.stdout = output,
+        2 => streams.stderr = output,
+        _ => streams.extra.push(Stream::Output(output)),
+    }
+    Ok(())
+}
+
+/// All descriptors are one terminal. Contents are typed on it, and the first collector receives
+/// everything.
+fn on_terminal(
+    count: usize,
+    command: &Command,
+    channel: Option<TerminalChannel>,
+) -> Result<(PreparedTerminal, Streams), Stop> {
+    let (terminal, side) = Terminal::open()?;
+    let clone = || -> Result<OwnedFd, GroupError> {
+        side.try_clone()
+            .map_err(GroupError::system("open a terminal"))
+    };
+    let mut streams = Streams {
+        stdin: Input::Descriptor(clone()?),
+        terminal: true,
+        ..Streams::default()
+    };
+    for fd in 1..count {
+        let output = Output::Descriptor(clone()?);
+        match fd {
+            1 => streams.stdout = output,
+            2 => streams.stderr = output,
+            _ => streams.extra.push(Stream::Output(output)),
+        }
+    }
+    let mut contents = Vec::new();
+    let mut collector = None;
+    for (fd, file) in command.files.iter().enumerate() {
+        match file {
+            Some(CommandFile::Content(bytes)) => contents.push(typed(bytes)),
+            Some(CommandFile::Collector { name, max }) if collector.is_none() => {
+                collector = Some(Collector {
+                    fd,
+                    name: name.clone(),
+                    max: (*max).min(MAX_OUTPUT_BYTES),
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok((
+        PreparedTerminal {
+            terminal,
+            typed: contents,
+            collector,
+            channel,
+        },
+        streams,
+    ))
+}
+
+/// Files and links for the working directory: all files before all links.
+fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, Stop> {
+    let mut files = Vec::with_capacity(command.copy_in.len() + command.symlinks.len());
+    for (path, file) in &command.copy_in {
+        let content = match file {
+            CommandFile::Local(source) if source == Path::new("/dev/null") => {
+                Content::Bytes(Bytes::new())
+            }
+            CommandFile::Local(source) => match open_source(service, source)? {
+                Ok(file) => Content::File(Arc::new(file)),
+                Err(error) => {
+                    let kind = FileErrorKind::CopyInOpenFile;
+                    return Err(Stop::NotExecuted(file_error(path, kind, error)));
+                }
+            },
+            CommandFile::Content(bytes) => Content::Bytes(bytes.clone()),
+            CommandFile::Stored(id) => stored(service, id)?,
+            other => return Err(wrong_use(other).into()),
+        };
+        files.push(InputFile {
+            path: path.into(),
+            content: InputContent::File {
+                content,
+                mode: 0o777,
+            },
+        });
+    }
+    let links = command.symlinks.iter().map(|(path, target)| InputFile {
+        path: path.into(),
+        content: InputContent::Symlink(target.into()),
+    });
+    files.extend(links);
+    Ok(files)
+}
+
+pub(super) fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
+    let message = error.to_string();
+    let mut result = CommandResult::not_executed(Status::FileError, &message);
+    result.file_errors.push(FileError {
+        name: name.to_owned(),
+        kind,
+        message,
+    });
+    result
+}
+
+/// A path as the core needs it: relative to the working directory.
+fn below_work_directory(path: &str) -> PathBuf {
+    let path = Path::new(path);
+    path.strip_prefix(WORK_DIRECTORY).unwrap_or(path).to_owned()
+}

@@ -1,0 +1,343 @@
+//! Requests in JSON.
+//!
+//! Unknown keys are ignored, and `null` stands for the value of an absent key, as in Go.
+
+use super::error::RequestError;
+use super::model::{Command, CommandFile, CopyOut, End, Group, PipeMapping, Proxy};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+/// A request for one group.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GroupRequest {
+    #[serde(deserialize_with = "nullable")]
+    request_id: String,
+    #[serde(deserialize_with = "nullable")]
+    cmd: Vec<CommandRequest>,
+    #[serde(deserialize_with = "nullable")]
+    pipe_mapping: Vec<PipeRequest>,
+    /// Only on a WebSocket: the request with this id is cancelled.
+    #[serde(deserialize_with = "nullable")]
+    cancel_request_id: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct CommandRequest {
+    #[serde(deserialize_with = "nullable")]
+    args: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    env: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    files: Vec<Option<FileRequest>>,
+    #[serde(deserialize_with = "nullable")]
+    tty: bool,
+    #[serde(deserialize_with = "nullable")]
+    cpu_limit: u64,
+    #[serde(deserialize_with = "nullable")]
+    clock_limit: u64,
+    #[serde(deserialize_with = "nullable")]
+    real_cpu_limit: u64,
+    #[serde(deserialize_with = "nullable")]
+    memory_limit: u64,
+    #[serde(deserialize_with = "nullable")]
+    stack_limit: u64,
+    #[serde(deserialize_with = "nullable")]
+    proc_limit: u64,
+    /// Ignored, as upstream does unless it was started with `-enable-cpu-rate`.
+    #[serde(deserialize_with = "nullable", rename = "cpuRateLimit")]
+    _cpu_rate_limit: u64,
+    #[serde(deserialize_with = "nullable")]
+    cpu_set_limit: String,
+    #[serde(deserialize_with = "nullable")]
+    data_segment_limit: bool,
+    #[serde(deserialize_with = "nullable")]
+    strict_memory_limit: bool,
+    #[serde(deserialize_with = "nullable")]
+    address_space_limit: bool,
+    #[serde(deserialize_with = "nullable")]
+    copy_in: BTreeMap<String, FileRequest>,
+    #[serde(deserialize_with = "nullable")]
+    copy_out: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    copy_out_cached: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    copy_out_max: u64,
+    #[serde(deserialize_with = "nullable")]
+    copy_out_truncate: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct FileRequest {
+    src: Option<String>,
+    content: Option<String>,
+    file_id: Option<String>,
+    name: Option<String>,
+    max: Option<i64>,
+    symlink: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    stream_in: bool,
+    #[serde(deserialize_with = "nullable")]
+    stream_out: bool,
+    /// Collectors are always pipes here.
+    #[serde(deserialize_with = "nullable", rename = "pipe")]
+    _pipe: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PipeRequest {
+    #[serde(deserialize_with = "nullable")]
+    r#in: EndRequest,
+    #[serde(deserialize_with = "nullable")]
+    out: EndRequest,
+    #[serde(deserialize_with = "nullable")]
+    proxy: bool,
+    #[serde(deserialize_with = "nullable")]
+    name: String,
+    #[serde(deserialize_with = "nullable")]
+    max: i64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EndRequest {
+    #[serde(deserialize_with = "nullable")]
+    index: i64,
+    #[serde(deserialize_with = "nullable")]
+    fd: i64,
+}
+
+fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+impl GroupRequest {
+    /// The id of the request to cancel, if this is a cancellation.
+    pub fn cancels(&self) -> Option<&str> {
+        Some(&self.cancel_request_id[..]).filter(|id| !id.is_empty())
+    }
+
+    /// The client's name for the request.
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// The number of commands.
+    pub fn command_count(&self) -> usize {
+        self.cmd.len()
+    }
+
+    /// The group.
+    ///
+    /// # Errors
+    /// It is empty, or a file has no source.
+    pub fn into_group(self, size_bytes: usize) -> Result<Group, RequestError> {
+        let commands: Result<Vec<Command>, RequestError> =
+            self.cmd.into_iter().map(Command::try_from).collect();
+        Ok(Group {
+            commands: commands?,
+            pipes: self.pipe_mapping.into_iter().map(Into::into).collect(),
+            size_bytes,
+        })
+    }
+}
+
+/// Reads a group.
+///
+/// # Errors
+/// The bytes are not a request, it is empty, or a file has no source.
+pub fn parse(body: &[u8]) -> Result<Group, RequestError> {
+    serde_json::from_slice::<GroupRequest>(body)?.into_group(body.len())
+}
+
+impl TryFrom<CommandRequest> for Command {
+    type Error = RequestError;
+
+    fn try_from(request: CommandRequest) -> Result<Command, RequestError> {
+        let files: Result<_, _> = request
+            .files
+            .into_iter()
+            .map(|file| file.map(FileRequest::into_file).transpose())
+            .collect();
+        let mut copy_in = BTreeMap::new();
+        let mut symlinks = BTreeMap::new();
+        for (path, file) in request.copy_in {
+            if let Some(target) = file.link() {
+                symlinks.insert(path, target.to_owned());
+            } else {
+                copy_in.insert(path, file.into_file()?);
+            }
+        }
+        let copy_out = |names: Vec<String>| names.iter().map(|name| CopyOut::parse(name)).collect();
+        Ok(Command {
+            args: request.args,
+            env: request.env,
+            files: files?,
+            tty: request.tty,
+            cpu_limit: request.cpu_limit,
+            clock_limit: match request.real_cpu_limit {
+                0 => request.clock_limit,
+                limit => limit,
+            },
+            memory_limit: request.memory_limit,
+            stack_limit: request.stack_limit,
+            process_limit: request.proc_limit,
+            cpu_set: request.cpu_set_limit,
+            limits_data_segment: request.data_segment_limit || request.strict_memory_limit,
+            limits_address_space: request.address_space_limit,
+            copy_in,
+            symlinks,
+            copy_out: copy_out(request.copy_out),
+            copy_out_cached: copy_out(request.copy_out_cached),
+            copy_out_max: request.copy_out_max,
+            truncates_copy_out: request.copy_out_truncate,
+        })
+    }
+}
+
+impl FileRequest {
+    /// The target, if the file is a symbolic link.
+    fn link(&self) -> Option<&str> {
+        let is_other = self.src.is_some()
+            || self.content.is_some()
+            || self.file_id.is_some()
+            || (self.name.is_some() && self.max.is_some());
+        self.symlink.as_deref().filter(|_| !is_other)
+    }
+
+    /// The first source that the request names.
+    fn into_file(self) -> Result<CommandFile, RequestError> {
+        match self {
+            FileRequest { src: Some(src), .. } => Ok(CommandFile::Local(src.into())),
+            FileRequest {
+                content: Some(content),
+                ..
+            } => Ok(CommandFile::Content(content.into())),
+            FileRequest {
+                file_id: Some(id), ..
+            } => Ok(CommandFile::Stored(id)),
+            FileRequest {
+                name: Some(name),
+                max: Some(max),
+                ..
+            } => Ok(CommandFile::Collector {
+                name,
+                max: u64::try_from(max).unwrap_or(0),
+            }),
+            FileRequest {
+                stream_in: true, ..
+            } => Ok(CommandFile::StreamIn),
+            FileRequest {
+                stream_out: true, ..
+            } => Ok(CommandFile::StreamOut),
+            _ => Err(RequestError::FileType),
+        }
+    }
+}
+
+impl From<PipeRequest> for PipeMapping {
+    fn from(request: PipeRequest) -> PipeMapping {
+        PipeMapping {
+            writer: request.r#in.into(),
+            reader: request.out.into(),
+            proxy: request.proxy.then(|| Proxy {
+                name: request.name,
+                max: u64::try_from(request.max).unwrap_or(0),
+            }),
+        }
+    }
+}
+
+impl From<EndRequest> for End {
+    fn from(request: EndRequest) -> End {
+        // A negative number is out of range, as a very large one is.
+        End {
+            index: usize::try_from(request.index).unwrap_or(usize::MAX),
+            fd: usize::try_from(request.fd).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(fields: &str) -> Result<Command, RequestError> {
+        let text = format!("{{\"cmd\":[{{{fields}}}]}}");
+        parse(text.as_bytes()).map(|group| group.commands.into_iter().next().unwrap())
+    }
+
+    #[test]
+    fn null_and_unknown_keys_are_as_if_absent() {
+        let command = command(r#""args":null,"cpuLimit":null,"files":[null],"new":1"#).unwrap();
+        assert!(command.args.is_empty() && command.files == [None]);
+        let group = parse(b"{}").unwrap();
+        assert!(group.commands.is_empty());
+    }
+
+    #[test]
+    fn wrong_numbers_are_rejected() {
+        for fields in [
+            r#""cpuLimit":-1"#,
+            r#""cpuLimit":1.5"#,
+            r#""memoryLimit":"1""#,
+            r#""args":"a""#,
+        ] {
+            let result = command(fields);
+            assert!(matches!(result, Err(RequestError::Decode(_))), "{fields}");
+        }
+    }
+
+    #[test]
+    fn first_source_of_a_file_is_taken() {
+        let fields = r#""files":[{"src":"/dev/null","content":"x"},{"content":"","fileId":"A"},
+            {"name":"out","max":-1},{"fileId":"A"}]"#;
+        let files: Vec<_> = command(fields)
+            .unwrap()
+            .files
+            .into_iter()
+            .flatten()
+            .collect();
+        assert_eq!(
+            files,
+            [
+                CommandFile::Local("/dev/null".into()),
+                CommandFile::Content(Bytes::new()),
+                CommandFile::Collector {
+                    name: "out".to_owned(),
+                    max: 0
+                },
+                CommandFile::Stored("A".to_owned()),
+            ]
+        );
+        let missing = command(r#""files":[{"name":"out"}]"#);
+        assert!(matches!(missing, Err(RequestError::FileType)));
+    }
+
+    #[test]
+    fn links_are_split_from_files() {
+        let command = command(r#""copyIn":{"a":{"content":"x"},"b":{"symlink":"a"}}"#).unwrap();
+        assert!(command.copy_in.contains_key("a") && command.copy_in.len() == 1);
+        assert_eq!(command.symlinks["b"], "a");
+    }
+
+    #[test]
+    fn real_cpu_limit_replaces_clock_limit() {
+        let limit = |fields| command(fields).unwrap().clock_limit;
+        assert_eq!(limit(r#""clockLimit":5,"realCpuLimit":7"#), 7);
+        assert_eq!(limit(r#""clockLimit":5"#), 5);
+    }
+
+    #[test]
+    fn negative_pipe_index_is_out_of_range() {
+        let text = br#"{"pipeMapping":[{"in":{"index":-1,"fd":1},"out":{"index":0,"fd":0}}]}"#;
+        assert_eq!(parse(text).unwrap().pipes[0].writer.index, usize::MAX);
+    }
+}

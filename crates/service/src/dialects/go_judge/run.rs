@@ -1,0 +1,210 @@
+//! Runs groups.
+//!
+//! A group is admitted as one request. Its commands run at the same time. Commands that exchange
+//! data need a slot each at the same time, so groups with pipes run on the lane for real time, and
+//! a semaphore with the number of its slots lets a group start only as a whole.
+
+use super::INTERFACE;
+use super::error::{GroupError, RequestError};
+use super::member::Member;
+use super::model::{Command, CommandResult, End, Group};
+use super::pipes::{MAX_DESCRIPTORS, Pipes};
+use super::prepare::prepare;
+use super::terminal::TerminalInput;
+use crate::config::LimitValues;
+use crate::core::engine::Lane;
+use crate::service::Service;
+use crate::tokens::Client;
+use bytes::Bytes;
+use futures_util::future::{join_all, try_join_all};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// Requests of this dialect wait for a place as long as their clients do.
+const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// What a client that follows the run is connected to.
+#[derive(Debug, Default)]
+pub struct Attached {
+    /// Descriptors of the commands, beside those of pipes.
+    pub ends: BTreeMap<End, OwnedFd>,
+    /// Input and output of terminals, by the index of the command.
+    pub terminals: BTreeMap<usize, TerminalChannel>,
+    /// The run takes part in a conversation, so its real time counts.
+    pub is_interactive: bool,
+}
+
+/// Input and output of a terminal.
+#[derive(Debug)]
+pub struct TerminalChannel {
+    /// What the client sends.
+    pub input: mpsc::Receiver<TerminalInput>,
+    /// What the command writes.
+    pub output: mpsc::Sender<Bytes>,
+}
+
+/// Runs a group. If the future is dropped, the group is cancelled.
+///
+/// # Errors
+/// There are no results: the request is not valid or not admitted, or the service failed.
+pub async fn run(
+    service: &Service,
+    client: &Client,
+    group: Group,
+    attached: Attached,
+) -> Result<Vec<CommandResult>, GroupError> {
+    let result = run_group(service, client, group, attached).await;
+    match &result {
+        Err(GroupError::QueueFull | GroupError::Refused(_)) => {
+            service.metrics.count_refusal(INTERFACE);
+        }
+        Err(error) if error.is_service_failure() => {
+            tracing::error!(%error, interface = INTERFACE, "the service failed");
+            service.metrics.count_service_error();
+        }
+        _ => {}
+    }
+    result
+}
+
+async fn run_group(
+    service: &Service,
+    client: &Client,
+    group: Group,
+    mut attached: Attached,
+) -> Result<Vec<CommandResult>, GroupError> {
+    let begin = Instant::now();
+    check(service, &group)?;
+    let queue = &service.runner.queue;
+    let mut ticket = client.ticket(group.size_bytes, PATIENCE);
+    let memory = group.commands.iter().map(|command| command.memory_limit);
+    // A group that asks for more than all requests may have runs alone.
+    ticket.memory_bytes = memory
+        .fold(0, u64::saturating_add)
+        .min(queue.bounds().memory_bytes);
+    let permit = queue.admit(ticket).await?;
+    let queued = begin.elapsed();
+    let is_coupled = !group.pipes.is_empty() || attached.is_interactive;
+    let lane = if is_coupled {
+        Lane::RealTime
+    } else {
+        Lane::CpuTime
+    };
+    let _slots = if is_coupled {
+        Some(service.go_judge.slots_for(group.commands.len()).await?)
+    } else {
+        None
+    };
+    let mut pipes = Pipes::new(&group)?;
+    pipes.ends.append(&mut attached.ends);
+    let mut members = Vec::with_capacity(group.commands.len());
+    for (index, command) in group.commands.into_iter().enumerate() {
+        let terminal = attached.terminals.remove(&index);
+        let member = prepare(service, index, command, &mut pipes.ends, terminal)?;
+        members.push(member);
+    }
+    service
+        .metrics
+        .observe_admission(queued, begin.elapsed().saturating_sub(queued));
+    let relays = try_join_all(pipes.relays.into_iter().map(super::pipes::Relay::run));
+    let members = members.into_iter();
+    let executed = join_all(members.map(|member| execute(service, lane, member)));
+    let (executed, traffic) = tokio::join!(executed, relays);
+    drop(permit);
+    let mut results: Vec<CommandResult> = executed.into_iter().collect::<Result<_, _>>()?;
+    for traffic in traffic?
+        .into_iter()
+        .filter(|traffic| !traffic.name.is_empty())
+    {
+        if let Some(result) = results.get_mut(traffic.writer) {
+            result.files.insert(traffic.name, traffic.bytes);
+        }
+    }
+    Ok(results)
+}
+
+async fn execute(
+    service: &Service,
+    lane: Lane,
+    member: Member,
+) -> Result<CommandResult, GroupError> {
+    match member {
+        Member::NotExecuted(result) => Ok(*result),
+        Member::Ready(prepared) => prepared.execute(service, lane).await,
+    }
+}
+
+/// Checks what the service can carry out.
+fn check(service: &Service, group: &Group) -> Result<(), RequestError> {
+    if group.commands.is_empty() {
+        return Err(RequestError::NoCommand);
+    }
+    let max = &service.config.limits.max;
+    at_most("cmd", group.commands.len() as u64, u64::from(max.processes))?;
+    group
+        .commands
+        .iter()
+        .try_for_each(|command| check_command(command, max))
+}
+
+fn check_command(command: &Command, max: &LimitValues) -> Result<(), RequestError> {
+    if !command.cpu_set.is_empty() {
+        return Err(RequestError::Unsupported {
+            field: "cpuSetLimit",
+        });
+    }
+    let nanoseconds = |milliseconds: u64| milliseconds.saturating_mul(1_000_000);
+    at_most("cpuLimit", command.cpu_limit, nanoseconds(max.cpu_ms))?;
+    at_most("clockLimit", command.clock_limit, nanoseconds(max.wall_ms))?;
+    at_most("memoryLimit", command.memory_limit, max.memory_bytes)?;
+    at_most("procLimit", command.process_limit, u64::from(max.processes))?;
+    at_most("files", command.files.len() as u64, MAX_DESCRIPTORS as u64)
+}
+
+fn at_most(field: &'static str, value: u64, max: u64) -> Result<(), RequestError> {
+    if value > max {
+        return Err(RequestError::AboveLimit { field, value, max });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_above_the_maximum_and_cpu_sets_are_rejected_by_name() {
+        let max = LimitValues::default();
+        check_command(&Command::default(), &max).unwrap();
+        let field = |command: Command| match check_command(&command, &max) {
+            Err(RequestError::AboveLimit { field, .. } | RequestError::Unsupported { field }) => {
+                field
+            }
+            other => panic!("{other:?}"),
+        };
+        let command = Command::default;
+        assert_eq!(
+            [
+                field(Command {
+                    cpu_limit: u64::MAX,
+                    ..command()
+                }),
+                field(Command {
+                    memory_limit: max.memory_bytes + 1,
+                    ..command()
+                }),
+                field(Command {
+                    process_limit: 1 << 40,
+                    ..command()
+                }),
+                field(Command {
+                    cpu_set: "0".to_owned(),
+                    ..command()
+                }),
+            ],
+            ["cpuLimit", "memoryLimit", "procLimit", "cpuSetLimit"]
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! Clients that leave, and a full queue.
+
+use super::{Judge, shell};
+use millibox_tests::{PATIENCE, eventually, processes_that_say, token};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A request that runs until it is cancelled, and the argument of its process.
+fn sleeper() -> (String, String) {
+    let token = token();
+    let mut command = shell("while :; do sleep 1; done", json!({}));
+    command["args"].as_array_mut().unwrap().push(json!(token));
+    (json!({"cmd": [command]}).to_string(), token)
+}
+
+/// Sends a request and does not wait for the answer.
+fn send(judge: &Judge, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(judge.server.address()).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "POST /run HTTP/1.1\r\nHost: judge\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    stream
+}
+
+fn is_running(token: &str) -> bool {
+    !processes_that_say(token).is_empty()
+}
+
+#[test]
+fn run_ends_when_its_client_leaves() {
+    let judge = Judge::start();
+    let (body, token) = sleeper();
+    let stream = send(&judge, &body);
+    assert!(eventually(PATIENCE, || is_running(&token)), "it starts");
+    drop(stream);
+    assert!(eventually(PATIENCE, || !is_running(&token)), "it ends");
+    let after = judge.run(shell("echo still", Value::Null));
+    assert_eq!(after["files"]["stdout"], "still\n");
+}
+
+/// Whether the answer has arrived, which must be that the queue is full.
+fn is_refused(stream: &mut TcpStream) -> bool {
+    stream
+        .set_read_timeout(Some(Duration::from_millis(1)))
+        .unwrap();
+    let mut answer = [0; 1024];
+    match stream.read(&mut answer) {
+        Ok(length) => {
+            let answer = String::from_utf8_lossy(&answer[..length]);
+            assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+            assert!(answer.ends_with("\"worker queue is full\""), "{answer}");
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+#[test]
+fn full_queue_refuses_at_once_and_empties_when_clients_leave() {
+    let config = "[queue]\nmax_requests = 2\n[running]\ncpu_slots = 1\nreal_slots = 1\n";
+    let judge = Judge::with_config(config);
+    // Two requests run, two wait, and two are refused.
+    let sleepers: Vec<_> = (0..6).map(|_| sleeper()).collect();
+    let mut streams: Vec<_> = sleepers
+        .iter()
+        .map(|(body, _)| send(&judge, body))
+        .collect();
+    let mut refused = 0;
+    let two_are_refused = || {
+        streams.retain_mut(|stream| !is_refused(stream));
+        refused = 6 - streams.len();
+        refused == 2
+    };
+    assert!(eventually(PATIENCE, two_are_refused), "{refused} refused");
+    streams.clear();
+    let after = judge.run(shell("echo still", Value::Null));
+    assert_eq!(after["files"]["stdout"], "still\n");
+    let ended = || !sleepers.iter().any(|(_, token)| is_running(token));
+    assert!(eventually(PATIENCE, ended), "all of them end");
+}

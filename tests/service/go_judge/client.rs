@@ -1,0 +1,55 @@
+//! Clients that others wrote, unchanged.
+
+use super::Judge;
+use crate::server::Server;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests)
+}
+
+/// Runs the script of a client with these arguments. It must print that it passed.
+fn run(client: &str, arguments: &[PathBuf]) {
+    let script = root().join(format!("tests/service/clients/{client}.py"));
+    let output = Command::new(python(client))
+        .arg(script)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(output.stdout, b"passed\n", "{errors}");
+}
+
+fn python(client: &str) -> PathBuf {
+    root().join(format!("target/clients/{client}/bin/python"))
+}
+
+/// Whether the client is installed. If not, reports the test as skipped.
+fn is_installed(client: &str) -> bool {
+    let is_installed = python(client).exists();
+    if !is_installed {
+        let reason = format!("the client {client} is not installed: make test-clients");
+        millibox_tests::skip(&reason);
+    }
+    is_installed
+}
+
+#[test]
+fn python_client_compiles_and_runs() {
+    if is_installed("go-judge") {
+        let judge = Judge::start();
+        run("go-judge", &[judge.server.url.clone().into()]);
+    }
+}
+
+#[test]
+fn grpc_client_runs_stores_files_and_talks() {
+    if is_installed("go-judge-grpc") {
+        let server = Server::start("go-judge-grpc");
+        let protocol = root().join("crates/service/proto");
+        run("go-judge-grpc", &[server.address().into(), protocol]);
+    }
+}
