@@ -94,6 +94,9 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// CPUs that the compiler is held on; none: those of the supervisor's slots.
     pub cpus: Vec<usize>,
+    /// Further arguments of the compiler, in front of the sources. Commands that name no sources,
+    /// such as shell scripts, ignore them.
+    pub arguments: Vec<String>,
 }
 
 /// What came of compiling.
@@ -472,6 +475,7 @@ impl<'s> Toolbox<'s> {
                 .map(|name| sources::argument(name))
                 .collect(),
         );
+        values.set_arguments(&options.arguments);
         let mut shown = vec![(source.directory.path(), SOURCE)];
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
         let mut built = match self.job(compile, tools, values, &shown, options) {
@@ -759,6 +763,7 @@ fn program_key(
         options.cpu_time, options.memory, options.output
     ));
     builder = builder.with(link.map_or_else(String::new, |link| link.to_string()));
+    builder = builder.with(format!("{:?}", options.arguments));
     builder = builder.with(input.main.as_os_str().as_encoded_bytes());
     for file in &input.files {
         builder = builder
