@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-all test-clients test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -36,6 +36,15 @@ test: ## tests, with one part of the hostile programs' cases (ARGS=growth: only 
 
 test-all: ## the same with all cases of the hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
+
+clients := $(or $(CARGO_TARGET_DIR),target)/clients
+test-clients: ## installs the clients of other services that the tests use, in target/clients
+	@$(need) python3=python3
+	@for list in tests/service/clients/*.txt; do \
+		client='$(clients)'/$$(basename "$$list" .txt); \
+		python3 -m venv "$$client" && "$$client/bin/pip" install --quiet --requirement "$$list" || exit; \
+		chmod -R go+rX "$$client"; \
+	done
 
 test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
 	@tests/vm/run $(ARGS)
