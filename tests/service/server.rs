@@ -62,11 +62,6 @@ impl Server {
     pub fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
-
-    /// The process.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl Drop for Server {

@@ -15,10 +15,8 @@ fn official_sdk_runs_programs_and_test_cases() {
         return;
     }
     let judge = Judge::start();
-    let script = root.join("tests/service/clients/judge0.py");
     let output = Command::new(python)
-        .arg("-I")
-        .arg(script)
+        .args(["-I", "-c", include_str!("../clients/judge0.py")])
         .arg(&judge.server.url)
         .output()
         .unwrap();

@@ -99,13 +99,13 @@ fn failing_compile_script_is_a_compilation_error() {
 }
 
 #[test]
-fn executable_is_run_and_garbage_is_an_exec_format_error() {
+fn executable_is_run_and_one_without_its_interpreter_is_an_exec_format_error() {
     let judge = Judge::start();
     let script = source(EXECUTABLE, "#!/bin/sh\nread line; echo \"$1 $line\"");
     let fields = json!({ "stdin": "in", "command_line_arguments": "arg" });
     let result = judge.run(&with(script, &fields));
     assert_eq!(result["stdout"], json!("arg in\n"), "{result}");
-    let result = judge.run(&source(EXECUTABLE, "\u{1}garbage"));
+    let result = judge.run(&source(EXECUTABLE, "#!/no/interpreter\n"));
     assert_eq!(result["status"]["id"], json!(14), "{result}");
     assert_eq!(result["status"]["description"], json!("Exec Format Error"));
 }

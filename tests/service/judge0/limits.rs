@@ -124,7 +124,7 @@ fn memory_limit_has_a_message() {
 fn file_size_limit_holds_for_output_and_files() {
     let judge = Judge::start();
     let limits = json!({ "max_file_size": 1 });
-    for code in ["yes", "yes > file"] {
+    for code in ["yes", "exec yes > file"] {
         let result = judge.run(&with(source(BASH, code), &limits));
         assert_eq!(status(&result), 8, "{code}: {result}");
         let stdout = result["stdout"].as_str().unwrap_or_default();

@@ -92,7 +92,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
         files.push(ArchiveFile {
             path,
             bytes: content.into(),
-            // The owner must be able to read the file, whatever the archive says.
+            // The owner must be able to read the file, even if the archive forbids it.
             mode: mode | 0o400,
         });
     }

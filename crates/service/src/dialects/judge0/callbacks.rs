@@ -96,7 +96,7 @@ fn plain_http(url: &str) -> Option<Uri> {
     (is_plain && !has_dots && !uri.path().contains('\\')).then_some(uri)
 }
 
-/// Sends a result until the receiver answers, whatever the answer is.
+/// Sends a result until the receiver answers. Any status is an answer.
 pub async fn send(url: &str, body: Bytes) {
     for attempt in 1..=MAX_TRIES {
         match tokio::time::timeout(TIMEOUT, put(url, body.clone())).await {

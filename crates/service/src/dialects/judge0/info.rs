@@ -84,7 +84,7 @@ pub async fn isolate(State(service): State<Arc<Service>>, _: Authenticated) -> S
 
 /// Names the licence.
 pub async fn license(_: Authenticated) -> &'static str {
-    "millibox is licensed under the MIT License or the Apache License, Version 2.0, at your option.\n"
+    "millibox is licensed under the MIT License or the Apache License 2.0, at your option.\n"
 }
 
 /// Describes the machine with the keys of `lscpu` and `free`.

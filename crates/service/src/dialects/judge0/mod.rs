@@ -31,7 +31,7 @@ mod submissions;
 pub use callbacks::Receivers;
 pub use error::RequestError;
 pub use languages::Languages;
-pub use model::{Draft, FieldErrors, LIMITS, Rules};
+pub use model::{Draft, FieldErrors, LIMITS, LimitRule, Min, Rules};
 
 use crate::config::Config;
 use crate::core::catalog::Runtime;

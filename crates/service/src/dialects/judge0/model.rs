@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Characters of options and arguments.
 const MAX_OPTION_CHARACTERS: usize = 512;
 
+/// What a submission or a file occupies beside its contents.
+const RECORD_BYTES: usize = 1024;
+
 /// A limit of a submission, with its default and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitRule {
@@ -240,8 +243,18 @@ impl Draft {
             &self.additional_files,
         ];
         let parts: usize = parts.into_iter().flatten().map(Bytes::len).sum();
-        let files: usize = self.files.iter().map(|file| file.bytes.len()).sum();
-        parts + files
+        let files: usize = self
+            .files
+            .iter()
+            .map(|file| file.bytes.len() + file.path.as_os_str().len() + RECORD_BYTES)
+            .sum();
+        let texts = [
+            &self.compiler_options,
+            &self.command_line_arguments,
+            &self.callback_url,
+        ];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        parts + files + texts + RECORD_BYTES
     }
 }
 
@@ -524,8 +537,8 @@ mod tests {
     fn valid_values_replace_defaults_and_empty_ones_do_not() {
         let draft = parse(
             json!({
-                "source_code": "eA==", "language_id": "43", "stdin": "AAE=", "cpu_time_limit": "0.5",
-                "memory_limit": 4096.9, "stack_limit": "", "number_of_runs": null,
+                "source_code": "eA==", "language_id": "43", "stdin": "AAE=",
+                "cpu_time_limit": "0.5", "memory_limit": 4096.9, "stack_limit": "", "number_of_runs": null,
                 "max_file_size": 0, "redirect_stderr_to_stdout": "1", "enable_network": "false",
                 "callback_url": "http://hooks.test/in/1", "expected_output": ["ignored"],
             }),

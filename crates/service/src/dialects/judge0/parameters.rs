@@ -1,7 +1,7 @@
 //! The parameters in the address of a request.
 
 use super::error::RequestError;
-use super::submission::FIELDS;
+use super::submission::{FIELDS, NEW_FIELDS};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
@@ -64,7 +64,9 @@ impl Parameters {
         for name in wanted {
             match FIELDS.iter().find(|known| **known == name) {
                 Some(field) => fields.push(*field),
-                None if name == "*" => fields.extend(FIELDS),
+                None if name == "*" => {
+                    fields.extend(FIELDS.iter().filter(|field| !NEW_FIELDS.contains(field)));
+                }
                 None => unknown.push(name.to_owned()),
             }
         }
@@ -98,7 +100,8 @@ mod tests {
             fields("fields=stdout,status_id").unwrap(),
             ["stdout", "status_id"]
         );
-        assert_eq!(fields("fields=*").unwrap().len(), FIELDS.len());
+        assert_eq!(fields("fields=*").unwrap().len(), FIELDS.len() - 5);
+        assert_eq!(fields("fields=started_at").unwrap(), ["started_at"]);
         assert_eq!(
             fields("fields=a,stdout,b"),
             Err(RequestError::UnknownFields(vec![

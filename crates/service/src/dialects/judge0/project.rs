@@ -14,6 +14,7 @@ use crate::core::program::{
 };
 use bytes::Bytes;
 use millibox::Outcome;
+use std::fmt::Display;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -97,16 +98,19 @@ pub fn compile_run(draft: &Draft, run: &ProgramRun) -> Option<ProgramRun> {
 }
 
 /// What the script `compile` has left, or the result of the submission if it failed.
-pub fn compiled(report: Result<ProgramReport, ProgramError>) -> Result<Product, Verdict> {
-    let report = report.map_err(Verdict::internal_error)?;
+pub fn compiled(report: Result<ProgramReport, ProgramError>) -> Result<Product, Box<Verdict>> {
+    let internal_error = |reason: &dyn Display| Box::new(Verdict::internal_error(reason));
+    let report = report.map_err(|error| internal_error(&error))?;
     let test = report.tests.into_iter().next();
     let Some(report) = test.and_then(|test| test.report) else {
-        return Err(Verdict::internal_error("the script was not run"));
+        return Err(internal_error(&"the script was not run"));
     };
     let messages = report.stdout().bytes.clone();
-    let failed = |messages: Bytes| Verdict {
-        compile_output: messages,
-        ..Verdict::new(Status::CompilationError)
+    let failed = |messages: Bytes| {
+        Box::new(Verdict {
+            compile_output: messages,
+            ..Verdict::new(Status::CompilationError)
+        })
     };
     match &report.outcome {
         Outcome::Exited(0) => {}
@@ -114,7 +118,7 @@ pub fn compiled(report: Result<ProgramReport, ProgramError>) -> Result<Product, 
             let message = Bytes::from_static(b"Compilation time limit exceeded.");
             return Err(failed(message));
         }
-        Outcome::SandboxError(error) => return Err(Verdict::internal_error(error)),
+        Outcome::SandboxError(error) => return Err(internal_error(error)),
         _ => return Err(failed(messages)),
     }
     let product = report.outputs.first();

@@ -60,7 +60,7 @@ pub async fn run(
         Some(compile) => {
             let compiled = service.run_admitted(INTERFACE, compile, queued).await;
             match project::compiled(compiled) {
-                Err(verdict) => verdict,
+                Err(verdict) => *verdict,
                 Ok(product) => {
                     let mut run = run;
                     run.files = product.files;
@@ -380,7 +380,7 @@ impl End {
             Outcome::MemoryLimit => end(Status::OtherError, "Memory limit exceeded", Some(KILL)),
             Outcome::OutputLimit => end(
                 Status::FileSizeExceeded,
-                "File size limit exceeded",
+                "Caught fatal signal 25",
                 Some(FILE_SIZE_EXCEEDED),
             ),
             Outcome::NotStarted(error) => end(Status::ExecFormatError, &error.to_string(), None),

@@ -208,7 +208,7 @@ impl Store {
     /// Removes a submission that has ended.
     ///
     /// # Errors
-    /// There is none, or it has not ended.
+    /// No submission has this token, or it has not ended.
     pub fn remove(&self, token: &str) -> Result<Submission, RemoveError> {
         let mut state = self.state();
         let submission = state.submissions.get(token).ok_or(RemoveError::Unknown)?;
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn submission_goes_through_its_states() {
-        let store = store(2, 100, 60);
+        let store = store(2, 1 << 20, 60);
         insert(&store, "a").unwrap();
         assert_eq!(store.get("a").unwrap().status(), Status::InQueue);
         assert_eq!(
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn waiting_submissions_are_bounded_and_abandoned_ones_make_room() {
-        let store = store(2, 100, 60);
+        let store = store(2, 1 << 20, 60);
         insert(&store, "a").unwrap();
         insert(&store, "b").unwrap();
         assert_eq!(insert(&store, "c").unwrap_err(), Full);
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn oldest_results_make_room_but_unfinished_submissions_stay() {
-        let store = store(10, 12, 60);
+        let store = store(10, 3000, 60);
         insert(&store, "a").unwrap();
         insert(&store, "b").unwrap();
         assert_eq!(insert(&store, "c").unwrap_err(), Full);
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn results_expire() {
-        let store = store(10, 100, 0);
+        let store = store(10, 1 << 20, 0);
         insert(&store, "a").unwrap();
         insert(&store, "b").unwrap();
         store.finish("a", accepted());

@@ -11,6 +11,16 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+/// Fields that versions after 1.13.1 have. `*` does not stand for them, since clients of 1.13.1
+/// reject fields that they do not know.
+pub const NEW_FIELDS: [&str; 5] = [
+    "started_at",
+    "queued_at",
+    "updated_at",
+    "queue_host",
+    "execution_host",
+];
+
 /// All fields of a submission.
 pub const FIELDS: [&str; 40] = [
     "source_code",

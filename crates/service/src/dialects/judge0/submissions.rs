@@ -218,7 +218,14 @@ impl Judge0 {
             languages: &self.languages,
             receivers: &self.receivers,
         };
-        Draft::parse(fields, is_base64, rules).map_err(RequestError::Invalid)
+        let parse = || Draft::parse(fields, is_base64, rules);
+        let draft = if fields.contains_key("additional_files") {
+            // To unpack an archive takes time.
+            tokio::task::block_in_place(parse)
+        } else {
+            parse()
+        };
+        draft.map_err(RequestError::Invalid)
     }
 
     fn insert(&self, draft: Draft) -> Answer<Submission> {
