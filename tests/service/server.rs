@@ -3,6 +3,7 @@
 use millibox_tests::{PATIENCE, ends_within, executable};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 /// A running service, which ends with this value.
 #[derive(Debug)]
@@ -29,17 +30,29 @@ impl Server {
     }
 
     /// Starts a service that serves everything at one address.
-    pub fn with_everything() -> Server {
+    pub fn everything() -> Server {
         Server::launch("", None)
     }
 
     fn launch(dialect: &str, config: Option<tempfile::NamedTempFile>) -> Server {
+        // Without cgroups, limits of memory hold only if the backend is chosen by name.
+        static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
+        let has_cgroups =
+            HAS_CGROUPS.get_or_init(|| Server::spawn(dialect, &[], None).backend != "rlimit");
+        let backend: &[&str] = match has_cgroups {
+            true => &[],
+            false => &["--backend", "rlimit"],
+        };
+        Server::spawn(dialect, backend, config)
+    }
+
+    fn spawn(dialect: &str, backend: &[&str], config: Option<tempfile::NamedTempFile>) -> Server {
         let mut command = Command::new(executable("millibox"));
         let listen = match dialect {
             "" => "127.0.0.1:0".to_owned(),
             dialect => format!("{dialect}=127.0.0.1:0"),
         };
-        command.args(["serve", "--listen", &listen]);
+        command.args(["serve", "--listen", &listen]).args(backend);
         if let Some(config) = &config {
             command.arg("--config").arg(config.path());
         }

@@ -180,7 +180,7 @@ fn any_page_may_use_the_service() {
 
 #[test]
 fn version_on_the_shared_address_is_text_only_for_clients_that_prefer_it() {
-    let mut judge = Judge::of(Server::with_everything());
+    let mut judge = Judge::of(Server::everything());
     assert_ne!(judge.get("/version").1, json!("1.13.1"));
     judge.headers.push(("accept", "text/plain".to_owned()));
     assert_eq!(judge.get("/version"), (200, json!("1.13.1")));

@@ -538,7 +538,8 @@ mod tests {
         let draft = parse(
             json!({
                 "source_code": "eA==", "language_id": "43", "stdin": "AAE=",
-                "cpu_time_limit": "0.5", "memory_limit": 4096.9, "stack_limit": "", "number_of_runs": null,
+                "cpu_time_limit": "0.5", "memory_limit": 4096.9, "stack_limit": "",
+                "number_of_runs": null,
                 "max_file_size": 0, "redirect_stderr_to_stdout": "1", "enable_network": "false",
                 "callback_url": "http://hooks.test/in/1", "expected_output": ["ignored"],
             }),
