@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench \
+.PHONY: help build demo test test-all test-clients test-vm fuzz lint prose docs audit miri sanitize bench \
 	install uninstall clean
 
 help: ## list the targets
@@ -37,6 +37,15 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests 
 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
+
+clients := $(or $(CARGO_TARGET_DIR),target)/clients
+test-clients: ## install the clients of other services that the tests use, in target/clients
+	@$(need) python3=python3
+	@for list in tests/service/clients/*.txt; do \
+		client='$(clients)'/$$(basename "$$list" .txt); \
+		python3 -m venv "$$client" && "$$client/bin/pip" install --quiet --requirement "$$list" || exit; \
+		chmod -R go+rX "$$client"; \
+	done
 
 test-vm: ## run the sandbox tests in emulated machines (ARGS=--list: list them)
 	@tests/vm/run $(ARGS)

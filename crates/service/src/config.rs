@@ -43,6 +43,8 @@ pub struct Config {
     pub go_judge_source_prefixes: Vec<PathBuf>,
     /// URL prefixes to which the Judge0 dialect may send results.
     pub judge0_callbacks: Vec<String>,
+    /// Submissions of the Judge0 dialect.
+    pub judge0: Judge0Config,
 }
 
 /// An address to listen on, as `HOST:PORT` or `DIALECT=HOST:PORT`.
@@ -293,6 +295,31 @@ impl Default for FilesConfig {
     }
 }
 
+/// Submissions of the Judge0 dialect, which are kept in memory.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Judge0Config {
+    /// Submissions that may wait.
+    pub max_queued: usize,
+    /// How long a submission is kept after its end, in seconds.
+    pub keep_s: u64,
+    /// The sum of the sizes of all submissions with their results, in bytes.
+    pub max_bytes: u64,
+    /// Whether clients with the right `admin` may delete submissions.
+    pub delete: bool,
+}
+
+impl Default for Judge0Config {
+    fn default() -> Judge0Config {
+        Judge0Config {
+            max_queued: 100,
+            keep_s: 3600,
+            max_bytes: 256 << 20,
+            delete: false,
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -310,6 +337,7 @@ impl Default for Config {
             drain_ms: 30_000,
             go_judge_source_prefixes: Vec::new(),
             judge0_callbacks: Vec::new(),
+            judge0: Judge0Config::default(),
         }
     }
 }

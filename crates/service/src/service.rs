@@ -37,6 +37,8 @@ pub struct Service {
     pub backend: Backend,
     /// When the service started.
     pub started: Instant,
+    /// Submissions of the Judge0 dialect.
+    pub judge0: crate::dialects::judge0::Judge0,
 }
 
 /// Why the service does not start.
@@ -111,6 +113,7 @@ impl Service {
             queued_bytes: config.queue.max_bytes,
         });
         Ok(Arc::new(Service {
+            judge0: crate::dialects::judge0::Judge0::new(&config, catalog.runtimes()),
             tokens: Tokens::new(&config.token),
             runner: Runner {
                 engine,
@@ -136,7 +139,27 @@ impl Service {
         run: ProgramRun,
     ) -> Result<ProgramReport, ProgramError> {
         let result = self.runner.run(run).await;
-        match &result {
+        self.count(interface, &result);
+        result
+    }
+
+    /// Runs a program for which the interface holds a permit, and counts what came of it.
+    ///
+    /// # Errors
+    /// The errors of [`Runner::run_admitted`].
+    pub async fn run_admitted(
+        &self,
+        interface: &str,
+        run: ProgramRun,
+        queued: Duration,
+    ) -> Result<ProgramReport, ProgramError> {
+        let result = self.runner.run_admitted(run, queued).await;
+        self.count(interface, &result);
+        result
+    }
+
+    fn count(&self, interface: &str, result: &Result<ProgramReport, ProgramError>) {
+        match result {
             Ok(report) => {
                 self.metrics.observe_admission(report.queued, report.setup);
                 for test in report.tests.iter().filter_map(|test| test.report.as_ref()) {
@@ -151,7 +174,6 @@ impl Service {
                 }
             }
         }
-        result
     }
 }
 

@@ -1,6 +1,7 @@
 //! The targets, one module for each part of the project.
 
 mod checkers;
+mod judge0;
 mod package;
 mod seccomp;
 mod suite;
@@ -10,7 +11,7 @@ mod wire;
 pub use crate::Target;
 
 /// All targets.
-pub const ALL: [Target; 15] = [
+pub const ALL: [Target; 16] = [
     wire::FRAME,
     wire::WORLD,
     seccomp::POLICY,
@@ -26,6 +27,7 @@ pub const ALL: [Target; 15] = [
     checkers::EXACT,
     checkers::ANSWER,
     values::VALUE,
+    judge0::JUDGE0,
 ];
 
 /// Asserts that an error message is one line of text.

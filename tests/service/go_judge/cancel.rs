@@ -1,7 +1,7 @@
 //! Clients that leave, and a full queue.
 
 use super::{Judge, shell};
-use millibox_tests::{PATIENCE, eventually, processes_that_say, token};
+use millibox_tests::{HANG_TIMEOUT, eventually, processes_with_argument, token};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ fn send(judge: &Judge, body: &str) -> TcpStream {
 }
 
 fn is_running(token: &str) -> bool {
-    !processes_that_say(token).is_empty()
+    !processes_with_argument(token).is_empty()
 }
 
 #[test]
@@ -36,9 +36,9 @@ fn run_ends_when_its_client_leaves() {
     let judge = Judge::start();
     let (body, token) = sleeper();
     let stream = send(&judge, &body);
-    assert!(eventually(PATIENCE, || is_running(&token)), "it starts");
+    assert!(eventually(HANG_TIMEOUT, || is_running(&token)), "it starts");
     drop(stream);
-    assert!(eventually(PATIENCE, || !is_running(&token)), "it ends");
+    assert!(eventually(HANG_TIMEOUT, || !is_running(&token)), "it ends");
     let after = judge.run(shell("echo still", Value::Null));
     assert_eq!(after["files"]["stdout"], "still\n");
 }
@@ -76,10 +76,13 @@ fn full_queue_refuses_at_once_and_empties_when_clients_leave() {
         refused = 6 - streams.len();
         refused == 2
     };
-    assert!(eventually(PATIENCE, two_are_refused), "{refused} refused");
+    assert!(
+        eventually(HANG_TIMEOUT, two_are_refused),
+        "{refused} refused"
+    );
     streams.clear();
     let after = judge.run(shell("echo still", Value::Null));
     assert_eq!(after["files"]["stdout"], "still\n");
     let ended = || !sleepers.iter().any(|(_, token)| is_running(token));
-    assert!(eventually(PATIENCE, ended), "all of them end");
+    assert!(eventually(HANG_TIMEOUT, ended), "all of them end");
 }

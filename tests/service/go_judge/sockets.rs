@@ -1,7 +1,7 @@
 //! `/ws` and `/stream`.
 
 use super::{Judge, command, shell};
-use millibox_tests::{PATIENCE, eventually, processes_that_say, token};
+use millibox_tests::{HANG_TIMEOUT, eventually, processes_with_argument, token};
 use serde_json::{Value, json};
 use std::net::TcpStream;
 use tungstenite::{Message, WebSocket};
@@ -13,7 +13,7 @@ impl Judge {
     fn connect(&self, path: &str) -> Socket {
         let address = self.server.address();
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
         let url = format!("ws://{address}{path}");
         let (socket, _) = tungstenite::client(url, stream).unwrap();
         Socket(socket)
@@ -99,13 +99,13 @@ fn websocket_answers_requests_when_they_end() {
         (&json!("none"), &json!("no cmd provided"))
     );
 
-    let is_running = || !processes_that_say(&argument).is_empty();
-    assert!(eventually(PATIENCE, is_running));
+    let is_running = || !processes_with_argument(&argument).is_empty();
+    assert!(eventually(HANG_TIMEOUT, is_running));
     socket.send(&json!({"cancelRequestId": "slow"}));
     let cancelled = socket.answer().unwrap();
     assert_eq!(cancelled["requestId"], "slow");
     assert_eq!(cancelled["results"][0]["status"], "Signalled");
-    assert!(eventually(PATIENCE, || !is_running()));
+    assert!(eventually(HANG_TIMEOUT, || !is_running()));
     // Its id is free again.
     socket.send(&request("slow", &shell("echo again", Value::Null)));
     assert_eq!(
@@ -138,10 +138,10 @@ fn runs_end_with_their_websocket() {
         } else {
             socket.send_bytes(1, body.to_string().as_bytes());
         }
-        let is_running = || !processes_that_say(&argument).is_empty();
-        assert!(eventually(PATIENCE, is_running), "{path}");
+        let is_running = || !processes_with_argument(&argument).is_empty();
+        assert!(eventually(HANG_TIMEOUT, is_running), "{path}");
         drop(socket);
-        assert!(eventually(PATIENCE, || !is_running()), "{path}");
+        assert!(eventually(HANG_TIMEOUT, || !is_running()), "{path}");
     }
 }
 
@@ -207,7 +207,10 @@ fn stream_cancels_and_reports_errors() {
     socket.send_bytes(4, b"");
     let (_, _, answer) = socket.rest();
     assert_eq!(answer["results"][0]["status"], "Signalled");
-    assert!(eventually(PATIENCE, || processes_that_say(&argument).is_empty()));
+    assert!(eventually(HANG_TIMEOUT, || processes_with_argument(
+        &argument
+    )
+    .is_empty()));
 
     let mut socket = judge.connect("/stream");
     socket.send_bytes(1, b"{\"cmd\":[]}");

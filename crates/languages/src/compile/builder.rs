@@ -128,6 +128,7 @@ impl<'s> Builder<'s> {
             values.set_linking(linking.arguments(link));
         }
         values.set_sources(input.compiled.iter().map(|name| argument(name)).collect());
+        values.set_arguments(&options.arguments);
         let mut shown = vec![(source.directory.path(), SOURCE)];
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
         let mut built = match self.job(compile, tools, values, &shown, options) {

@@ -33,6 +33,9 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// CPUs for the compiler. Empty: those of the supervisor's slots.
     pub cpus: Vec<usize>,
+    /// Further arguments of the compiler, in front of the sources. Commands that name no sources,
+    /// such as shell scripts, ignore them.
+    pub arguments: Vec<String>,
 }
 
 /// The result of a compilation.

@@ -359,6 +359,7 @@ fn program_key(
             options.cpu_time, options.memory, options.output
         ))
         .with(link.map_or_else(String::new, |link| link.to_string()))
+        .with(format!("{:?}", options.arguments))
         .with(input.main.as_os_str().as_encoded_bytes());
     for file in &input.files {
         builder = builder

@@ -59,6 +59,8 @@ pub(crate) struct Values {
     values: BTreeMap<String, OsString>,
     sources: Vec<OsString>,
     linking: Vec<OsString>,
+    /// Arguments in front of the sources.
+    arguments: Vec<OsString>,
 }
 
 impl Values {
@@ -72,6 +74,10 @@ impl Values {
 
     pub(crate) fn set_linking(&mut self, arguments: &[String]) {
         self.linking = arguments.iter().map(OsString::from).collect();
+    }
+
+    pub(crate) fn set_arguments(&mut self, arguments: &[String]) {
+        self.arguments = arguments.iter().map(OsString::from).collect();
     }
 
     /// Returns the text with values in place of placeholders. Braces in a value have no meaning.
@@ -92,7 +98,11 @@ impl Values {
     /// Returns a command line with values in place of placeholders.
     pub(crate) fn fill_all(&self, command: &[String]) -> Vec<OsString> {
         let mut filled = Vec::new();
+        let mut arguments = self.arguments.iter().cloned();
         for argument in command {
+            if matches!(argument.as_str(), "{sources}" | "{main}") {
+                filled.extend(arguments.by_ref());
+            }
             match argument.as_str() {
                 "{sources}" => filled.extend(self.sources.iter().cloned()),
                 "{linking}" => filled.extend(self.linking.iter().cloned()),
@@ -117,6 +127,19 @@ pub(crate) fn fill_memory(argument: &OsStr, memory: u64) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_stand_once_in_front_of_the_sources() {
+        let mut values = Values::default();
+        values.set_sources(vec!["a.c".into(), "b.c".into()]);
+        values.set("main", "a.c");
+        values.set_arguments(&["-O3".to_owned(), "{main}".to_owned()]);
+        let command = ["gcc", "{sources}", "{main}"].map(str::to_owned);
+        assert_eq!(
+            values.fill_all(&command),
+            ["gcc", "-O3", "{main}", "a.c", "b.c", "a.c"]
+        );
+    }
 
     #[test]
     fn only_names_in_braces_are_placeholders() {

@@ -38,9 +38,19 @@ pub struct Runtime {
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
     pub version: Result<String, String>,
+    /// Further arguments of the compiler.
+    pub compiler_arguments: Vec<String>,
 }
 
 impl Runtime {
+    /// The same runtime with further arguments of the compiler.
+    pub fn with_compiler_arguments(&self, arguments: Vec<String>) -> Runtime {
+        Runtime {
+            compiler_arguments: arguments,
+            ..self.clone()
+        }
+    }
+
     /// Whether programs can be run.
     pub fn is_available(&self) -> bool {
         self.version.is_ok()
@@ -277,6 +287,7 @@ impl Catalog {
             cpu_time: limits.cpu_time,
             memory: limits.memory_bytes,
             main: entry,
+            arguments: runtime.compiler_arguments.clone(),
             ..Options::default()
         };
         let Compilation {
@@ -368,6 +379,7 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         is_compiled: suite.compile.is_some(),
         example: suite.example.source.trim_start().to_owned(),
         version,
+        compiler_arguments: Vec::new(),
     }
 }
 
@@ -397,6 +409,7 @@ fn digest(
     part(runtime.name.as_bytes());
     part(entry.unwrap_or_default().as_bytes());
     part(format!("{limits:?}").as_bytes());
+    part(format!("{:?}", runtime.compiler_arguments).as_bytes());
     for source in sources {
         part(source.path.as_os_str().as_encoded_bytes());
         part(&source.bytes);

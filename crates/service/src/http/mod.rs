@@ -5,12 +5,14 @@
 //! | `server` | listens, and ends in an orderly way |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
+//! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
 
 pub mod health;
 pub mod problem;
 pub mod server;
 pub mod v1;
+pub mod version;
 
 use crate::config::Dialect;
 use crate::service::Service;
@@ -22,7 +24,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 /// All routes of an address: everything, or one dialect alone.
 pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
     let routes = match dialect {
-        Some(dialect) => crate::dialects::router(dialect, service),
+        Some(dialect) => version::add(crate::dialects::router(dialect, service), &[dialect]),
         None => everything(service),
     };
     routes
@@ -39,5 +41,5 @@ fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
     for dialect in &service.config.dialects {
         routes = routes.merge(crate::dialects::router(*dialect, service));
     }
-    routes
+    version::add(routes, &service.config.dialects)
 }

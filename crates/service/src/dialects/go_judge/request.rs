@@ -309,7 +309,7 @@ mod tests {
             files,
             [
                 CommandFile::Local("/dev/null".into()),
-                CommandFile::Content(Bytes::new()),
+                CommandFile::Content(bytes::Bytes::new()),
                 CommandFile::Collector {
                     name: "out".to_owned(),
                     max: 0

@@ -1,10 +1,125 @@
-//! The interface of Judge0 CE.
+//! The interface of Judge0 CE 1.13.1.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `auth`, `parameters`, `error` | clients, parameters of addresses, and answers to bad requests |
+//! | `model` | the submission of a request: fields, defaults and checks |
+//! | `archive`, `languages`, `encoding` | additional files, numbers of languages, forms of values |
+//! | `submissions` | the calls that create, show and delete submissions |
+//! | `submission`, `store` | a submission with its result, and where they are kept |
+//! | `run`, `project` | running submissions, and multi-file programs |
+//! | `callbacks` | sending results |
+//! | `info` | the calls that describe the service |
+//!
+//! Submissions are kept in memory for a time, so they do not outlive the service.
 
+pub mod archive;
+mod auth;
+mod callbacks;
+pub mod encoding;
+mod error;
+mod info;
+mod languages;
+mod model;
+mod parameters;
+mod project;
+mod run;
+mod store;
+mod submission;
+mod submissions;
+
+pub use callbacks::Receivers;
+pub use error::RequestError;
+pub use languages::Languages;
+pub use model::{Draft, FieldErrors, LIMITS, LimitRule, Min, Rules};
+
+use crate::config::Config;
+use crate::core::catalog::Runtime;
 use crate::service::Service;
 use axum::Router;
+use axum::routing::{get, post};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tower_http::cors::{Any, CorsLayer};
 
-/// The routes.
+/// The version of Judge0 whose interface this is. Clients look up languages by it.
+pub const VERSION: &str = "1.13.1";
+/// The name of this interface in tokens and metrics.
+const INTERFACE: &str = "judge0";
+/// Results that are sent at one time.
+const MAX_CALLBACKS: usize = 16;
+/// The state of this interface.
+#[derive(Debug)]
+pub struct Judge0 {
+    store: store::Store,
+    languages: Languages,
+    receivers: Receivers,
+    callbacks: Arc<Semaphore>,
+}
+
+impl Judge0 {
+    /// The state at the start of the service.
+    pub fn new(config: &Config, runtimes: &[Arc<Runtime>]) -> Judge0 {
+        Judge0 {
+            store: store::Store::new(&config.judge0),
+            languages: Languages::new(runtimes),
+            receivers: Receivers::new(&config.judge0_callbacks),
+            callbacks: Arc::new(Semaphore::new(MAX_CALLBACKS)),
+        }
+    }
+}
+
+/// The routes, without `/version`, which go-judge has as well.
 pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
+    let routes = [
+        (
+            "/submissions",
+            get(submissions::index).post(submissions::create),
+        ),
+        (
+            "/submissions/batch",
+            get(submissions::show_batch).post(submissions::create_batch),
+        ),
+        (
+            "/submissions/{token}",
+            get(submissions::show).delete(submissions::delete),
+        ),
+        ("/languages", get(info::languages)),
+        ("/languages/all", get(info::all_languages)),
+        ("/languages/{id}", get(info::language)),
+        ("/statuses", get(info::statuses)),
+        ("/about", get(info::about)),
+        ("/isolate", get(info::isolate)),
+        ("/license", get(info::license)),
+        ("/system_info", get(info::system_info)),
+        ("/config_info", get(info::config_info)),
+        ("/workers", get(info::workers)),
+        ("/statistics", get(info::statistics)),
+        ("/authenticate", post(info::authenticate)),
+        ("/authorize", post(info::authorize)),
+    ];
+    let routes = routes
+        .into_iter()
+        .fold(Router::new(), |router, (path, method)| {
+            // Rails, and therefore many clients, do not care about a slash at the end.
+            router
+                .route(path, method.clone())
+                .route(&format!("{path}/"), method)
+        });
+    routes.layer(cors())
+}
+
+/// The route `/version`, for an address without go-judge.
+pub fn version_router() -> Router<Arc<Service>> {
     Router::new()
+        .route("/version", get(info::version))
+        .layer(cors())
+}
+
+/// Any page may use the service.
+fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods(Any)
+        .allow_headers(Any)
 }

@@ -1,0 +1,172 @@
+//! Sends results to the addresses that submissions name.
+//!
+//! An address that a client chooses could lead to any server that this machine reaches. So results
+//! are only sent below the configured prefixes, over plain HTTP, and redirects are not followed.
+
+use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::{Method, Request, Uri};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::rt::TokioIo;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio_util::task::AbortOnDropHandle;
+
+/// How often a result is sent.
+pub const MAX_TRIES: u32 = 3;
+/// How long a try may take.
+pub const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The addresses that may receive results.
+#[derive(Debug, Clone, Default)]
+pub struct Receivers(Vec<Uri>);
+
+/// Why a result was not sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The address is not `http://HOST[:PORT]/PATH`.
+    #[error("the address cannot be used")]
+    Address,
+    /// The connection failed.
+    #[error("{0}")]
+    Connect(#[from] std::io::Error),
+    /// The exchange failed.
+    #[error("{0}")]
+    Exchange(#[from] hyper::Error),
+    /// The receiver did not answer in time.
+    #[error("no answer within {} s", TIMEOUT.as_secs())]
+    TimedOut,
+}
+
+impl Receivers {
+    /// Receivers below these prefixes. A prefix that is no plain HTTP address allows nothing.
+    pub fn new(prefixes: &[String]) -> Receivers {
+        let parsed = prefixes.iter().filter_map(|prefix| {
+            let uri = plain_http(prefix);
+            if uri.is_none() {
+                tracing::warn!(prefix, "callbacks need http://HOST[:PORT]/PATH; ignored");
+            }
+            uri
+        });
+        Receivers(parsed.collect())
+    }
+
+    /// Whether results may be sent anywhere.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether results may be sent to this address.
+    pub fn allow(&self, url: &str) -> bool {
+        let Some(uri) = plain_http(url) else {
+            return false;
+        };
+        self.0.iter().any(|prefix| {
+            let same_host = uri
+                .authority()
+                .zip(prefix.authority())
+                .is_some_and(|(a, b)| {
+                    a.host().eq_ignore_ascii_case(b.host())
+                        && a.port_u16().unwrap_or(80) == b.port_u16().unwrap_or(80)
+                });
+            let rest = uri.path().strip_prefix(prefix.path());
+            // `/hook` allows `/hook/1` but not `/hooks`.
+            let is_below = rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with('/') || prefix.path().ends_with('/')
+            });
+            same_host && is_below
+        })
+    }
+}
+
+/// The address, if it is plain HTTP and has no parts that servers read in different ways.
+fn plain_http(url: &str) -> Option<Uri> {
+    let uri: Uri = url.trim().parse().ok()?;
+    let authority = uri.authority()?;
+    let is_plain = uri.scheme_str() == Some("http")
+        && !authority.as_str().contains('@')
+        && !authority.host().is_empty();
+    let has_dots = uri.path().split('/').any(|segment| {
+        matches!(
+            segment.replace("%2e", ".").replace("%2E", ".").as_str(),
+            "." | ".."
+        )
+    });
+    (is_plain && !has_dots && !uri.path().contains('\\')).then_some(uri)
+}
+
+/// Sends a result until the receiver answers. Any status is an answer.
+pub async fn send(url: &str, body: Bytes) {
+    for attempt in 1..=MAX_TRIES {
+        match tokio::time::timeout(TIMEOUT, put(url, body.clone())).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => tracing::warn!(url, attempt, %error, "a callback failed"),
+            Err(_) => {
+                let error = SendError::TimedOut;
+                tracing::warn!(url, attempt, %error, "a callback failed");
+            }
+        }
+    }
+}
+
+async fn put(url: &str, body: Bytes) -> Result<(), SendError> {
+    let uri = plain_http(url).ok_or(SendError::Address)?;
+    let authority = uri.authority().ok_or(SendError::Address)?;
+    let host = authority.host().trim_matches(['[', ']']);
+    let stream = TcpStream::connect((host, authority.port_u16().unwrap_or(80))).await?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let request = Request::builder()
+        .method(Method::PUT)
+        .uri(path)
+        .header(HOST, authority.as_str())
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(body))
+        .map_err(|_| SendError::Address)?;
+    // The answer's body is not read.
+    let _connection = AbortOnDropHandle::new(tokio::spawn(connection));
+    sender.send_request(request).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_below_a_prefix_are_allowed() {
+        let prefixes = [
+            "http://hooks.test/in",
+            "http://127.0.0.1:9000/",
+            "https://tls.test/",
+        ];
+        let receivers = Receivers::new(&prefixes.map(str::to_owned));
+        for url in [
+            "http://hooks.test/in",
+            "http://HOOKS.test:80/in/1?x=2",
+            "http://127.0.0.1:9000/a",
+        ] {
+            assert!(receivers.allow(url), "{url}");
+        }
+        for url in [
+            "http://hooks.test/inside",
+            "http://hooks.test/",
+            "http://hooks.test/in/../admin",
+            "http://hooks.test/in/%2e%2E/admin",
+            "http://hooks.test.evil.test/in",
+            "http://hooks.test@evil.test/in",
+            "http://hooks.test:81/in",
+            "http://127.0.0.1:90/a",
+            "https://hooks.test/in",
+            "https://tls.test/",
+            "file:///etc/passwd",
+            "//hooks.test/in",
+            "",
+        ] {
+            assert!(!receivers.allow(url), "{url}");
+        }
+        assert!(!Receivers::default().allow("http://hooks.test/in"));
+    }
+}

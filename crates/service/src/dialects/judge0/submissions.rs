@@ -1,0 +1,345 @@
+//! Creating, showing and deleting submissions.
+
+use super::Judge0;
+use super::auth::{Authenticated, Authorized};
+use super::callbacks;
+use super::encoding::new_token;
+use super::error::RequestError;
+use super::model::{Draft, Rules};
+use super::parameters::{DEFAULT_FIELDS, Parameters};
+use super::run;
+use super::store::{RemoveError, Store};
+use super::submission::{Submission, Verdict};
+use crate::core::queue::Refusal;
+use crate::service::Service;
+use crate::tokens::Client;
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Submissions in a batch.
+pub const MAX_BATCH: usize = 20;
+const PAGE_SIZE: i64 = 20;
+
+type Answer<T = Json<Value>> = Result<T, RequestError>;
+
+/// Creates a submission, and with `wait=true` answers when it has ended.
+pub async fn create(
+    State(service): State<Arc<Service>>,
+    Authenticated(client): Authenticated,
+    parameters: Parameters,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer<Response> {
+    let judge0 = &service.judge0;
+    let full = |_| RequestError::QueueFull;
+    judge0.store.check_room(1).map_err(full)?;
+    let fields = parameters.fields()?;
+    let is_base64 = parameters.is_true("base64_encoded");
+    let document = document(&headers, &body)?;
+    let draft = judge0.draft(&document, is_base64)?;
+    let submission = judge0.insert(draft)?;
+    let token = submission.token.clone();
+    if parameters.is_true("wait") {
+        let unfinished = Unfinished {
+            store: judge0.store.clone(),
+            token: token.clone(),
+            forget: true,
+        };
+        let ended = process(&service, &client, &submission).await;
+        drop(unfinished);
+        let ended = ended.map_err(|_| RequestError::QueueFull)?;
+        let document = ended
+            .to_json(&fields, is_base64)
+            .map_err(|_| RequestError::CreatedNotUtf8(token.to_string()))?;
+        return Ok((StatusCode::CREATED, Json(document)).into_response());
+    }
+    begin(&service, &client, submission);
+    let document = json!({ "token": &*token });
+    Ok((StatusCode::CREATED, Json(document)).into_response())
+}
+
+/// Creates several submissions.
+pub async fn create_batch(
+    State(service): State<Arc<Service>>,
+    Authenticated(client): Authenticated,
+    parameters: Parameters,
+    body: Bytes,
+) -> Answer<(StatusCode, Json<Value>)> {
+    let judge0 = &service.judge0;
+    let mut document = object(&body)?;
+    let submissions = match document.remove("submissions") {
+        Some(Value::Array(submissions)) => submissions,
+        _ => Vec::new(),
+    };
+    judge0
+        .store
+        .check_room(submissions.len().max(1))
+        .map_err(|_| RequestError::QueueFull)?;
+    check_batch(submissions.len())?;
+    let is_base64 = parameters.is_true("base64_encoded");
+    let mut status = StatusCode::UNPROCESSABLE_ENTITY;
+    let mut answers = Vec::with_capacity(submissions.len());
+    for fields in submissions {
+        let fields = match fields {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        let created = judge0
+            .draft(&fields, is_base64)
+            .and_then(|draft| judge0.insert(draft));
+        answers.push(match created {
+            Ok(submission) => {
+                status = StatusCode::CREATED;
+                let answer = json!({ "token": &*submission.token });
+                begin(&service, &client, submission);
+                answer
+            }
+            Err(RequestError::Invalid(errors)) => json!(errors),
+            // The others of the batch are running already.
+            Err(RequestError::QueueFull) if status == StatusCode::CREATED => {
+                json!({ "error": "queue is full" })
+            }
+            Err(error) => return Err(error),
+        });
+    }
+    Ok((status, Json(answers.into())))
+}
+
+/// Shows a submission.
+pub async fn show(
+    State(service): State<Arc<Service>>,
+    _: Authenticated,
+    Path(token): Path<String>,
+    parameters: Parameters,
+) -> Answer {
+    let fields = parameters.fields()?;
+    let submission = service.judge0.store.get(&token);
+    let submission = submission.ok_or(RequestError::NotFound)?;
+    let is_base64 = parameters.is_true("base64_encoded");
+    Ok(Json(submission.to_json(&fields, is_base64)?))
+}
+
+/// Shows the submissions with the tokens of the header or parameter `tokens`.
+pub async fn show_batch(
+    State(service): State<Arc<Service>>,
+    _: Authenticated,
+    parameters: Parameters,
+    headers: HeaderMap,
+) -> Answer {
+    let fields = parameters.fields()?;
+    let tokens = headers
+        .get("tokens")
+        .and_then(|tokens| tokens.to_str().ok());
+    let tokens = tokens.or_else(|| parameters.get("tokens"));
+    let tokens = tokens.unwrap_or_default().trim();
+    let tokens: Vec<&str> = match tokens {
+        "" => Vec::new(),
+        tokens => tokens.split(',').collect(),
+    };
+    check_batch(tokens.len())?;
+    let is_base64 = parameters.is_true("base64_encoded");
+    let submissions: Result<Vec<Value>, _> = tokens
+        .into_iter()
+        .map(|token| match service.judge0.store.get(token.trim()) {
+            Some(submission) => submission.to_json(&fields, is_base64),
+            None => Ok(Value::Null),
+        })
+        .collect();
+    let submissions = submissions.map_err(|_| RequestError::BatchNotUtf8)?;
+    Ok(Json(json!({ "submissions": submissions })))
+}
+
+/// Shows all submissions in pages, the latest first.
+pub async fn index(
+    State(service): State<Arc<Service>>,
+    _: Authorized,
+    parameters: Parameters,
+) -> Answer {
+    let fields = parameters.fields()?;
+    let page = parameters.number("page").unwrap_or(1);
+    let per_page = parameters.number("per_page").unwrap_or(PAGE_SIZE);
+    let number = |name, value: i64, least| {
+        let wrong = RequestError::Page(name, value);
+        usize::try_from(value)
+            .ok()
+            .filter(|value| *value >= least)
+            .ok_or(wrong)
+    };
+    let (page, per_page) = (number("page", page, 1)?, number("per_page", per_page, 0)?);
+    let skip = per_page.saturating_mul(page - 1);
+    let (submissions, total) = service.judge0.store.page(skip, per_page);
+    let is_base64 = parameters.is_true("base64_encoded");
+    let documents: Result<Vec<Value>, _> = submissions
+        .iter()
+        .map(|submission| submission.to_json(&fields, is_base64))
+        .collect();
+    let pages = total.div_ceil(per_page.max(1)).max(1);
+    Ok(Json(json!({
+        "submissions": documents.map_err(|_| RequestError::BatchNotUtf8)?,
+        "meta": {
+            "current_page": page,
+            "next_page": (page < pages).then_some(page + 1),
+            "prev_page": (page > 1).then(|| page - 1),
+            "total_pages": pages,
+            "total_count": total,
+        },
+    })))
+}
+
+/// Deletes a submission that has ended, and shows it for the last time.
+pub async fn delete(
+    State(service): State<Arc<Service>>,
+    _: Authorized,
+    Path(token): Path<String>,
+    parameters: Parameters,
+) -> Answer {
+    let fields = parameters.fields()?;
+    if !service.config.judge0.delete {
+        return Err(RequestError::DeleteNotAllowed);
+    }
+    let submission = service.judge0.store.remove(&token);
+    let submission = submission.map_err(|error| match error {
+        RemoveError::Unknown => RequestError::NotFound,
+        RemoveError::NotEnded(status) => RequestError::NotEnded(status),
+    })?;
+    // Base64 cannot fail, and this is the last chance to see the submission.
+    Ok(Json(submission.to_json(&fields, true)?))
+}
+
+impl Judge0 {
+    fn draft(&self, fields: &Map<String, Value>, is_base64: bool) -> Answer<Draft> {
+        let rules = Rules {
+            languages: &self.languages,
+            receivers: &self.receivers,
+        };
+        let parse = || Draft::parse(fields, is_base64, rules);
+        let draft = if fields.contains_key("additional_files") {
+            // To unpack an archive takes time.
+            tokio::task::block_in_place(parse)
+        } else {
+            parse()
+        };
+        draft.map_err(RequestError::Invalid)
+    }
+
+    fn insert(&self, draft: Draft) -> Answer<Submission> {
+        let token = new_token().map_err(|error| RequestError::Failed(error.to_string()))?;
+        self.store
+            .insert(token, draft)
+            .map_err(|_| RequestError::QueueFull)
+    }
+}
+
+/// A submission whose run may be given up.
+struct Unfinished {
+    store: Store,
+    token: Arc<str>,
+    /// The client has gone and never learned the token.
+    forget: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if self.forget {
+            self.store.abandon(&self.token);
+        } else {
+            // A submission that has ended keeps its result.
+            let verdict = Verdict::internal_error("the run was interrupted");
+            self.store.finish(&self.token, verdict);
+        }
+    }
+}
+
+/// Runs a submission without waiting for its end.
+fn begin(service: &Arc<Service>, client: &Client, submission: Submission) {
+    let (service, client) = (service.clone(), client.clone());
+    tokio::spawn(async move {
+        let store = &service.judge0.store;
+        let _unfinished = Unfinished {
+            store: store.clone(),
+            token: submission.token.clone(),
+            forget: false,
+        };
+        if let Err(refusal) = process(&service, &client, &submission).await {
+            let verdict = Verdict::internal_error(refusal);
+            let ended = store.finish(&submission.token, verdict);
+            call_back(&service, ended.as_ref());
+        }
+    });
+}
+
+/// Runs a submission and stores its result.
+async fn process(
+    service: &Arc<Service>,
+    client: &Client,
+    submission: &Submission,
+) -> Result<Submission, Refusal> {
+    let store = &service.judge0.store;
+    let token = &*submission.token;
+    let started = || store.start(token);
+    let verdict = match run::run(service, client, &submission.draft, started).await {
+        // No other request would fit either.
+        Err(refusal @ Refusal::TooMuchMemory { .. }) => Verdict::internal_error(refusal),
+        verdict => verdict?,
+    };
+    let ended = store.finish(token, verdict);
+    call_back(service, ended.as_ref());
+    Ok(ended.unwrap_or_else(|| submission.clone()))
+}
+
+/// Sends a result to its receiver.
+fn call_back(service: &Arc<Service>, submission: Option<&Submission>) {
+    let Some(submission) = submission.cloned() else {
+        return;
+    };
+    let Some(url) = submission.draft.callback_url.clone() else {
+        return;
+    };
+    let permits = service.judge0.callbacks.clone();
+    tokio::spawn(async move {
+        let _permit = permits.acquire().await;
+        if let Ok(document) = submission.to_json(&DEFAULT_FIELDS, true) {
+            callbacks::send(&url, document.to_string().into()).await;
+        }
+    });
+}
+
+fn check_batch(count: usize) -> Result<(), RequestError> {
+    match count {
+        0 => Err(RequestError::BatchEmpty),
+        count if count > MAX_BATCH => Err(RequestError::BatchTooLarge(MAX_BATCH)),
+        _ => Ok(()),
+    }
+}
+
+/// The fields of a body: JSON, or a form.
+fn document(headers: &HeaderMap, body: &[u8]) -> Answer<Map<String, Value>> {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let is_form = kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
+    // Some clients send JSON and leave the content type of a form.
+    if is_form && !body.trim_ascii_start().starts_with(b"{") {
+        let pairs = form_urlencoded::parse(body).into_owned();
+        return Ok(pairs.map(|(name, value)| (name, value.into())).collect());
+    }
+    object(body)
+}
+
+/// The fields of a JSON object; other values have none.
+fn object(body: &[u8]) -> Answer<Map<String, Value>> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Ok(Map::new()),
+        Err(_) => Err(RequestError::Malformed),
+    }
+}
