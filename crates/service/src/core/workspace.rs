@@ -8,8 +8,9 @@
 
 use super::execution::{
     Content, ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError,
-    ReturnedFile,
+    ReturnedFile, WHOLE_DIRECTORY,
 };
+use super::tree;
 use bytes::Bytes;
 use millibox::{Outcome, RunError, RunResult};
 use millibox_stage::{Answer, Failure, Instructions, Step};
@@ -104,6 +105,7 @@ pub(super) async fn archive(files: Vec<InputFile>) -> Result<Option<OwnedFd>, Ex
                 ..
             } => bytes.len(),
             InputContent::File { .. } => usize::MAX / 2,
+            InputContent::Archive(bytes) => bytes.len(),
             InputContent::Symlink(_) => 0,
         })
         .fold(0, usize::saturating_add);
@@ -119,8 +121,12 @@ pub(super) async fn archive(files: Vec<InputFile>) -> Result<Option<OwnedFd>, Ex
 fn write_archive(files: &[InputFile]) -> Result<OwnedFd, ExecutionError> {
     let mut builder = tar::Builder::new(std::io::BufWriter::new(new_memory_file()?));
     for file in files {
-        let path = archive_path(&file.path)?;
         let failed = ExecutionError::system("write an archive");
+        if let InputContent::Archive(bytes) = &file.content {
+            tree::append(&mut builder, bytes).map_err(failed)?;
+            continue;
+        }
+        let path = archive_path(&file.path)?;
         let mut header = tar::Header::new_gnu();
         header.set_mtime(0);
         match &file.content {
@@ -145,6 +151,7 @@ fn write_archive(files: &[InputFile]) -> Result<OwnedFd, ExecutionError> {
                 header.set_size(0);
                 builder.append_link(&mut header, path, target)
             }
+            InputContent::Archive(_) => Ok(()),
         }
         .map_err(failed)?;
     }
@@ -294,7 +301,12 @@ fn read_output(directory: &OwnedFd, output: OutputFile) -> ReturnedFile {
         max_bytes,
         truncate,
     } = output;
-    match read_regular_file(directory, &path, max_bytes, truncate) {
+    let read = if path.as_os_str() == WHOLE_DIRECTORY {
+        tree::read(directory, max_bytes).map(|bytes| (bytes, None))
+    } else {
+        read_regular_file(directory, &path, max_bytes, truncate)
+    };
+    match read {
         Ok((bytes, error)) => ReturnedFile { path, bytes, error },
         Err(error) => ReturnedFile {
             path,
