@@ -22,7 +22,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 /// All routes of an address: everything, or one dialect alone.
 pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
     let routes = match dialect {
-        Some(dialect) => crate::dialects::router(dialect, service),
+        Some(dialect) => crate::dialects::alone(dialect, service),
         None => everything(service),
     };
     routes
