@@ -1,0 +1,4 @@
+//! Tests of `millibox serve`, with the real sandbox.
+
+mod piston;
+mod server;
