@@ -8,6 +8,7 @@
 use super::Authorized;
 use super::error::JobError;
 use super::execute::{Observer, StageExecution, admit, count_failure, run_stages};
+use super::messages::{Closing, Command, End, Event};
 use super::model::{Job, Stage};
 use super::runtimes::Runtimes;
 use super::stage::is_signal_name;
@@ -21,12 +22,11 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use bytes::BytesMut;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use serde::Serialize;
 use serde_json::{Map, Value};
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
@@ -51,118 +51,6 @@ const MAX_INPUTS: usize = 64;
 const CHUNK_BYTES: usize = 16 << 10;
 /// Signals that end the program. Others cannot be delivered.
 const ENDING_SIGNALS: [&str; 2] = ["SIGKILL", "SIGTERM"];
-
-/// Why a connection is closed, with the codes of Piston.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closing {
-    AlreadyInitialized,
-    InitializationTimeout,
-    NotifiedError,
-    NotInitialized,
-    NotStdin,
-    InvalidSignal,
-    JobCompleted,
-}
-
-impl Closing {
-    fn frame(self) -> CloseFrame {
-        let (code, reason) = match self {
-            Closing::AlreadyInitialized => (4000, "Already Initialized"),
-            Closing::InitializationTimeout => (4001, "Initialization Timeout"),
-            Closing::NotifiedError => (4002, "Notified Error"),
-            Closing::NotInitialized => (4003, "Not yet initialized"),
-            Closing::NotStdin => (4004, "Can only write to stdin"),
-            Closing::InvalidSignal => (4005, "Invalid signal"),
-            Closing::JobCompleted => (4999, "Job Completed"),
-        };
-        CloseFrame {
-            code,
-            reason: reason.into(),
-        }
-    }
-}
-
-/// How a connection ends.
-#[derive(Debug)]
-enum End {
-    /// The client has gone, or receives nothing.
-    Gone,
-    /// The service closes the connection, perhaps after an error message.
-    Closed(Closing, Option<String>),
-}
-
-impl End {
-    fn error(message: impl ToString) -> End {
-        End::Closed(Closing::NotifiedError, Some(message.to_string()))
-    }
-}
-
-impl From<Closing> for End {
-    fn from(closing: Closing) -> End {
-        End::Closed(closing, None)
-    }
-}
-
-/// A message to the client.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Event {
-    Runtime {
-        language: String,
-        version: String,
-    },
-    Stage {
-        stage: &'static str,
-    },
-    Data {
-        stream: &'static str,
-        data: String,
-    },
-    Exit {
-        stage: &'static str,
-        code: Option<i32>,
-        signal: Option<String>,
-    },
-    Error {
-        message: String,
-    },
-}
-
-/// A message of the client.
-#[derive(Debug, PartialEq)]
-enum Command {
-    Init(Map<String, Value>),
-    Data {
-        is_stdin: bool,
-        data: Option<String>,
-        is_end: bool,
-    },
-    Signal(String),
-    /// Piston passes over messages of other types.
-    Other,
-}
-
-impl Command {
-    /// Parses a message.
-    ///
-    /// # Errors
-    /// The message is no JSON object, in words.
-    fn parse(message: &[u8]) -> Result<Command, String> {
-        let message: Map<String, Value> =
-            serde_json::from_slice(message).map_err(|error| error.to_string())?;
-        let text = |name| message.get(name).and_then(Value::as_str);
-        Ok(match text("type") {
-            Some("init") => Command::Init(message),
-            Some("data") => Command::Data {
-                is_stdin: text("stream") == Some("stdin"),
-                data: text("data").map(str::to_owned),
-                is_end: message.get("eof") == Some(&Value::Bool(true)),
-            },
-            Some("signal") => Command::Signal(text("signal").unwrap_or_default().to_owned()),
-            _ => Command::Other,
-        })
-    }
-}
 
 /// Input for the program.
 enum Stdin {
@@ -566,32 +454,6 @@ fn input_pipe() -> Result<(OwnedFd, pipe::Sender), ExecutionError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_parsed_and_others_passed_over() {
-        let parse = |text: &str| Command::parse(text.as_bytes());
-        assert!(matches!(
-            parse(r#"{"type":"init","a":1}"#),
-            Ok(Command::Init(_))
-        ));
-        assert_eq!(
-            parse(r#"{"type":"data","stream":"stdin","data":"x"}"#),
-            Ok(Command::Data {
-                is_stdin: true,
-                data: Some("x".to_owned()),
-                is_end: false,
-            })
-        );
-        assert_eq!(
-            parse(r#"{"type":"signal","signal":"SIGTERM"}"#),
-            Ok(Command::Signal("SIGTERM".to_owned()))
-        );
-        assert_eq!(parse("{}"), Ok(Command::Other));
-        assert_eq!(parse(r#"{"type":"ping"}"#), Ok(Command::Other));
-        for malformed in ["", "null", "[]", "{", "1"] {
-            parse(malformed).unwrap_err();
-        }
-    }
 
     #[test]
     fn signals_end_the_program_or_the_connection() {

@@ -10,6 +10,7 @@
 //! | `execute` | the stages of a job, and `/execute` |
 //! | `stage` | results of the core as results of a stage |
 //! | `connect` | the WebSocket `/connect` |
+//! | `messages` | the messages of the WebSocket |
 //! | `text` | output as text |
 //! | `error` | errors and their answers |
 //!
@@ -20,6 +21,7 @@ mod connect;
 pub mod constraints;
 pub mod error;
 mod execute;
+mod messages;
 pub mod model;
 pub mod packages;
 pub mod runtimes;
