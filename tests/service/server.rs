@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A service that ends with this value.
 pub struct Server {
@@ -38,12 +38,22 @@ impl Server {
         let file = directory.path().join("config.toml");
         std::fs::write(&file, config).expect("a configuration file");
         let listen = format!("{dialect}=127.0.0.1:0");
-        Server::spawn(
-            Command::new(executable("millibox"))
-                .args(["serve", "--listen", &listen])
-                .arg("--config")
-                .arg(&file),
-        )
+        let spawn = |backend: &[&str]| {
+            Server::spawn(
+                Command::new(executable("millibox"))
+                    .args(["serve", "--listen", &listen])
+                    .args(backend)
+                    .arg("--config")
+                    .arg(&file),
+            )
+        };
+        // Without cgroups, limits of memory hold only if the backend is chosen by name.
+        static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
+        if *HAS_CGROUPS.get_or_init(|| spawn(&[]).backend != "rlimit") {
+            spawn(&[])
+        } else {
+            spawn(&["--backend", "rlimit"])
+        }
     }
 
     /// Starts a service with this command, and waits until it serves.
