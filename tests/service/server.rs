@@ -32,16 +32,24 @@ impl Server {
         Server::with_config(dialect, "")
     }
 
+    /// Starts a service that serves everything on one address.
+    pub fn everything() -> Server {
+        Server::listening("127.0.0.1:0", "")
+    }
+
     /// Like [`Server::start`], with a configuration file of this text.
     pub fn with_config(dialect: &str, config: &str) -> Server {
+        Server::listening(&format!("{dialect}=127.0.0.1:0"), config)
+    }
+
+    fn listening(listen: &str, config: &str) -> Server {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let file = directory.path().join("config.toml");
         std::fs::write(&file, config).expect("a configuration file");
-        let listen = format!("{dialect}=127.0.0.1:0");
         let spawn = |backend: &[&str]| {
             Server::spawn(
                 Command::new(executable("millibox"))
-                    .args(["serve", "--listen", &listen])
+                    .args(["serve", "--listen", listen])
                     .args(backend)
                     .arg("--config")
                     .arg(&file),

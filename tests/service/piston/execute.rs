@@ -1,7 +1,10 @@
 //! Programs, their files, input and output.
 
 use super::{execute, program, server, with};
+use crate::server::Server;
 use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
 
 #[test]
 fn program_returns_all_fields_of_its_run() {
@@ -128,4 +131,69 @@ fn faulty_script_fails_in_its_run() {
     assert_eq!(answer["run"]["code"], 1, "{answer}");
     let stderr = answer["run"]["stderr"].as_str().unwrap();
     assert!(stderr.contains("SyntaxError"), "{stderr}");
+}
+
+#[test]
+fn first_file_is_the_main_one() {
+    let server = server();
+    for directory in ["", "src/"] {
+        let name = |name: &str| format!("{directory}{name}");
+        let request = json!({
+            "language": "python", "version": "*",
+            "files": [
+                { "name": name("app.py"), "content": "import main; print('app')" },
+                { "name": name("main.py"), "content": "print('main')" },
+            ],
+        });
+        let answer = execute(&server, &request);
+        assert_eq!(
+            answer["run"]["stdout"], "main\napp\n",
+            "{directory:?}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn address_for_everything_serves_piston_below_its_prefix() {
+    let server = Server::everything();
+    assert_eq!(
+        execute(&server, &program("bash", "echo x"))["run"]["stdout"],
+        "x\n"
+    );
+    let other = server.get("/api/v2/other");
+    assert_eq!(other.json(), json!({ "message": "Not Found" }));
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn departed_client_frees_its_place() {
+    // The memory suffices for one run, and no request waits for long.
+    let server = Server::with_config(
+        "piston",
+        "[running]\nmemory_bytes = 268435456\n[queue]\nwait_ms = 50\n",
+    );
+    let becomes = |status: u16| {
+        millibox_tests::eventually(millibox_tests::PATIENCE, || {
+            server
+                .post("/api/v2/execute", &program("bash", "true"))
+                .status
+                == status
+        })
+    };
+    let body = with(
+        program("bash", "read; sleep 600"),
+        &json!({ "run_timeout": 600_000 }),
+    );
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
+    write!(
+        stream,
+        "POST /api/v2/execute HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    assert!(becomes(503), "the first program does not run");
+    drop(stream);
+    assert!(becomes(200), "the first program still runs");
 }

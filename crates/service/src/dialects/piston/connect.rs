@@ -7,7 +7,7 @@
 
 use super::Authorized;
 use super::error::JobError;
-use super::execute::{Observer, StageExecution, admit, count_failure, run_stages};
+use super::execute::{Observer, StageExecution, admit, count_failure, observe, run_stages};
 use super::messages::{Closing, Command, End, Event};
 use super::model::{Job, Stage};
 use super::runtimes::Runtimes;
@@ -124,7 +124,11 @@ async fn session(
         stdin,
         signal,
     };
-    let running = run(service, client, &job, size_bytes, live);
+    let running = async {
+        run(service, client, &job, size_bytes, live)
+            .await
+            .inspect_err(|error| count_failure(service, error))
+    };
     converse(
         running,
         events,
@@ -163,12 +167,10 @@ async fn run(
         version: job.runtime.version.to_string(),
     })
     .await;
-    let result = run_stages(service, job, &mut live).await;
+    let answer = run_stages(service, job, &mut live).await;
     drop(permit);
-    service.metrics.observe_admission(queued, Duration::ZERO);
-    result
-        .map(drop)
-        .inspect_err(|error| count_failure(service, error))
+    observe(service, queued, &answer?);
+    Ok(())
 }
 
 /// Passes events to the client and messages to the job, until one of them ends.

@@ -22,7 +22,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use bytes::Bytes;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -77,8 +77,9 @@ pub(super) async fn execute(
         let queued = begin.elapsed();
         let answer = run_stages(&service, &job, &mut Collect).await;
         drop(permit);
-        service.metrics.observe_admission(queued, Duration::ZERO);
-        Ok((answer?, queued))
+        let answer = answer?;
+        observe(&service, queued, &answer);
+        Ok((answer, queued))
     };
     let (answer, queued) = answered
         .await
@@ -118,6 +119,13 @@ pub(super) async fn admit(
         ..client.ticket(size_bytes, patience)
     };
     Ok(service.runner.queue.admit(ticket).await?)
+}
+
+/// Records the time that a job has waited, and that of its compile stage.
+pub(super) fn observe(service: &Service, queued: Duration, answer: &Answer) {
+    let compile = answer.compile.as_ref().and_then(|stage| stage.wall_time);
+    let setup = Duration::from_millis(compile.unwrap_or_default());
+    service.metrics.observe_admission(queued, setup);
 }
 
 /// Counts a job without a result, and logs it if the service is at fault.
@@ -296,7 +304,24 @@ fn suite_sources(
             });
         }
     }
-    Ok((sources, main.unwrap_or_default()))
+    // The compiler sees the sources from the directory that they have in common.
+    let common = common_directory(&sources);
+    let main = main.unwrap_or_default();
+    let entry = Path::new(&main).strip_prefix(common);
+    let entry = entry.map_or_else(|_| main.clone(), |path| path.to_string_lossy().into_owned());
+    Ok((sources, entry))
+}
+
+/// The directory that contains all sources.
+fn common_directory(sources: &[SourceFile]) -> PathBuf {
+    let mut parents = sources.iter().filter_map(|source| source.path.parent());
+    let first = parents.next().map(Path::to_owned).unwrap_or_default();
+    parents.fold(first, |common, parent| {
+        let same = common.components().zip(parent.components());
+        same.take_while(|(one, two)| one == two)
+            .map(|(one, _)| one)
+            .collect()
+    })
 }
 
 fn suite_execution(
@@ -587,6 +612,11 @@ mod tests {
         ]));
         assert_eq!(paths, ["src/a.cpp", "b.cpp", "b.h"]);
         assert_eq!(main, "src/a.cpp");
+        let (_, main) = sources(json!([
+            { "content": "", "name": "a/b/x.cpp" },
+            { "content": "", "name": "a/c.cpp" },
+        ]));
+        assert_eq!(main, "b/x.cpp");
         let (paths, main) = sources(json!([
             { "content": "" },
             { "content": "", "name": "main.cpp" },
