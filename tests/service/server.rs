@@ -105,6 +105,11 @@ impl Server {
         server
     }
 
+    /// The process id of the service.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a request with the method GET.
     pub fn get(&self, path: &str) -> Answer {
         Answer::of(agent().get(format!("{}{path}", self.url)).call())

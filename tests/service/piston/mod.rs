@@ -4,6 +4,7 @@ mod clients;
 mod connect;
 mod errors;
 mod execute;
+mod faults;
 mod limits;
 mod packages;
 

@@ -1,17 +1,16 @@
 //! The stages of a job, and the request `/execute`.
 
+use super::collect::Collect;
 use super::constraints::StageLimits;
 use super::error::{Failure, JobError};
 use super::model::{Answer, Job, JobFile, Stage};
 use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
 use super::runtimes::{Runtimes, Source};
-use super::text::Decoder;
 use super::{Authorized, INTERFACE, JsonBody};
 use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
-use crate::core::engine::Lane;
 use crate::core::execution::{
-    Blame, Capture, Content, Excess, Execution, ExecutionLimits, ExecutionReport, Input,
-    InputContent, InputFile, Output, OutputFile, Streams, WHOLE_DIRECTORY,
+    Blame, Content, Execution, ExecutionLimits, ExecutionReport, Input, InputContent, InputFile,
+    OutputFile, Streams, WHOLE_DIRECTORY,
 };
 use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
@@ -20,19 +19,15 @@ use crate::tokens::Client;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use bytes::Bytes;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// Clients wait 30 s for an answer (open-r1), of which the program may use its time limits.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
 /// Every job may wait for this long.
 const MIN_PATIENCE: Duration = Duration::from_secs(10);
-/// Pieces of a stream that wait to be joined with those of the other one.
-const LIVE_PIECES: usize = 4;
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
 
@@ -493,86 +488,6 @@ fn execution_limits(service: &Service, job: &Job, limits: &StageLimits) -> Execu
         stack_bytes: None,
         address_space_bytes: None,
     }
-}
-
-/// Collects the output of the stages.
-struct Collect;
-
-impl Observer for Collect {
-    async fn begin(&mut self, _stage: &'static str) -> Result<(), JobError> {
-        Ok(())
-    }
-
-    async fn show(&mut self, _stage: &Stage) -> Result<(), JobError> {
-        Ok(())
-    }
-
-    async fn execute(
-        &mut self,
-        service: &Service,
-        stage: StageExecution,
-    ) -> Result<(Stage, Option<ExecutionReport>), JobError> {
-        let StageExecution {
-            mut execution,
-            output_bytes,
-            ..
-        } = stage;
-        let capture = || {
-            let (sender, receiver) = mpsc::channel(LIVE_PIECES);
-            let capture = Capture {
-                max_bytes: output_bytes,
-                excess: Excess::End,
-                live: Some(sender),
-            };
-            (Output::Capture(capture), receiver)
-        };
-        let (stdout, stdout_pieces) = capture();
-        let (stderr, stderr_pieces) = capture();
-        execution.streams.stdout = stdout;
-        execution.streams.stderr = stderr;
-        let executed = service.runner.engine.execute(Lane::RealTime, execution);
-        let (report, output) = tokio::join!(executed, joined(stdout_pieces, stderr_pieces));
-        let report = report?;
-        service.metrics.count_execution(INTERFACE, &report);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (stdout, stderr) = (text(&report.stdout().bytes), text(&report.stderr().bytes));
-        let output = if report.attempts > 1 {
-            // The pieces are those of all attempts.
-            format!("{stdout}{stderr}")
-        } else {
-            output
-        };
-        let stage = Stage {
-            stdout,
-            stderr,
-            output,
-            ..Stage::of_report(&report)?
-        };
-        Ok((stage, Some(report)))
-    }
-
-    async fn end(&mut self, _name: &'static str, _stage: &Stage) -> Result<(), JobError> {
-        Ok(())
-    }
-}
-
-/// Both streams as one text, in the order in which their pieces arrive.
-async fn joined(mut stdout: mpsc::Receiver<Bytes>, mut stderr: mpsc::Receiver<Bytes>) -> String {
-    let mut output = String::new();
-    let (mut stdout_text, mut stderr_text) = (Decoder::default(), Decoder::default());
-    loop {
-        // The order of pieces that are ready at one time is not known.
-        let text = tokio::select! {
-            biased;
-            Some(piece) = stdout.recv() => stdout_text.decode(&piece),
-            Some(piece) = stderr.recv() => stderr_text.decode(&piece),
-            else => break,
-        };
-        output.push_str(&text);
-    }
-    output.push_str(&stdout_text.finish());
-    output.push_str(&stderr_text.finish());
-    output
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! | `version` | versions and ranges of versions |
 //! | `packages` | package directories as runtimes |
 //! | `execute` | the stages of a job, and `/execute` |
+//! | `collect` | the output of the stages as one answer |
 //! | `stage` | results of the core as results of a stage |
 //! | `connect` | the WebSocket `/connect` |
 //! | `messages` | the messages of the WebSocket |
@@ -17,6 +18,7 @@
 //! Every route exists below `/api/v2` and, as on Piston's public instance, below `/api/v2/piston`,
 //! with and without a slash at its end.
 
+mod collect;
 mod connect;
 pub mod constraints;
 pub mod error;
