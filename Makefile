@@ -12,8 +12,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-clients test-vm fuzz lint prose docs audit miri sanitize bench \
-	install uninstall clean
+.PHONY: help build demo test test-all test-clients test-vm fuzz lint prose docs \
+	audit miri sanitize bench install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -38,13 +38,22 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
 
-clients := $(or $(CARGO_TARGET_DIR),target)/clients
-test-clients: ## install the clients of other services that the tests use, in target/clients
+# Each client has a directory of its own in target/clients: a virtual environment for NAME.txt, and
+# the target directory of cargo for NAME/Cargo.toml.
+clients := $(abspath $(or $(CARGO_TARGET_DIR),target))/clients
+test-clients: ## install clients of the service for `make test` (ARGS=NAME: one of them)
 	@$(need) python3=python3
-	@for list in tests/service/clients/*.txt; do \
-		client='$(clients)'/$$(basename "$$list" .txt); \
-		python3 -m venv "$$client" && "$$client/bin/pip" install --quiet --requirement "$$list" || exit; \
-		chmod -R go+rX "$$client"; \
+	@set -e; cd tests/service/clients; \
+	for name in $(or $(ARGS),$$(ls -d *.txt */Cargo.toml | sed 's,/Cargo.toml$$,,; s,\.txt$$,,')); do \
+		if [ -f "$$name.txt" ]; then \
+			python3 -m venv "$(clients)/$$name"; \
+			"$(clients)/$$name/bin/pip" install --quiet --disable-pip-version-check -r "$$name.txt"; \
+		fi; \
+		if [ -f "$$name/Cargo.toml" ]; then \
+			cargo build --release --locked --manifest-path "$$name/Cargo.toml" \
+				--target-dir "$(clients)/$$name"; \
+		fi; \
+		chmod -R go+rX "$(clients)/$$name"; \
 	done
 
 test-vm: ## run the sandbox tests in emulated machines (ARGS=--list: list them)

@@ -2,4 +2,5 @@
 
 mod go_judge;
 mod judge0;
+mod piston;
 mod server;

@@ -7,6 +7,7 @@ use crate::core::files::FileStore;
 use crate::core::program::{ProgramError, ProgramReport, ProgramRun, Runner};
 use crate::core::queue::{Bounds, Queue};
 use crate::dialects::go_judge::GoJudge;
+use crate::dialects::piston::packages::{self, Package, PackageError};
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
 use millibox::{Backend, Builder};
@@ -33,6 +34,8 @@ pub struct Service {
     pub tokens: Tokens,
     /// What the go-judge dialect keeps.
     pub go_judge: GoJudge,
+    /// Packages of the Piston dialect.
+    pub piston_packages: Vec<Arc<Package>>,
     /// How runs are limited.
     pub backend: Backend,
     /// When the service started.
@@ -51,6 +54,9 @@ pub enum StartError {
     /// A suite file has mistakes.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
+    /// A package of the Piston dialect cannot be used.
+    #[error("a Piston package cannot be used: {0}")]
+    PistonPackages(#[from] PackageError),
     /// The file store cannot be made.
     #[error("cannot make the file store: {0}")]
     Files(std::io::Error),
@@ -100,6 +106,7 @@ impl Service {
             Duration::from_secs(config.files.keep_s),
         )
         .map_err(StartError::Files)?;
+        let piston_packages = packages::load(&config.piston_packages)?;
         let engine = Engine::start(builder, cpu_slots, real_slots)?;
         let backend = engine
             .supervisor(crate::core::engine::Lane::CpuTime)?
@@ -123,6 +130,7 @@ impl Service {
             files,
             metrics: Metrics::new(),
             go_judge: GoJudge::new(real_slots),
+            piston_packages,
             backend,
             started: Instant::now(),
             config,

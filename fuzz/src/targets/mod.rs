@@ -3,6 +3,7 @@
 mod checkers;
 mod judge0;
 mod package;
+mod piston;
 mod seccomp;
 mod suite;
 mod values;
@@ -11,7 +12,7 @@ mod wire;
 pub use crate::Target;
 
 /// All targets.
-pub const ALL: [Target; 16] = [
+pub const ALL: [Target; 17] = [
     wire::FRAME,
     wire::WORLD,
     seccomp::POLICY,
@@ -28,6 +29,7 @@ pub const ALL: [Target; 16] = [
     checkers::ANSWER,
     values::VALUE,
     judge0::JUDGE0,
+    piston::PISTON,
 ];
 
 /// Asserts that an error message is one line of text.

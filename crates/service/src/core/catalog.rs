@@ -5,7 +5,7 @@ use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
 use millibox_languages::program::Executable;
-use millibox_languages::suite::{Suite, Suites};
+use millibox_languages::suite::{Product, Suite, Suites};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
@@ -376,7 +376,10 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         is_default: suite.default,
         file_name: suite.example.file.clone(),
         extensions: suite.sources.extensions.clone(),
-        is_compiled: suite.compile.is_some(),
+        is_compiled: suite
+            .compile
+            .as_ref()
+            .is_some_and(|step| step.product == Product::Output),
         example: suite.example.source.trim_start().to_owned(),
         version,
         compiler_arguments: Vec::new(),

@@ -311,7 +311,7 @@ impl ExecutionLimits {
 
 impl Execution {
     /// The same execution once more, if all streams can be made again.
-    fn repeat(&self) -> Option<Execution> {
+    pub fn repeat(&self) -> Option<Execution> {
         let mut extra = Vec::with_capacity(self.streams.extra.len());
         for stream in &self.streams.extra {
             extra.push(match stream {

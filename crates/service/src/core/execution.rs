@@ -76,7 +76,14 @@ pub enum InputContent {
     },
     /// A symbolic link to this target.
     Symlink(PathBuf),
+    /// The entries of a tar archive, as an [`OutputFile`] with the path [`WHOLE_DIRECTORY`]
+    /// returns it. They are put into the working directory; the path of the file is not used.
+    Archive(Bytes),
 }
+
+/// The path of an [`OutputFile`] that stands for everything in the working directory. It is
+/// returned as a tar archive of files, directories and symbolic links.
+pub const WHOLE_DIRECTORY: &str = ".";
 
 /// Bytes, in memory or in a file.
 #[derive(Debug, Clone)]

@@ -10,6 +10,7 @@
 //! | `files` | stored files, named by their content |
 //! | `program` | a program on several inputs |
 //! | `queue` | which waiting request runs next, and which is refused |
+//! | `tree` | the whole working directory of a run as an archive |
 
 pub mod catalog;
 pub mod compare;
@@ -18,4 +19,5 @@ pub mod execution;
 pub mod files;
 pub mod program;
 pub mod queue;
+mod tree;
 mod workspace;

@@ -24,7 +24,7 @@ pub const WORK_DIRECTORY: &str = "/work";
 /// Files and directories in the working directory.
 const MAX_WORK_INODES: u64 = 20_000;
 /// What a program finds in its environment, beside what its runtime needs.
-const ENVIRONMENT: [(&str, &str); 4] = [
+pub const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", WORK_DIRECTORY),
     ("LANG", "C.UTF-8"),
@@ -543,8 +543,13 @@ pub fn command_world() -> World {
 
 /// The working directory: a tmpfs of this size.
 pub fn work_directory(bytes: u64) -> Mount {
+    work_directory_at(WORK_DIRECTORY, bytes)
+}
+
+/// A working directory at another path.
+pub fn work_directory_at(path: &str, bytes: u64) -> Mount {
     Mount::Tmpfs {
-        at: WORK_DIRECTORY.into(),
+        at: path.into(),
         size: Some(bytes),
         inodes: Some(MAX_WORK_INODES),
         mode: 0o777,

@@ -8,8 +8,9 @@
 
 use super::execution::{
     Content, ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError,
-    ReturnedFile,
+    ReturnedFile, WHOLE_DIRECTORY,
 };
+use super::tree;
 use bytes::Bytes;
 use millibox::{Outcome, RunError, RunResult};
 use millibox_stage::{Answer, Failure, Instructions, Step};
@@ -107,6 +108,7 @@ pub(super) async fn archive(
                 ..
             } => bytes.len(),
             InputContent::File { .. } => usize::MAX / 2,
+            InputContent::Archive(bytes) => bytes.len(),
             InputContent::Symlink(_) => 0,
         })
         .fold(0, usize::saturating_add);
@@ -123,8 +125,12 @@ pub(super) async fn archive(
 fn write_archive(files: &[InputFile], current_dir: &Path) -> Result<OwnedFd, ExecutionError> {
     let mut builder = tar::Builder::new(std::io::BufWriter::new(new_memory_file()?));
     for file in files {
-        let path = archive_path(&file.path, current_dir)?;
         let failed = ExecutionError::system("write an archive");
+        if let InputContent::Archive(bytes) = &file.content {
+            tree::append(&mut builder, bytes).map_err(failed)?;
+            continue;
+        }
+        let path = archive_path(&file.path, current_dir)?;
         let mut header = tar::Header::new_gnu();
         header.set_mtime(0);
         match &file.content {
@@ -149,6 +155,7 @@ fn write_archive(files: &[InputFile], current_dir: &Path) -> Result<OwnedFd, Exe
                 header.set_size(0);
                 builder.append_link(&mut header, path, target)
             }
+            InputContent::Archive(_) => Ok(()),
         }
         .map_err(failed)?;
     }
@@ -306,7 +313,12 @@ fn read_output(directory: &OwnedFd, output: OutputFile) -> ReturnedFile {
         max_bytes,
         truncate,
     } = output;
-    match read_regular_file(directory, &path, max_bytes, truncate) {
+    let read = if path.as_os_str() == WHOLE_DIRECTORY {
+        tree::read(directory, max_bytes).map(|bytes| (bytes, None))
+    } else {
+        read_regular_file(directory, &path, max_bytes, truncate)
+    };
+    match read {
         Ok((bytes, error)) => ReturnedFile { path, bytes, error },
         Err(error) => ReturnedFile {
             path,

@@ -23,3 +23,11 @@ pub fn router(dialect: Dialect, service: &Arc<Service>) -> Router<Arc<Service>> 
         Dialect::Judge0 => judge0::router(service),
     }
 }
+
+/// All routes of an address that serves one dialect alone.
+pub fn alone(dialect: Dialect, service: &Arc<Service>) -> Router<Arc<Service>> {
+    match dialect {
+        Dialect::Piston => piston::alone(service),
+        dialect => router(dialect, service),
+    }
+}

@@ -24,7 +24,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 /// All routes of an address: everything, or one dialect alone.
 pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
     let routes = match dialect {
-        Some(dialect) => version::add(crate::dialects::router(dialect, service), &[dialect]),
+        Some(dialect) => version::add(crate::dialects::alone(dialect, service), &[dialect]),
         None => everything(service),
     };
     routes

@@ -1,0 +1,479 @@
+//! The WebSocket `/connect`: a job whose output is sent as it comes, and whose input comes from
+//! the client while it runs.
+//!
+//! One task serves a connection. It polls the job, sends its events, and reads messages. If the
+//! program does not read its input, the task stops reading messages until it does, so that no more
+//! than some messages are held. If the client leaves, the job is dropped, which cancels it.
+
+use super::Authorized;
+use super::error::JobError;
+use super::execute::{Observer, StageExecution, admit, count_failure, observe, run_stages};
+use super::messages::{Closing, Command, End, Event};
+use super::model::{Job, Stage};
+use super::runtimes::Runtimes;
+use super::stage::is_signal_name;
+use super::text::Decoder;
+use super::{INTERFACE, not_found};
+use crate::core::engine::Lane;
+use crate::core::execution::{ExecutionError, ExecutionReport, Input, Output};
+use crate::service::Service;
+use crate::tokens::Client;
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use bytes::BytesMut;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Map, Value};
+use std::convert::Infallible;
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, watch};
+
+/// How long a client may take for the message `init`.
+const INIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a client may take to receive a message.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take to answer the end of the connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Events that wait to be sent.
+const MAX_EVENTS: usize = 16;
+/// Messages with input that wait for the program to read.
+const MAX_INPUTS: usize = 64;
+/// Bytes of output that are sent in one message.
+const CHUNK_BYTES: usize = 16 << 10;
+/// Signals that end the program. Others cannot be delivered.
+const ENDING_SIGNALS: [&str; 2] = ["SIGKILL", "SIGTERM"];
+
+/// Input for the program.
+enum Stdin {
+    Data(String),
+    End,
+}
+
+type Sender = SplitSink<WebSocket, Message>;
+type Receiver = SplitStream<WebSocket>;
+
+/// Opens the WebSocket.
+pub(super) async fn connect(
+    State(service): State<Arc<Service>>,
+    Extension(runtimes): Extension<Arc<Runtimes>>,
+    Authorized(client): Authorized,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let Ok(upgrade) = upgrade else {
+        return not_found().await;
+    };
+    let max_bytes = service.config.max_body_bytes;
+    upgrade
+        .max_message_size(max_bytes)
+        .max_frame_size(max_bytes)
+        .on_upgrade(move |socket| serve(service, runtimes, client, socket))
+}
+
+async fn serve(service: Arc<Service>, runtimes: Arc<Runtimes>, client: Client, socket: WebSocket) {
+    let (mut sender, mut receiver) = socket.split();
+    let end = session(&service, &runtimes, &client, &mut sender, &mut receiver).await;
+    let End::Closed(closing, message) = end else {
+        return;
+    };
+    if let Some(message) = message
+        && send(&mut sender, &Event::Error { message }).await.is_err()
+    {
+        return;
+    }
+    let close = sender.send(Message::Close(Some(closing.frame())));
+    if !matches!(tokio::time::timeout(SEND_TIMEOUT, close).await, Ok(Ok(()))) {
+        return;
+    }
+    // With unread messages, the kernel would reset the connection before the client has read all.
+    let rest = async { while let Some(Ok(_)) = receiver.next().await {} };
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
+}
+
+async fn session(
+    service: &Service,
+    runtimes: &Runtimes,
+    client: &Client,
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+) -> End {
+    let init = tokio::time::timeout(INIT_TIMEOUT, first_command(receiver));
+    let (body, size_bytes) = match init.await {
+        Err(_) => return Closing::InitializationTimeout.into(),
+        Ok(Err(end)) => return end,
+        Ok(Ok(init)) => init,
+    };
+    let job = match Job::read(&body, runtimes, &service.config.limits) {
+        Ok(job) => job,
+        Err(error) => return End::error(error),
+    };
+    drop(body);
+    let (events_sender, events) = mpsc::channel(MAX_EVENTS);
+    let (stdin_sender, stdin) = mpsc::channel(MAX_INPUTS);
+    let (signal_sender, signal) = watch::channel(None);
+    let live = Live {
+        events: events_sender,
+        stdin,
+        signal,
+    };
+    let running = async {
+        run(service, client, &job, size_bytes, live)
+            .await
+            .inspect_err(|error| count_failure(service, error))
+    };
+    converse(
+        running,
+        events,
+        &stdin_sender,
+        &signal_sender,
+        sender,
+        receiver,
+    )
+    .await
+}
+
+/// The message `init` and its size.
+async fn first_command(receiver: &mut Receiver) -> Result<(Map<String, Value>, usize), End> {
+    loop {
+        let message = next_message(receiver).await?;
+        match Command::parse(&message).map_err(End::error)? {
+            Command::Init(body) => return Ok((body, message.len())),
+            Command::Data { .. } | Command::Signal(_) => return Err(Closing::NotInitialized.into()),
+            Command::Other => {}
+        }
+    }
+}
+
+async fn run(
+    service: &Service,
+    client: &Client,
+    job: &Job,
+    size_bytes: usize,
+    mut live: Live,
+) -> Result<(), JobError> {
+    let begin = Instant::now();
+    let permit = admit(service, client, job, size_bytes).await?;
+    let queued = begin.elapsed();
+    live.tell(Event::Runtime {
+        language: job.runtime.language.clone(),
+        version: job.runtime.version.to_string(),
+    })
+    .await;
+    let answer = run_stages(service, job, &mut live).await;
+    drop(permit);
+    observe(service, queued, &answer?);
+    Ok(())
+}
+
+/// Passes events to the client and messages to the job, until one of them ends.
+async fn converse(
+    running: impl Future<Output = Result<(), JobError>>,
+    mut events: mpsc::Receiver<Event>,
+    stdin: &mpsc::Sender<Stdin>,
+    signal: &watch::Sender<Option<String>>,
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+) -> End {
+    let mut running = pin!(running);
+    // Input that does not fit into the channel.
+    let mut waiting: Vec<Stdin> = Vec::new();
+    let result = loop {
+        tokio::select! {
+            Some(event) = events.recv() => {
+                if let Err(end) = send(sender, &event).await {
+                    return end;
+                }
+            }
+            result = &mut running => break result,
+            permit = stdin.reserve(), if !waiting.is_empty() => match permit {
+                Ok(permit) => permit.send(waiting.remove(0)),
+                // The program reads nothing more.
+                Err(_) => waiting.clear(),
+            },
+            message = next_message(receiver), if waiting.is_empty() => {
+                match message.and_then(|message| obey(&message, signal)) {
+                    Ok(input) => waiting = input,
+                    Err(end) => return end,
+                }
+            }
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        if let Err(end) = send(sender, &event).await {
+            return end;
+        }
+    }
+    match result {
+        Ok(()) => Closing::JobCompleted.into(),
+        Err(error) => End::error(error),
+    }
+}
+
+/// Carries out a message, and returns the input that it contains.
+fn obey(message: &[u8], signal: &watch::Sender<Option<String>>) -> Result<Vec<Stdin>, End> {
+    match Command::parse(message).map_err(End::error)? {
+        Command::Init(_) => Err(Closing::AlreadyInitialized.into()),
+        Command::Data {
+            is_stdin: false, ..
+        } => Err(Closing::NotStdin.into()),
+        Command::Data {
+            data: None,
+            is_end: false,
+            ..
+        } => Err(End::error("data is required as a string")),
+        Command::Data { data, is_end, .. } => Ok(data
+            .map(Stdin::Data)
+            .into_iter()
+            .chain(is_end.then_some(Stdin::End))
+            .collect()),
+        Command::Signal(name) if ENDING_SIGNALS.contains(&&name[..]) => {
+            let _ = signal.send(Some(name));
+            Ok(Vec::new())
+        }
+        Command::Signal(name) if is_signal_name(&name) => Err(End::Closed(
+            Closing::InvalidSignal,
+            Some(format!(
+                "{name} cannot be sent to the program; SIGKILL and SIGTERM end it"
+            )),
+        )),
+        Command::Signal(_) => Err(Closing::InvalidSignal.into()),
+        Command::Other => Ok(Vec::new()),
+    }
+}
+
+/// The next message with content.
+async fn next_message(receiver: &mut Receiver) -> Result<Bytes, End> {
+    loop {
+        match receiver.next().await {
+            Some(Ok(Message::Text(text))) => return Ok(text.into()),
+            Some(Ok(Message::Binary(bytes))) => return Ok(bytes),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(End::Gone),
+        }
+    }
+}
+
+async fn send(sender: &mut Sender, event: &Event) -> Result<(), End> {
+    let text = serde_json::to_string(event).map_err(|_| End::Gone)?;
+    let sent = sender.send(Message::Text(text.into()));
+    match tokio::time::timeout(SEND_TIMEOUT, sent).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(End::Gone),
+    }
+}
+
+/// Sends the events of a job, and connects its streams with the client.
+struct Live {
+    events: mpsc::Sender<Event>,
+    stdin: mpsc::Receiver<Stdin>,
+    signal: watch::Receiver<Option<String>>,
+}
+
+impl Live {
+    async fn tell(&self, event: Event) {
+        // Without a receiver the connection has ended, and the job is dropped.
+        let _ = self.events.send(event).await;
+    }
+}
+
+impl Observer for Live {
+    async fn begin(&mut self, stage: &'static str) -> Result<(), JobError> {
+        self.tell(Event::Stage { stage }).await;
+        Ok(())
+    }
+
+    async fn show(&mut self, stage: &Stage) -> Result<(), JobError> {
+        if !stage.stderr.is_empty() {
+            self.tell(Event::Data {
+                stream: "stderr",
+                data: stage.stderr.clone(),
+            })
+            .await;
+        }
+        Ok(())
+    }
+
+    async fn execute(
+        &mut self,
+        service: &Service,
+        stage: StageExecution,
+    ) -> Result<(Stage, Option<ExecutionReport>), JobError> {
+        let StageExecution {
+            mut execution,
+            is_interactive,
+            ..
+        } = stage;
+        let (stdout, write_stdout) = output_pipe()?;
+        let (stderr, write_stderr) = output_pipe()?;
+        execution.streams.stdout = Output::Descriptor(write_stdout);
+        execution.streams.stderr = Output::Descriptor(write_stderr);
+        let writer = if is_interactive {
+            let (read_stdin, writer) = input_pipe()?;
+            execution.streams.stdin = Input::Descriptor(read_stdin);
+            Some(writer)
+        } else {
+            None
+        };
+        let mut signal = self.signal.clone();
+        let executed = async {
+            let executed = service.runner.engine.execute(Lane::RealTime, execution);
+            tokio::select! {
+                report = executed => Ok(report?),
+                // Dropping the execution ends the program.
+                name = ending_signal(&mut signal) => Err(Interruption::Signal(name)),
+            }
+        };
+        let streams = async {
+            let (executed, (), ()) = tokio::join!(
+                executed,
+                forward(stdout, "stdout", &self.events),
+                forward(stderr, "stderr", &self.events),
+            );
+            executed
+        };
+        let executed = tokio::select! {
+            executed = streams => executed,
+            never = feed(&mut self.stdin, writer) => match never {},
+        };
+        match executed {
+            Ok(report) => {
+                service.metrics.count_execution(INTERFACE, &report);
+                Ok((Stage::of_report(&report)?, Some(report)))
+            }
+            Err(Interruption::Signal(name)) => Ok((Stage::ended_by(&name), None)),
+            Err(Interruption::Failed(error)) => Err(error.into()),
+        }
+    }
+
+    async fn end(&mut self, name: &'static str, stage: &Stage) -> Result<(), JobError> {
+        self.tell(Event::Exit {
+            stage: name,
+            code: stage.code,
+            signal: stage.signal.clone(),
+        })
+        .await;
+        Ok(())
+    }
+}
+
+/// Why an execution has no report.
+enum Interruption {
+    Signal(String),
+    Failed(ExecutionError),
+}
+
+impl From<ExecutionError> for Interruption {
+    fn from(error: ExecutionError) -> Interruption {
+        Interruption::Failed(error)
+    }
+}
+
+/// Waits for a signal that ends the program.
+async fn ending_signal(signal: &mut watch::Receiver<Option<String>>) -> String {
+    let name = match signal.wait_for(Option::is_some).await {
+        Ok(name) => name.clone(),
+        Err(_) => None,
+    };
+    match name {
+        Some(name) => name,
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes input to the program until the client ends it. Never returns, because the end of the
+/// input is not the end of the stage.
+async fn feed(input: &mut mpsc::Receiver<Stdin>, writer: Option<pipe::Sender>) -> Infallible {
+    let Some(mut writer) = writer else {
+        return std::future::pending().await;
+    };
+    while let Some(Stdin::Data(data)) = input.recv().await {
+        // A program may end, or close its input, without having read everything.
+        if writer.write_all(data.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    drop(writer);
+    // What the client still sends is of no use.
+    while input.recv().await.is_some() {}
+    std::future::pending().await
+}
+
+/// Sends the output of a program until all its processes have ended.
+async fn forward(mut pipe: pipe::Receiver, stream: &'static str, events: &mpsc::Sender<Event>) {
+    let mut decoder = Decoder::default();
+    let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
+    loop {
+        chunk.reserve(CHUNK_BYTES);
+        let read = pipe.read_buf(&mut chunk).await;
+        let is_end = !matches!(read, Ok(1..));
+        let data = if is_end {
+            decoder.finish()
+        } else {
+            decoder.decode(&chunk.split())
+        };
+        if !data.is_empty() && events.send(Event::Data { stream, data }).await.is_err() {
+            return;
+        }
+        if is_end {
+            return;
+        }
+    }
+}
+
+fn pipe() -> Result<(OwnedFd, OwnedFd), ExecutionError> {
+    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|errno| ExecutionError::system("create a pipe")(errno.into()))
+}
+
+/// The service's and the program's end of an output stream.
+fn output_pipe() -> Result<(pipe::Receiver, OwnedFd), ExecutionError> {
+    let (reader, writer) = pipe()?;
+    let reader = pipe::Receiver::from_owned_fd(reader);
+    Ok((
+        reader.map_err(ExecutionError::system("read from a pipe"))?,
+        writer,
+    ))
+}
+
+/// The program's and the service's end of the input stream.
+fn input_pipe() -> Result<(OwnedFd, pipe::Sender), ExecutionError> {
+    let (reader, writer) = pipe()?;
+    let writer = pipe::Sender::from_owned_fd(writer);
+    Ok((
+        reader,
+        writer.map_err(ExecutionError::system("write to a pipe"))?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_end_the_program_or_the_connection() {
+        let (sender, receiver) = watch::channel(None);
+        let signal = |name: &str| {
+            let message = serde_json::json!({ "type": "signal", "signal": name });
+            obey(message.to_string().as_bytes(), &sender)
+        };
+        assert!(matches!(
+            signal("SIGINT"),
+            Err(End::Closed(Closing::InvalidSignal, Some(_)))
+        ));
+        assert!(matches!(
+            signal("KILL"),
+            Err(End::Closed(Closing::InvalidSignal, None))
+        ));
+        assert_eq!(*receiver.borrow(), None);
+        assert!(signal("SIGTERM").is_ok());
+        assert_eq!(receiver.borrow().as_deref(), Some("SIGTERM"));
+    }
+}

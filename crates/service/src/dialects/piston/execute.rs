@@ -1,0 +1,541 @@
+//! The stages of a job, and the request `/execute`.
+
+use super::collect::Collect;
+use super::constraints::StageLimits;
+use super::error::{Failure, JobError};
+use super::model::{Answer, Job, JobFile, Stage};
+use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
+use super::runtimes::{Runtimes, Source};
+use super::{Authorized, INTERFACE, JsonBody};
+use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
+use crate::core::execution::{
+    Blame, Content, Execution, ExecutionLimits, ExecutionReport, Input, InputContent, InputFile,
+    OutputFile, Streams, WHOLE_DIRECTORY,
+};
+use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
+use crate::core::queue::{Permit, Ticket};
+use crate::service::Service;
+use crate::tokens::Client;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Clients wait 30 s for an answer (open-r1), of which the program may use its time limits.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
+/// Every job may wait for this long.
+const MIN_PATIENCE: Duration = Duration::from_secs(10);
+/// Extensions of files that sources include.
+const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
+
+/// What happens around the stages of a job: their output is collected or sent as it comes.
+pub(super) trait Observer {
+    /// A stage begins.
+    async fn begin(&mut self, stage: &'static str) -> Result<(), JobError>;
+    /// The compiler of the service has ended, with its messages as output.
+    async fn show(&mut self, stage: &Stage) -> Result<(), JobError>;
+    /// Executes a stage.
+    async fn execute(
+        &mut self,
+        service: &Service,
+        execution: StageExecution,
+    ) -> Result<(Stage, Option<ExecutionReport>), JobError>;
+    /// A stage has ended.
+    async fn end(&mut self, name: &'static str, stage: &Stage) -> Result<(), JobError>;
+}
+
+/// An execution without output streams.
+pub(super) struct StageExecution {
+    /// What is executed.
+    pub(super) execution: Execution,
+    /// Bytes of each output stream that are kept if they are collected.
+    pub(super) output_bytes: u64,
+    /// The stage reads what the client sends.
+    pub(super) is_interactive: bool,
+}
+
+/// Executes a program: `POST /execute`. If the client leaves, the job is cancelled.
+pub(super) async fn execute(
+    State(service): State<Arc<Service>>,
+    Extension(runtimes): Extension<Arc<Runtimes>>,
+    Authorized(client): Authorized,
+    JsonBody { body, size_bytes }: JsonBody,
+) -> Result<Response, Failure> {
+    let job = Job::read(&body, &runtimes, &service.config.limits).map_err(JobError::from)?;
+    drop(body);
+    let begin = Instant::now();
+    let answered = async {
+        let permit = admit(&service, &client, &job, size_bytes).await?;
+        let queued = begin.elapsed();
+        let answer = run_stages(&service, &job, &mut Collect).await;
+        drop(permit);
+        let answer = answer?;
+        observe(&service, queued, &answer);
+        Ok((answer, queued))
+    };
+    let (answer, queued) = answered
+        .await
+        .inspect_err(|error: &JobError| count_failure(&service, error))?;
+    let queued = [("millibox-queued-ms", queued.as_millis().to_string())];
+    let outcome = answer
+        .run
+        .outcome
+        .map(|outcome| [("millibox-outcome", outcome)]);
+    let response = (queued, Json(answer)).into_response();
+    Ok(match outcome {
+        Some(outcome) => (outcome, response).into_response(),
+        None => response,
+    })
+}
+
+/// Waits until the job may run.
+pub(super) async fn admit(
+    service: &Service,
+    client: &Client,
+    job: &Job,
+    size_bytes: usize,
+) -> Result<Permit, JobError> {
+    let (compile, run) = (&job.constraints.compile, &job.constraints.run);
+    let mut memory_bytes = run.memory_or_default();
+    let mut busy = run.real_time;
+    if job.runtime.is_compiled() {
+        busy += compile.real_time;
+        if matches!(job.runtime.source, Source::Package(_)) {
+            memory_bytes = memory_bytes.max(compile.memory_or_default());
+        }
+    }
+    let patience = CLIENT_PATIENCE.saturating_sub(busy).max(MIN_PATIENCE);
+    let patience = patience.min(Duration::from_millis(service.config.queue.wait_ms));
+    let ticket = Ticket {
+        memory_bytes,
+        ..client.ticket(size_bytes, patience)
+    };
+    Ok(service.runner.queue.admit(ticket).await?)
+}
+
+/// Records the time that a job has waited, and that of its compile stage.
+pub(super) fn observe(service: &Service, queued: Duration, answer: &Answer) {
+    let compile = answer.compile.as_ref().and_then(|stage| stage.wall_time);
+    let setup = Duration::from_millis(compile.unwrap_or_default());
+    service.metrics.observe_admission(queued, setup);
+}
+
+/// Counts a job without a result, and logs it if the service is at fault.
+pub(super) fn count_failure(service: &Service, error: &JobError) {
+    match error {
+        JobError::Refused(_) => service.metrics.count_refusal(INTERFACE),
+        JobError::Request(_) | JobError::Path(_) | JobError::Catalog(_) => {}
+        JobError::Execution(error) if error.blame() == Blame::Request => {}
+        error => {
+            tracing::error!(%error, interface = INTERFACE, "the service failed");
+            service.metrics.count_service_error();
+        }
+    }
+}
+
+/// Compiles and runs a program.
+pub(super) async fn run_stages(
+    service: &Service,
+    job: &Job,
+    observer: &mut impl Observer,
+) -> Result<Answer, JobError> {
+    let answer = |compile: Option<Stage>, run: Stage| Answer {
+        compile,
+        run,
+        language: job.runtime.language.clone(),
+        version: job.runtime.version.to_string(),
+    };
+    let files = input_files(job)?;
+    let (compile, execution) = match &job.runtime.source {
+        Source::Suite(runtime) => match compile_suite(service, job, runtime, observer).await? {
+            SuiteProgram::Ready { compile, program } => {
+                (compile, suite_execution(service, job, &program, files))
+            }
+            SuiteProgram::Failed { compile, run } => return Ok(answer(compile, run)),
+        },
+        Source::Package(package) => {
+            match compile_package(service, job, package, files, observer).await? {
+                PackageProgram::Ready { compile, files } => {
+                    let args = run_args(job);
+                    let limits = &job.constraints.run;
+                    let execution =
+                        package_execution(service, job, package, Script::Run, args, files, limits);
+                    (compile, execution)
+                }
+                PackageProgram::Failed(stage) => return Ok(answer(Some(stage.clone()), stage)),
+            }
+        }
+    };
+    observer.begin("run").await?;
+    let (run, _) = observer
+        .execute(
+            service,
+            StageExecution {
+                execution: Execution {
+                    streams: Streams {
+                        stdin: Input::Content(Content::Bytes(job.stdin.clone())),
+                        ..Streams::default()
+                    },
+                    ..execution
+                },
+                output_bytes: output_bytes(service, job),
+                is_interactive: true,
+            },
+        )
+        .await?;
+    observer.end("run", &run).await?;
+    Ok(answer(compile, run))
+}
+
+enum SuiteProgram {
+    Ready {
+        compile: Option<Stage>,
+        program: Arc<Program>,
+    },
+    Failed {
+        compile: Option<Stage>,
+        run: Stage,
+    },
+}
+
+/// Compiles for a language of the service. A language whose sources are only checked has no
+/// compile stage: its mistakes belong to the run stage.
+async fn compile_suite(
+    service: &Service,
+    job: &Job,
+    runtime: &Arc<catalog::Runtime>,
+    observer: &mut impl Observer,
+) -> Result<SuiteProgram, JobError> {
+    let stage_name = if runtime.is_compiled {
+        observer.begin("compile").await?;
+        "compile"
+    } else {
+        "run"
+    };
+    let limits = &job.constraints.compile;
+    let limits = CompileLimits {
+        cpu_time: Some(limits.cpu_time.min(limits.real_time)),
+        memory_bytes: limits.memory_bytes,
+    };
+    let (sources, entry) = suite_sources(job, runtime)?;
+    let compiled = service
+        .runner
+        .catalog
+        .compile(runtime, sources, Some(entry), limits)
+        .await?;
+    let stage = Stage::of_compiled(&compiled)?;
+    match compiled.result {
+        Ok(program) if runtime.is_compiled => {
+            observer.show(&stage).await?;
+            observer.end(stage_name, &stage).await?;
+            Ok(SuiteProgram::Ready {
+                compile: Some(stage),
+                program,
+            })
+        }
+        Ok(program) => Ok(SuiteProgram::Ready {
+            compile: None,
+            program,
+        }),
+        Err(_) => {
+            if !runtime.is_compiled {
+                observer.begin(stage_name).await?;
+            }
+            observer.show(&stage).await?;
+            observer.end(stage_name, &stage).await?;
+            Ok(SuiteProgram::Failed {
+                compile: runtime.is_compiled.then(|| stage.clone()),
+                run: stage,
+            })
+        }
+    }
+}
+
+/// The sources for the compiler, and the name of the main one. The main source is renamed if its
+/// name does not tell the language, as the name `file0.code` of a file without a name.
+fn suite_sources(
+    job: &Job,
+    runtime: &catalog::Runtime,
+) -> Result<(Vec<SourceFile>, String), JobError> {
+    let extension = |path: &Path| {
+        path.extension()
+            .map(|ext| ext.to_string_lossy().into_owned())
+    };
+    let is_source = |path: &Path| {
+        extension(path).is_some_and(|extension| {
+            runtime.extensions.contains(&extension) || HEADER_EXTENSIONS.contains(&&extension[..])
+        })
+    };
+    let mut main = None;
+    let mut sources: Vec<SourceFile> = Vec::new();
+    for file in &job.files {
+        let path = file.path()?;
+        let is_main = main.is_none() && file.is_text;
+        // Scripts read files beside them, whichever they are.
+        if !is_main && runtime.is_compiled && !(file.is_text && is_source(&path)) {
+            continue;
+        }
+        let path = if is_main {
+            let is_known = extension(&path).is_some_and(|ext| runtime.extensions.contains(&ext));
+            let path = if is_known {
+                path
+            } else {
+                runtime.file_name.clone().into()
+            };
+            main = Some(path.to_string_lossy().into_owned());
+            path
+        } else {
+            path
+        };
+        // As on disk, the last file of a name is the one that counts, but not for the main source.
+        if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
+            sources.retain(|known| known.path != path);
+            sources.push(SourceFile {
+                path,
+                bytes: file.content.clone(),
+            });
+        }
+    }
+    // The compiler sees the sources from the directory that they have in common.
+    let common = common_directory(&sources);
+    let main = main.unwrap_or_default();
+    let entry = Path::new(&main).strip_prefix(common);
+    let entry = entry.map_or_else(|_| main.clone(), |path| path.to_string_lossy().into_owned());
+    Ok((sources, entry))
+}
+
+/// The directory that contains all sources.
+fn common_directory(sources: &[SourceFile]) -> PathBuf {
+    let mut parents = sources.iter().filter_map(|source| source.path.parent());
+    let first = parents.next().map(Path::to_owned).unwrap_or_default();
+    parents.fold(first, |common, parent| {
+        let same = common.components().zip(parent.components());
+        same.take_while(|(one, two)| one == two)
+            .map(|(one, _)| one)
+            .collect()
+    })
+}
+
+fn suite_execution(
+    service: &Service,
+    job: &Job,
+    program: &Program,
+    files: Vec<InputFile>,
+) -> Execution {
+    let limits = &job.constraints.run;
+    let memory_bytes = limits.memory_or_default();
+    let executable = &program.executable;
+    let command = executable.command(memory_bytes);
+    let mut argv = command.argv;
+    argv.extend(job.args.iter().map(OsString::from));
+    let work_bytes = service.config.limits.default.files_bytes;
+    let mut execution_limits = execution_limits(service, job, limits);
+    execution_limits.memory_bytes = memory_bytes.checked_add(executable.memory);
+    execution_limits.processes = execution_limits
+        .processes
+        .saturating_add(executable.processes);
+    Execution {
+        program: argv.first().cloned().unwrap_or_default(),
+        argv,
+        env: environment(job, &command.env),
+        world: executable
+            .world
+            .clone()
+            .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
+        current_dir: SUBMISSION_DIRECTORY.into(),
+        files,
+        streams: Streams::default(),
+        outputs: Vec::new(),
+        limits: execution_limits,
+    }
+}
+
+enum PackageProgram {
+    Ready {
+        compile: Option<Stage>,
+        files: Vec<InputFile>,
+    },
+    Failed(Stage),
+}
+
+/// Runs the script `compile` of a package, if there is one. The files that it leaves are those of
+/// the run stage.
+async fn compile_package(
+    service: &Service,
+    job: &Job,
+    package: &Package,
+    files: Vec<InputFile>,
+    observer: &mut impl Observer,
+) -> Result<PackageProgram, JobError> {
+    if !package.has_compile {
+        return Ok(PackageProgram::Ready {
+            compile: None,
+            files,
+        });
+    }
+    observer.begin("compile").await?;
+    let args = job
+        .sources()
+        .map(|file| OsString::from(&file.name))
+        .collect();
+    let limits = &job.constraints.compile;
+    let mut execution =
+        package_execution(service, job, package, Script::Compile, args, files, limits);
+    execution.outputs.push(OutputFile {
+        path: WHOLE_DIRECTORY.into(),
+        // Headers of the archive are beside what the directory may hold.
+        max_bytes: service.config.limits.default.files_bytes.saturating_mul(2),
+        truncate: false,
+    });
+    let (stage, report) = observer
+        .execute(
+            service,
+            StageExecution {
+                execution,
+                output_bytes: output_bytes(service, job),
+                is_interactive: false,
+            },
+        )
+        .await?;
+    observer.end("compile", &stage).await?;
+    if !stage.has_succeeded() {
+        return Ok(PackageProgram::Failed(stage));
+    }
+    let mut files = Vec::new();
+    for returned in report.into_iter().flat_map(|report| report.outputs) {
+        if let Some(error) = returned.error {
+            return Err(JobError::Product(error));
+        }
+        files.push(InputFile {
+            path: WHOLE_DIRECTORY.into(),
+            content: InputContent::Archive(returned.bytes),
+        });
+    }
+    Ok(PackageProgram::Ready {
+        compile: Some(stage),
+        files,
+    })
+}
+
+fn package_execution(
+    service: &Service,
+    job: &Job,
+    package: &Package,
+    script: Script,
+    args: Vec<OsString>,
+    files: Vec<InputFile>,
+    limits: &StageLimits,
+) -> Execution {
+    let argv = package.argv(script, args);
+    Execution {
+        program: argv.first().cloned().unwrap_or_default(),
+        argv,
+        env: environment(job, package.variables()),
+        world: package.world(service.config.limits.default.files_bytes),
+        current_dir: SUBMISSION_DIRECTORY.into(),
+        files,
+        streams: Streams::default(),
+        outputs: Vec::new(),
+        limits: execution_limits(service, job, limits),
+    }
+}
+
+/// The arguments of the script `run`: the main file and those of the program.
+fn run_args(job: &Job) -> Vec<OsString> {
+    let main = job.sources().next().map(|file| OsString::from(&file.name));
+    main.into_iter()
+        .chain(job.args.iter().map(OsString::from))
+        .collect()
+}
+
+/// The environment of a stage. Variables of `more` replace others of the same name.
+fn environment(job: &Job, more: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let piston = [("HOME", "/tmp"), ("PISTON_LANGUAGE", &job.runtime.language)];
+    let mut env: Vec<(OsString, OsString)> = Vec::new();
+    let given = ENVIRONMENT.into_iter().chain(piston);
+    let given = given.map(|(name, value)| (name.into(), value.into()));
+    for (name, value) in given.chain(more.iter().cloned()) {
+        env.retain(|(known, _)| *known != name);
+        env.push((name, value));
+    }
+    env
+}
+
+fn input_files(job: &Job) -> Result<Vec<InputFile>, JobError> {
+    let input = |file: &JobFile| Ok(plain_file(file.path()?, file.content.clone()));
+    job.files.iter().map(input).collect()
+}
+
+fn output_bytes(service: &Service, job: &Job) -> u64 {
+    let overrides = &job.runtime.overrides;
+    let default = service.config.limits.default.output_bytes;
+    overrides.output_max_size.unwrap_or(default)
+}
+
+fn execution_limits(service: &Service, job: &Job, limits: &StageLimits) -> ExecutionLimits {
+    let default = &service.config.limits.default;
+    let overrides = &job.runtime.overrides;
+    ExecutionLimits {
+        cpu_time: Some(limits.cpu_time),
+        real_time: Some(limits.real_time),
+        memory_bytes: Some(limits.memory_or_default()),
+        processes: overrides.max_process_count.unwrap_or(default.processes),
+        file_bytes: Some(overrides.max_file_size.unwrap_or(default.files_bytes)),
+        open_files: Some(overrides.max_open_files.unwrap_or(default.open_files)),
+        stack_bytes: None,
+        address_space_bytes: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::LimitsConfig;
+    use crate::dialects::piston::runtimes::tests::suite;
+    use serde_json::json;
+
+    fn sources(files: serde_json::Value) -> (Vec<String>, String) {
+        let runtime = suite("cpp20", "cpp", "12.2.0");
+        let runtimes = Runtimes::new(std::slice::from_ref(&runtime), &[]);
+        let body = json!({ "language": "c++", "version": "*", "files": files });
+        let body = body.as_object().unwrap();
+        let job = Job::read(body, &runtimes, &LimitsConfig::default()).unwrap();
+        let (sources, main) = suite_sources(&job, &runtime).unwrap();
+        let paths = sources
+            .iter()
+            .map(|source| source.path.display().to_string());
+        (paths.collect(), main)
+    }
+
+    #[test]
+    fn main_source_has_a_name_of_its_language() {
+        let (paths, main) = sources(json!([{ "content": "" }]));
+        assert_eq!(
+            (paths, &main[..]),
+            (vec!["main.cpp".to_owned()], "main.cpp")
+        );
+        let (paths, main) = sources(json!([
+            { "content": "00", "encoding": "hex", "name": "first.bin" },
+            { "content": "", "name": "src/a.cpp" },
+            { "content": "", "name": "b.cpp" },
+            { "content": "", "name": "b.cpp" },
+            { "content": "", "name": "b.h" },
+            { "content": "", "name": "data.txt" },
+        ]));
+        assert_eq!(paths, ["src/a.cpp", "b.cpp", "b.h"]);
+        assert_eq!(main, "src/a.cpp");
+        let (_, main) = sources(json!([
+            { "content": "", "name": "a/b/x.cpp" },
+            { "content": "", "name": "a/c.cpp" },
+        ]));
+        assert_eq!(main, "b/x.cpp");
+        let (paths, main) = sources(json!([
+            { "content": "" },
+            { "content": "", "name": "main.cpp" },
+        ]));
+        assert_eq!((paths.len(), &main[..]), (1, "main.cpp"));
+    }
+}

@@ -1,0 +1,243 @@
+//! The runtimes under the names that Piston's clients use: installed languages and packages.
+
+use super::constraints::Overrides;
+use super::packages::Package;
+use super::version::{Range, Version};
+use crate::core::catalog;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Languages whose name or aliases in Piston differ from those of the suite: the name of the
+/// suite, the name in Piston, the implementation and the aliases.
+const PISTON_NAMES: [(&str, &str, Option<&str>, &[&str]); 9] = [
+    ("c", "c", Some("gcc"), &["gcc"]),
+    ("cpp", "c++", Some("gcc"), &["cpp", "g++"]),
+    ("pascal", "pascal", None, &["freepascal", "pp", "pas"]),
+    ("rust", "rust", None, &["rs"]),
+    ("python3", "python", None, &["py", "py3", "python3"]),
+    ("bash", "bash", None, &["sh"]),
+    ("java", "java", None, &[]),
+    ("go", "go", None, &["go", "golang"]),
+    (
+        "javascript",
+        "javascript",
+        Some("node"),
+        &["node-javascript", "node-js", "javascript", "js"],
+    ),
+];
+
+/// A language in one version.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    /// The name.
+    pub language: String,
+    /// The version.
+    pub version: Version,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// The package or implementation, if its name is not that of the language.
+    pub runtime: Option<String>,
+    /// Limits that the package sets.
+    pub overrides: Overrides,
+    /// How programs are compiled and run.
+    pub source: Source,
+}
+
+/// How programs are compiled and run.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// By a language of the service.
+    Suite(Arc<catalog::Runtime>),
+    /// By the scripts of a Piston package.
+    Package(Arc<Package>),
+}
+
+/// An entry of `/runtimes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuntimeEntry {
+    language: String,
+    version: String,
+    aliases: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<String>,
+}
+
+/// An entry of `/packages`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PackageEntry {
+    language: String,
+    language_version: String,
+    installed: bool,
+}
+
+/// All runtimes. Those of packages come first, because the operator chose them.
+#[derive(Debug, Default)]
+pub struct Runtimes {
+    all: Vec<Runtime>,
+}
+
+impl Runtimes {
+    /// The languages of packages and the installed languages of the service.
+    pub fn new(installed: &[Arc<catalog::Runtime>], packages: &[Arc<Package>]) -> Runtimes {
+        let of_packages = packages.iter().flat_map(Package::runtimes);
+        let of_suites = installed
+            .iter()
+            .filter(|runtime| runtime.is_available())
+            .map(of_suite);
+        Runtimes {
+            all: of_packages.chain(of_suites).collect(),
+        }
+    }
+
+    /// The newest runtime with this name or alias and a version in this range. A runtime of a
+    /// package is preferred to one of the service.
+    pub fn find(&self, language: &str, range: &str) -> Option<&Runtime> {
+        let range = Range::parse(range)?;
+        self.all
+            .iter()
+            .filter(|runtime| runtime.is_called(language) && range.contains(&runtime.version))
+            .max_by_key(|runtime| {
+                let is_package = matches!(runtime.source, Source::Package(_));
+                // A name comes before an alias of another runtime.
+                (is_package, runtime.language == language, &runtime.version)
+            })
+    }
+
+    /// The answer of `/runtimes`.
+    pub fn entries(&self) -> Vec<RuntimeEntry> {
+        self.all
+            .iter()
+            .map(|runtime| RuntimeEntry {
+                language: runtime.language.clone(),
+                version: runtime.version.to_string(),
+                aliases: runtime.aliases.clone(),
+                runtime: runtime.runtime.clone(),
+            })
+            .collect()
+    }
+
+    /// The answer of `/packages`: everything is installed.
+    pub fn packages(&self) -> Vec<PackageEntry> {
+        let mut entries: Vec<PackageEntry> = Vec::new();
+        for runtime in &self.all {
+            let name = runtime.runtime.as_ref().unwrap_or(&runtime.language);
+            let entry = PackageEntry {
+                language: name.clone(),
+                language_version: runtime.version.to_string(),
+                installed: true,
+            };
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+        entries
+    }
+}
+
+impl Runtime {
+    fn is_called(&self, name: &str) -> bool {
+        self.language == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
+    /// Whether programs are compiled in a stage of its own.
+    pub fn is_compiled(&self) -> bool {
+        match &self.source {
+            Source::Suite(runtime) => runtime.is_compiled,
+            Source::Package(package) => package.has_compile,
+        }
+    }
+}
+
+/// A language of the service. The default variant has Piston's name of the language.
+fn of_suite(runtime: &Arc<catalog::Runtime>) -> Runtime {
+    let version = Version::of_tool(runtime.version_number());
+    let known = PISTON_NAMES
+        .iter()
+        .find(|(suite, ..)| runtime.is_default && *suite == runtime.language);
+    let (language, implementation, mut aliases) = match known {
+        Some((_, language, implementation, aliases)) => (
+            (*language).to_owned(),
+            implementation.map(str::to_owned),
+            aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+        ),
+        None if runtime.is_default => (runtime.language.clone(), None, runtime.aliases.clone()),
+        None => (runtime.name.clone(), None, runtime.aliases.clone()),
+    };
+    // The suite's own names are valid as well.
+    for name in std::iter::once(&runtime.name).chain(&runtime.aliases) {
+        if runtime.is_default && *name != language && !aliases.contains(name) {
+            aliases.push(name.clone());
+        }
+    }
+    if language == "python" {
+        let text = version.to_string();
+        aliases.extend(
+            text.rsplit_once('.')
+                .map(|(minor, _)| format!("python{minor}")),
+        );
+    }
+    Runtime {
+        language,
+        version,
+        aliases,
+        runtime: implementation,
+        overrides: Overrides::default(),
+        source: Source::Suite(runtime.clone()),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::dialects::piston) fn suite(
+        name: &str,
+        language: &str,
+        version: &str,
+    ) -> Arc<catalog::Runtime> {
+        Arc::new(catalog::Runtime {
+            name: name.to_owned(),
+            language: language.to_owned(),
+            title: name.to_owned(),
+            aliases: vec![format!("{name}-alias")],
+            is_default: name == language || name == "cpp20",
+            file_name: "main.cpp".to_owned(),
+            extensions: vec!["cpp".to_owned()],
+            is_compiled: language == "cpp",
+            example: String::new(),
+            version: Ok(version.to_owned()),
+        })
+    }
+
+    #[test]
+    fn languages_have_the_names_of_piston() {
+        let runtimes = Runtimes::new(
+            &[
+                suite("cpp17", "cpp", "g++ (Debian 12.2.0-14) 12.2.0"),
+                suite("cpp20", "cpp", "g++ (Debian 12.2.0-14) 12.2.0"),
+                suite("python3", "python3", "Python 3.11.2"),
+            ],
+            &[],
+        );
+        let found = |language, version| {
+            let runtime = runtimes.find(language, version)?;
+            Some(format!("{} {}", runtime.language, runtime.version))
+        };
+        assert_eq!(found("c++", "*").as_deref(), Some("c++ 12.2.0"));
+        assert_eq!(found("g++", "^12").as_deref(), Some("c++ 12.2.0"));
+        assert_eq!(found("cpp20-alias", "*").as_deref(), Some("c++ 12.2.0"));
+        assert_eq!(found("cpp17", "12.x").as_deref(), Some("cpp17 12.2.0"));
+        assert_eq!(found("cpp17-alias", "*").as_deref(), Some("cpp17 12.2.0"));
+        assert_eq!(
+            found("python3.11", "3.11.2").as_deref(),
+            Some("python 3.11.2")
+        );
+        assert_eq!(found("py", "3.10.0"), None);
+        assert_eq!(found("py", "latest"), None);
+        assert_eq!(found("C++", "*"), None);
+        let entries = serde_json::to_value(runtimes.entries()).unwrap();
+        assert_eq!(entries[1]["runtime"], "gcc");
+        assert_eq!(entries[2].get("runtime"), None);
+        assert_eq!(runtimes.packages().len(), 3);
+    }
+}

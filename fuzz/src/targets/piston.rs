@@ -1,0 +1,102 @@
+//! Requests of the dialect of Piston.
+
+use crate::Target;
+use millibox_service::config::LimitsConfig;
+use millibox_service::core::catalog::Runtime;
+use millibox_service::dialects::piston::model::Job;
+use millibox_service::dialects::piston::runtimes::Runtimes;
+use millibox_service::dialects::piston::version::{Range, Version};
+use serde_json::{Map, Value};
+use std::path::Component;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const PISTON: Target = Target {
+    name: "piston",
+    run: request,
+    dictionary: &[
+        "\"language\":\"python\"",
+        "\"version\":\"*\"",
+        "\"files\":[",
+        "\"content\":\"\"",
+        "\"name\":\"../a\"",
+        "\"encoding\":\"base64\"",
+        "\"encoding\":\"hex\"",
+        "\"args\":[",
+        "\"stdin\":\"\"",
+        "\"run_timeout\":",
+        "\"compile_timeout\":",
+        "\"run_cpu_time\":",
+        "\"run_memory_limit\":-1",
+        "null",
+        "1e400",
+        "0.5",
+        ">=3.x",
+        " || ",
+        " - ",
+        "^",
+        "~",
+        "/..",
+    ],
+};
+
+/// Reads a request. A job that is accepted keeps the limits, stays in its directory and has the
+/// version that was asked for.
+fn request(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        version(text);
+    }
+    let Ok(body) = serde_json::from_slice::<Map<String, Value>>(bytes) else {
+        return;
+    };
+    let runtimes = Runtimes::new(&[Arc::new(python())], &[]);
+    let limits = LimitsConfig::default();
+    let job = match Job::read(&body, &runtimes, &limits) {
+        Ok(job) => job,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    let range = body["version"].as_str().expect("a version");
+    version(range);
+    let range = Range::parse(range).expect("a range that was found");
+    assert!(range.contains(&job.runtime.version));
+    assert!(job.sources().next().is_some(), "there is no source");
+    assert!(job.stdin.ends_with(b"\n"));
+    assert!(job.args.iter().all(|arg| !arg.contains('\0')));
+    for path in job.files.iter().filter_map(|file| file.path().ok()) {
+        assert!(path.file_name().is_some());
+        for component in path.components() {
+            assert!(matches!(component, Component::Normal(_)), "{path:?}");
+        }
+    }
+    for stage in [job.constraints.compile, job.constraints.run] {
+        assert!(stage.real_time <= Duration::from_millis(limits.max.wall_ms));
+        assert!(stage.cpu_time <= Duration::from_millis(limits.max.cpu_ms));
+        assert!((1..=limits.max.memory_bytes).contains(&stage.memory_or_default()));
+    }
+}
+
+/// A version is in the range that names it.
+fn version(text: &str) {
+    if let Some(version) = Version::parse(text) {
+        let range = Range::parse(text).unwrap_or_else(|| panic!("{text:?} is no range"));
+        assert!(range.contains(&version), "{text:?}");
+    }
+}
+
+fn python() -> Runtime {
+    Runtime {
+        name: "python3".to_owned(),
+        language: "python3".to_owned(),
+        title: "Python 3".to_owned(),
+        aliases: Vec::new(),
+        is_default: true,
+        file_name: "main.py".to_owned(),
+        extensions: vec!["py".to_owned()],
+        is_compiled: false,
+        example: String::new(),
+        version: Ok("Python 3.11.2".to_owned()),
+    }
+}

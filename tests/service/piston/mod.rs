@@ -1,0 +1,37 @@
+//! The dialect of Piston.
+
+mod clients;
+mod connect;
+mod errors;
+mod execute;
+mod faults;
+mod limits;
+mod packages;
+
+use crate::server::Server;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn server() -> Arc<Server> {
+    Server::shared("piston")
+}
+
+/// A request to execute a program of one file.
+fn program(language: &str, content: &str) -> Value {
+    json!({ "language": language, "version": "*", "files": [{ "content": content }] })
+}
+
+/// Adds fields to a request.
+fn with(mut request: Value, fields: &Value) -> Value {
+    for (name, value) in fields.as_object().expect("fields") {
+        request[name] = value.clone();
+    }
+    request
+}
+
+/// Executes a program, which must be answered with 200.
+fn execute(server: &Server, request: &Value) -> Value {
+    let answer = server.post("/api/v2/execute", request);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.json()
+}
