@@ -40,6 +40,8 @@ pub struct Runtime {
     pub version: Result<String, String>,
     /// Further arguments of the compiler.
     pub compiler_arguments: Vec<String>,
+    /// The language's numbers in Judge0, beside those that its interface knows by itself.
+    pub judge0: Vec<u32>,
 }
 
 impl Runtime {
@@ -383,6 +385,7 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         example: suite.example.source.trim_start().to_owned(),
         version,
         compiler_arguments: Vec::new(),
+        judge0: Vec::new(),
     }
 }
 

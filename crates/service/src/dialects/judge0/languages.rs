@@ -22,9 +22,9 @@ pub struct Language {
     /// The name of the source.
     pub source_file: Option<String>,
     /// The command that compiles, for people.
-    pub compile_command: Option<&'static str>,
+    pub compile_command: Option<String>,
     /// The command that runs, for people.
-    pub run_command: Option<&'static str>,
+    pub run_command: Option<String>,
     /// Whether clients may set options of the compiler.
     pub takes_options: bool,
 }
@@ -210,6 +210,13 @@ impl Languages {
                 languages.extend(row.ids.iter().map(|id| row.language(*id, runtime)));
             }
         }
+        for runtime in runtimes.iter().filter(|runtime| runtime.is_available()) {
+            for id in &runtime.judge0 {
+                if languages.iter().all(|language| language.id != *id) {
+                    languages.push(other_language(*id, runtime));
+                }
+            }
+        }
         languages.sort_by_key(|language| language.id);
         Languages(languages.into_iter().map(Arc::new).collect())
     }
@@ -243,32 +250,53 @@ impl Languages {
 
 impl Row {
     fn language(&self, id: u32, runtime: &Arc<Runtime>) -> Language {
-        let version = runtime.version_number();
         Language {
             id,
-            name: match (self.tool, version) {
-                ("", "") => self.title.to_owned(),
-                (tool, version) => {
-                    format!("{} ({})", self.title, format!("{tool}{version}").trim_end())
-                }
-            },
+            name: name(self.title, self.tool, runtime),
             kind: Kind::Suite(runtime.clone()),
             source_file: Some(self.source_file.to_owned()),
-            compile_command: self.compile_command,
-            run_command: Some(self.run_command),
+            compile_command: self.compile_command.map(str::to_owned),
+            run_command: Some(self.run_command.to_owned()),
             takes_options: self.takes_options,
         }
     }
 }
 
+/// A title with the version in parentheses.
+fn name(title: &str, tool: &str, runtime: &Runtime) -> String {
+    match (tool, runtime.version_number()) {
+        ("", "") => title.to_owned(),
+        (tool, version) => format!("{title} ({})", format!("{tool}{version}").trim_end()),
+    }
+}
+
+/// A language whose suite names the number.
+fn other_language(id: u32, runtime: &Arc<Runtime>) -> Language {
+    let (tool, file) = (&runtime.language, &runtime.file_name);
+    let (compile_command, run_command) = if runtime.is_compiled {
+        (Some(format!("{tool} %s {file}")), "./a.out".to_owned())
+    } else {
+        (None, format!("{tool} {file}"))
+    };
+    Language {
+        id,
+        name: name(&runtime.title, "", runtime),
+        kind: Kind::Suite(runtime.clone()),
+        source_file: Some(file.clone()),
+        compile_command,
+        run_command: Some(run_command),
+        takes_options: false,
+    }
+}
+
 fn special_languages() -> Vec<Language> {
-    let language = |id, name: &str, kind, source_file: Option<&str>, run_command| Language {
+    let language = |id, name: &str, kind, source_file: Option<&str>, run: Option<&str>| Language {
         id,
         name: name.to_owned(),
         kind,
         source_file: source_file.map(str::to_owned),
         compile_command: None,
-        run_command,
+        run_command: run.map(str::to_owned),
         takes_options: false,
     };
     vec![
@@ -326,7 +354,17 @@ mod tests {
             example: String::new(),
             version: version.map(str::to_owned).map_err(str::to_owned),
             compiler_arguments: Vec::new(),
+            judge0: Vec::new(),
         })
+    }
+
+    #[test]
+    fn numbers_of_suites_are_added_to_those_that_are_known() {
+        let mut ruby = (*runtime("ruby", Ok("ruby 3.1.2"))).clone();
+        ruby.judge0 = vec![72, 71];
+        let languages = Languages::new(&[runtime("python3", Ok("Python 3.11.2")), ruby.into()]);
+        assert_eq!(languages.get(72).unwrap().name, "ruby (3.1.2)");
+        assert_eq!(languages.get(71).unwrap().name, "Python (3.11.2)");
     }
 
     #[test]

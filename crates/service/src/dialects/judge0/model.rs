@@ -76,7 +76,7 @@ pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 409
 /// How often the program is run.
 pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
 
-/// All limits, in the order of [`Draft::limits`].
+/// All limits.
 pub const LIMITS: [LimitRule; 8] = [
     CPU_TIME,
     CPU_EXTRA_TIME,
@@ -272,6 +272,8 @@ impl LimitRule {
             errors.add(self.name, "is not a number");
             return self.default;
         };
+        // Turns -0 into 0.
+        let number = number + 0.0;
         let shown = |bound: f64| match self.decimal {
             true if matches!(self.min, Min::At(min) if min == bound) => format!("{bound}"),
             true => format!("{bound:.1}"),

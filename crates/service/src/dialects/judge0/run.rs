@@ -30,6 +30,9 @@ use std::time::{Duration, Instant};
 
 /// How long a submission may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// The least CPU time before a program is killed. The sandbox needs some, and the program is too
+/// slow in any case if it exceeds its own limit.
+const MIN_CPU_TIME: Duration = Duration::from_millis(1);
 /// CPU time of a compiler.
 pub const COMPILE_CPU_TIME: Duration = Duration::from_secs(15);
 /// Extensions of files that C and C++ sources include.
@@ -121,7 +124,8 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
         tests: vec![test; runs],
         stop_on: StopOn::Failure,
         limits: RunLimits {
-            cpu_time: seconds(CPU_TIME) + Duration::from_secs_f64(draft.limit(CPU_EXTRA_TIME)),
+            cpu_time: (seconds(CPU_TIME) + Duration::from_secs_f64(draft.limit(CPU_EXTRA_TIME)))
+                .max(MIN_CPU_TIME),
             real_time: seconds(WALL_TIME),
             memory_bytes: kib(MEMORY),
             processes: u32::try_from(draft.whole_limit(PROCESSES)).unwrap_or(u32::MAX),
@@ -288,7 +292,7 @@ fn verdict(draft: &Draft, report: &ProgramReport) -> Verdict {
             last.stderr().bytes.clone()
         },
         // Only compilers have a place for their messages.
-        compile_output: match draft.language.compile_command {
+        compile_output: match &draft.language.compile_command {
             Some(_) => compile_output,
             None => Bytes::new(),
         },
