@@ -240,10 +240,10 @@ async fn feed(writer: OwnedFd, mut queued: mpsc::Receiver<TerminalInput>) {
         return;
     };
     while let Some(input) = queued.recv().await {
-        if let TerminalInput::Bytes(bytes) = input {
-            if writer.write_all(&bytes).await.is_err() {
-                return;
-            }
+        if let TerminalInput::Bytes(bytes) = input
+            && writer.write_all(&bytes).await.is_err()
+        {
+            return;
         }
     }
 }

@@ -121,13 +121,11 @@ impl Prepared {
                     measured.copy_out(&copy_out, file);
                 }
             }
-            if is_cached {
-                if let Some(bytes) = measured.result.files.remove(&copy_out.name) {
-                    let files = &service.go_judge.files;
-                    let name = copy_out.name.clone();
-                    let stored = files.add_bytes(&service.files, name, bytes).await;
-                    measured.cache(copy_out.name, stored);
-                }
+            if is_cached && let Some(bytes) = measured.result.files.remove(&copy_out.name) {
+                let files = &service.go_judge.files;
+                let name = copy_out.name.clone();
+                let stored = files.add_bytes(&service.files, name, bytes).await;
+                measured.cache(copy_out.name, stored);
             }
         }
         Ok(measured.finish())

@@ -146,7 +146,7 @@ pub enum Status {
     /// A file could not be put into the working directory or returned.
     FileError,
     /// Exited with another code than 0.
-    NonzeroExitStatus,
+    NonzeroExit,
     /// Ended by a signal.
     Signalled,
     /// Ended by a forbidden system call.
@@ -164,7 +164,7 @@ impl Status {
             Status::TimeLimitExceeded => "Time Limit Exceeded",
             Status::OutputLimitExceeded => "Output Limit Exceeded",
             Status::FileError => "File Error",
-            Status::NonzeroExitStatus => "Nonzero Exit Status",
+            Status::NonzeroExit => "Nonzero Exit Status",
             Status::Signalled => "Signalled",
             Status::DangerousSyscall => "Dangerous Syscall",
             Status::InternalError => "Internal Error",

@@ -125,10 +125,10 @@ impl Relay {
             let room = max_bytes.saturating_sub(copy.len() as u64);
             let room = usize::try_from(room).unwrap_or(usize::MAX);
             copy.extend_from_slice(&chunk[..room.min(chunk.len())]);
-            if let Some(writer) = &mut target {
-                if writer.write_all(&chunk).await.is_err() {
-                    target = None;
-                }
+            if let Some(writer) = &mut target
+                && writer.write_all(&chunk).await.is_err()
+            {
+                target = None;
             }
         }
         Ok(Traffic {

@@ -69,18 +69,19 @@ enum Slot {
 
 /// A command that is not executed because of this result, or a group without results.
 enum Stop {
-    NotExecuted(CommandResult),
-    Group(GroupError),
+    NotExecuted(Box<CommandResult>),
+    Group(Box<GroupError>),
 }
 
 impl<E: Into<GroupError>> From<E> for Stop {
     fn from(error: E) -> Stop {
-        Stop::Group(error.into())
+        Stop::Group(Box::new(error.into()))
     }
 }
 
 fn internal(error: impl ToString) -> Stop {
-    Stop::NotExecuted(CommandResult::not_executed(Status::InternalError, error))
+    let result = CommandResult::not_executed(Status::InternalError, error);
+    Stop::NotExecuted(Box::new(result))
 }
 
 /// Prepares a command. It takes its descriptors from `ends`.
@@ -99,9 +100,9 @@ pub fn prepare(
         Err(Stop::NotExecuted(result)) => {
             // The other ends of its pipes must not wait for it.
             ends.retain(|end, _| end.index != index);
-            Ok(Member::NotExecuted(Box::new(result)))
+            Ok(Member::NotExecuted(result))
         }
-        Err(Stop::Group(error)) => Err(error),
+        Err(Stop::Group(error)) => Err(*error),
     }
 }
 
@@ -408,7 +409,8 @@ fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, S
                 Ok(file) => Content::File(Arc::new(file)),
                 Err(error) => {
                     let kind = FileErrorKind::CopyInOpenFile;
-                    return Err(Stop::NotExecuted(file_error(path, kind, error)));
+                    let result = file_error(path, kind, error);
+                    return Err(Stop::NotExecuted(Box::new(result)));
                 }
             },
             CommandFile::Content(bytes) => Content::Bytes(bytes.clone()),

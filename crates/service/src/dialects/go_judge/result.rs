@@ -111,7 +111,7 @@ fn status(outcome: &Outcome) -> (Status, i32, String) {
     let kill = Signal::KILL.as_raw();
     let (status, exit_status) = match outcome {
         Outcome::Exited(0) => (Status::Accepted, 0),
-        Outcome::Exited(code) => (Status::NonzeroExitStatus, *code),
+        Outcome::Exited(code) => (Status::NonzeroExit, *code),
         Outcome::Signaled(signal) => (of_signal(*signal), *signal),
         Outcome::RealTimeLimit | Outcome::CpuTimeLimit => (Status::TimeLimitExceeded, kill),
         Outcome::MemoryLimit => (Status::MemoryLimitExceeded, kill),
@@ -185,7 +185,7 @@ mod tests {
     fn outcomes_have_the_status_and_exit_status_of_upstream() {
         let cases = [
             (Outcome::Exited(0), Status::Accepted, 0),
-            (Outcome::Exited(3), Status::NonzeroExitStatus, 3),
+            (Outcome::Exited(3), Status::NonzeroExit, 3),
             (Outcome::Signaled(11), Status::Signalled, 11),
             (Outcome::Signaled(31), Status::DangerousSyscall, 31),
             (Outcome::CpuTimeLimit, Status::TimeLimitExceeded, 9),
@@ -221,7 +221,7 @@ mod tests {
         let mut failure = measured(Outcome::Exited(1), 1, 1);
         failure.collect("stdout", 2, output(9));
         let result = failure.finish();
-        assert_eq!(result.status, Status::NonzeroExitStatus);
+        assert_eq!(result.status, Status::NonzeroExit);
         assert_eq!((result.file_errors.len(), result.files.len()), (1, 1));
     }
 
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(status(101, 1), Status::TimeLimitExceeded);
         assert_eq!(status(1, 101), Status::MemoryLimitExceeded);
         assert_eq!(status(101, 101), Status::MemoryLimitExceeded);
-        assert_eq!(status(100, 100), Status::NonzeroExitStatus);
+        assert_eq!(status(100, 100), Status::NonzeroExit);
         let mut unknown = measured(Outcome::Exited(0), 1, 101);
         unknown.has_memory_figure = false;
         assert_eq!(unknown.finish().status, Status::Accepted);

@@ -373,7 +373,7 @@ fn status_number(status: Status) -> i32 {
         Status::TimeLimitExceeded => 5,
         Status::OutputLimitExceeded => 6,
         Status::FileError => 7,
-        Status::NonzeroExitStatus => 8,
+        Status::NonzeroExit => 8,
         Status::Signalled => 9,
         Status::DangerousSyscall => 10,
         Status::InternalError => 13,
