@@ -5,7 +5,8 @@
 //!
 //! 1. receives descriptors: further descriptors of the program, its standard input and a tar
 //!    archive,
-//! 2. unpacks the archive into the working directory, which is a tmpfs of the run,
+//! 2. unpacks the archive, whose paths are relative to the root; usually all lead into the working
+//!    directory, which is a tmpfs of the run,
 //! 3. sends a descriptor of the working directory back, through which the caller reads files after
 //!    the run has ended, when no process of the run is left to change them,
 //! 4. puts the standard input in its place and executes the program.
@@ -65,7 +66,7 @@ pub struct Failure {
 pub enum Step {
     /// Receive the instructions.
     Receive,
-    /// Unpack the files into the working directory.
+    /// Unpack the files.
     Unpack,
     /// Put the descriptors in their places.
     Descriptors,

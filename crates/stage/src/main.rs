@@ -11,6 +11,7 @@ use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// The number of the first descriptor after the standard streams.
@@ -107,7 +108,7 @@ fn unpack(archive: OwnedFd) -> Result<(), Failure> {
     archive.set_overwrite(true);
     for entry in archive.entries().map_err(failed)? {
         let mut entry = entry.map_err(failed)?;
-        let path = entry.path().map_err(failed)?.into_owned();
+        let path = Path::new("/").join(entry.path().map_err(failed)?);
         if let Some(parent) = path
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty())

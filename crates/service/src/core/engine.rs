@@ -14,6 +14,7 @@ use bytes::BytesMut;
 use millibox::{Builder, Error, Outcome, Request, RunResult, Supervisor};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -176,7 +177,7 @@ impl Engine {
         let mut request = if needs_stage {
             let stage = self.shared.stage.clone().ok_or(ExecutionError::NoStage)?;
             let (ours, socket) = workspace::pair()?;
-            let archive = workspace::archive(files).await?;
+            let archive = workspace::archive(files, Path::new(&current_dir)).await?;
             let sent = Workspace::begin(ours, archive, stdin, extra, terminal)?;
             workspace = Some(sent);
             Request::from_descriptor(stage)
@@ -298,6 +299,7 @@ impl ExecutionLimits {
             ("NOFILE", self.open_files),
             ("STACK", self.stack_bytes),
             ("AS", self.address_space_bytes),
+            ("DATA", self.data_bytes),
         ] {
             if let Some(limit) = limit {
                 request = request.rlimit(name, limit);
@@ -435,6 +437,11 @@ impl Ends {
 impl Reader {
     async fn read(mut self, kill: &impl Fn()) -> Result<Captured, ExecutionError> {
         let max_bytes = self.capture.max_bytes;
+        let end_bytes = match self.capture.excess {
+            Excess::End => max_bytes,
+            Excess::EndAfter(bytes) => bytes.max(max_bytes),
+            Excess::Discard => u64::MAX,
+        };
         let mut kept = BytesMut::new();
         let mut chunk = BytesMut::new();
         let mut total = 0_u64;
@@ -456,7 +463,7 @@ impl Reader {
                     let _ = live.send(new).await;
                 }
             }
-            if total > max_bytes && self.capture.excess == Excess::End {
+            if total > end_bytes {
                 kill();
                 break;
             }
@@ -470,7 +477,7 @@ impl Reader {
 
 impl super::execution::Content {
     /// An open file with these bytes, at its beginning.
-    fn open(self) -> Result<OwnedFd, ExecutionError> {
+    pub(crate) fn open(self) -> Result<OwnedFd, ExecutionError> {
         match self {
             super::execution::Content::Bytes(bytes) => workspace::memory_file(&bytes),
             super::execution::Content::File(file) => {

@@ -51,6 +51,8 @@ pub struct ExecutionLimits {
     pub stack_bytes: Option<u64>,
     /// Address space of one process, in bytes.
     pub address_space_bytes: Option<u64>,
+    /// Data segment of one process, in bytes.
+    pub data_bytes: Option<u64>,
 }
 
 /// A file for the working directory.
@@ -154,6 +156,9 @@ pub enum Excess {
     End,
     /// The rest is read and counted, and the program continues.
     Discard,
+    /// The rest is read and counted up to this number of bytes. Then the run ends with the outcome
+    /// output limit.
+    EndAfter(u64),
 }
 
 /// What was kept of a stream.

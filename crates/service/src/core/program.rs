@@ -489,6 +489,7 @@ impl ProgramRun {
                 open_files: Some(limits.open_files),
                 stack_bytes: limits.stack_bytes,
                 address_space_bytes: None,
+                data_bytes: None,
             },
         }
     }

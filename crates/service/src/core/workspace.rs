@@ -92,7 +92,10 @@ fn seal(file: &mut std::fs::File) -> std::io::Result<()> {
 }
 
 /// The files as a tar archive in memory; `None` if there are none.
-pub(super) async fn archive(files: Vec<InputFile>) -> Result<Option<OwnedFd>, ExecutionError> {
+pub(super) async fn archive(
+    files: Vec<InputFile>,
+    current_dir: &Path,
+) -> Result<Option<OwnedFd>, ExecutionError> {
     if files.is_empty() {
         return Ok(None);
     }
@@ -108,18 +111,19 @@ pub(super) async fn archive(files: Vec<InputFile>) -> Result<Option<OwnedFd>, Ex
         })
         .fold(0, usize::saturating_add);
     if bytes <= SMALL_ARCHIVE_BYTES {
-        return write_archive(&files).map(Some);
+        return write_archive(&files, current_dir).map(Some);
     }
-    tokio::task::spawn_blocking(move || write_archive(&files))
+    let current_dir = current_dir.to_owned();
+    tokio::task::spawn_blocking(move || write_archive(&files, &current_dir))
         .await
         .map_err(|error| ExecutionError::system("write an archive")(error.into()))?
         .map(Some)
 }
 
-fn write_archive(files: &[InputFile]) -> Result<OwnedFd, ExecutionError> {
+fn write_archive(files: &[InputFile], current_dir: &Path) -> Result<OwnedFd, ExecutionError> {
     let mut builder = tar::Builder::new(std::io::BufWriter::new(new_memory_file()?));
     for file in files {
-        let path = archive_path(&file.path)?;
+        let path = archive_path(&file.path, current_dir)?;
         let failed = ExecutionError::system("write an archive");
         let mut header = tar::Header::new_gnu();
         header.set_mtime(0);
@@ -160,17 +164,25 @@ fn write_archive(files: &[InputFile]) -> Result<OwnedFd, ExecutionError> {
     Ok(file.into())
 }
 
-/// A path for the archive. Paths that lead out of the working directory are left to the sandbox,
-/// where they lead to what the run may write, but they must not be empty or contain `..`.
-fn archive_path(path: &Path) -> Result<&Path, ExecutionError> {
+/// A path for the archive, relative to the root of the sandbox. `millibox-stage` resolves it there
+/// with the rights of the run. It must not be empty or contain `..`.
+fn archive_path(path: &Path, current_dir: &Path) -> Result<PathBuf, ExecutionError> {
     use std::path::Component;
-    let usable = path
-        .components()
-        .all(|component| matches!(component, Component::Normal(_) | Component::CurDir));
-    if usable && path.file_name().is_some() {
-        Ok(path)
+    let unusable = || ExecutionError::Files(FilesError::Path(path.to_owned()));
+    let ends_in_name = matches!(path.components().next_back(), Some(Component::Normal(_)));
+    let absolute = current_dir.join(path);
+    let mut relative = PathBuf::new();
+    for component in absolute.components() {
+        match component {
+            Component::Normal(name) => relative.push(name),
+            Component::CurDir | Component::RootDir => {}
+            Component::ParentDir | Component::Prefix(_) => return Err(unusable()),
+        }
+    }
+    if ends_in_name {
+        Ok(relative)
     } else {
-        Err(ExecutionError::Files(FilesError::Path(path.to_owned())))
+        Err(unusable())
     }
 }
 
@@ -377,4 +389,19 @@ pub(super) fn fail(
         step,
         errno: failure.errno,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archive_paths_are_relative_to_the_root_and_have_no_parent() {
+        let path = |text: &str| archive_path(Path::new(text), Path::new("/work"));
+        assert_eq!(path("a/./b").unwrap(), Path::new("work/a/b"));
+        assert_eq!(path("/tmp/b").unwrap(), Path::new("tmp/b"));
+        for text in ["", "/", ".", "a/..", "../a", "/tmp/../etc"] {
+            assert!(path(text).is_err(), "{text:?}");
+        }
+    }
 }
