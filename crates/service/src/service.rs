@@ -131,7 +131,27 @@ impl Service {
         run: ProgramRun,
     ) -> Result<ProgramReport, ProgramError> {
         let result = self.runner.run(run).await;
-        match &result {
+        self.count(interface, &result);
+        result
+    }
+
+    /// Runs a program for which the interface holds a permit, and counts what came of it.
+    ///
+    /// # Errors
+    /// The errors of [`Runner::run_admitted`].
+    pub async fn run_admitted(
+        &self,
+        interface: &str,
+        run: ProgramRun,
+        queued: Duration,
+    ) -> Result<ProgramReport, ProgramError> {
+        let result = self.runner.run_admitted(run, queued).await;
+        self.count(interface, &result);
+        result
+    }
+
+    fn count(&self, interface: &str, result: &Result<ProgramReport, ProgramError>) {
+        match result {
             Ok(report) => {
                 self.metrics.observe_admission(report.queued, report.setup);
                 for test in report.tests.iter().filter_map(|test| test.report.as_ref()) {
@@ -146,7 +166,6 @@ impl Service {
                 }
             }
         }
-        result
     }
 }
 

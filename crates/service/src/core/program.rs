@@ -9,7 +9,7 @@ use super::execution::{
     Blame, Capture, Content, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport,
     Input, InputContent, InputFile, Output, OutputFile, Streams,
 };
-use super::queue::{Queue, Refusal, Ticket};
+use super::queue::{Permit, Queue, Refusal, Ticket};
 use bytes::Bytes;
 use millibox::{Mount, Outcome, World};
 use millibox_languages::compile::CompileError;
@@ -258,12 +258,32 @@ impl Runner {
     /// There is no result: the run was refused, cannot be executed, or the service failed.
     pub async fn run(&self, run: ProgramRun) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
+        let _permit = self.admit(&run).await?;
+        self.run_admitted(run, begin.elapsed()).await
+    }
+
+    /// Waits until a run may start.
+    ///
+    /// # Errors
+    /// The run is refused.
+    pub async fn admit(&self, run: &ProgramRun) -> Result<Permit, Refusal> {
         let ticket = Ticket {
             memory_bytes: run.limits.memory_bytes,
             ..run.ticket
         };
-        let permit = self.queue.admit(ticket).await?;
-        let queued = begin.elapsed();
+        self.queue.admit(ticket).await
+    }
+
+    /// Runs a program for which the caller holds a permit, after this time in the queue.
+    ///
+    /// # Errors
+    /// There is no result: the run cannot be executed, or the service failed.
+    pub async fn run_admitted(
+        &self,
+        run: ProgramRun,
+        queued: Duration,
+    ) -> Result<ProgramReport, ProgramError> {
+        let begin = Instant::now();
         run.observe(Event::Started { queued }).await;
         let (compiled, program) = match &run.source {
             ProgramSource::Command(command) if command.is_empty() => {
@@ -287,14 +307,14 @@ impl Runner {
                         compiled: Some(compiled),
                         tests: Vec::new(),
                         queued,
-                        setup: begin.elapsed().saturating_sub(queued),
-                        total: begin.elapsed(),
+                        setup: begin.elapsed(),
+                        total: queued + begin.elapsed(),
                     });
                 }
                 (Some(compiled), program)
             }
         };
-        let setup = begin.elapsed().saturating_sub(queued);
+        let setup = begin.elapsed();
         let mut tests = Vec::with_capacity(run.tests.len());
         let mut stopped = false;
         for (index, test) in run.tests.iter().enumerate() {
@@ -315,13 +335,12 @@ impl Runner {
             }
             tests.push(report);
         }
-        drop(permit);
         Ok(ProgramReport {
             compiled,
             tests,
             queued,
             setup,
-            total: begin.elapsed(),
+            total: queued + begin.elapsed(),
         })
     }
 
