@@ -300,6 +300,34 @@ impl<'s> Toolbox<'s> {
         }
     }
 
+    /// Makes a program of a source that is neither checked nor stored: each run finds it under the
+    /// name `main` in its working directory. All such programs see the same world, so their runs
+    /// share what is prepared. `None`: the language is compiled.
+    ///
+    /// # Errors
+    /// The language cannot be used here.
+    pub fn script(&self, suite: &Suite, main: &Path) -> Option<Result<Executable, CompileError>> {
+        let is_compiled = suite
+            .compile
+            .as_ref()
+            .is_some_and(|compile| compile.product != Product::Sources);
+        (!is_compiled).then(|| {
+            let tools = self
+                .tools(suite)
+                .map_err(|why| CompileError::Unavailable(why.to_string()))?;
+            let mut values = values(suite, &tools);
+            values.set("directory", ".");
+            values.set("main", sources::argument(main));
+            values.set("memory_mib", "{memory_mib}");
+            let store = self.store().map_err(CompileError::Judge)?;
+            let program = self.program(suite, &tools, &values, store.finish())?;
+            Ok(Executable {
+                current_dir: ".".into(),
+                ..program
+            })
+        })
+    }
+
     fn compile_files(&self, suite: &Suite, files: &[File], options: &Options) -> Compilation {
         let tools = match self.tools(suite) {
             Ok(tools) => tools,
@@ -613,7 +641,20 @@ impl<'s> Toolbox<'s> {
         if run.entry == EntryPoint::JavaClass {
             values.set("class", main_class(&files, suite, input, options)?);
         }
-        let directory = files.directory;
+        let program = self.program(suite, tools, &values, files)?;
+        let world = program.world.read_only(program.files.path(), PROGRAM);
+        Ok(Executable { world, ..program })
+    }
+
+    /// The program with these values in its command line. Its world does not show its files.
+    fn program(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        values: &Values,
+        files: StoredFiles,
+    ) -> Result<Executable, CompileError> {
+        let run = &suite.run;
         let world = world::world(&run.surroundings, &tools.roots).map_err(CompileError::Judge)?;
         let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into())];
         set_variables(
@@ -624,7 +665,7 @@ impl<'s> Toolbox<'s> {
                 .map(|(name, value)| (name.into(), values.fill(value))),
         );
         Ok(Executable {
-            world: world.read_only(directory.path(), PROGRAM),
+            world,
             argv: values.fill_all(&run.command),
             env,
             current_dir: PROGRAM.into(),
@@ -635,7 +676,7 @@ impl<'s> Toolbox<'s> {
                 u64::MAX
             },
             suite: suite.name.clone(),
-            files: Arc::new(directory),
+            files: Arc::new(files.directory),
         })
     }
 
