@@ -43,6 +43,8 @@ pub struct Config {
     pub go_judge_source_prefixes: Vec<PathBuf>,
     /// URL prefixes to which the Judge0 dialect may send results.
     pub judge0_callbacks: Vec<String>,
+    /// The SandboxFusion dialect.
+    pub sandbox_fusion: SandboxFusionConfig,
 }
 
 /// An address to listen on, as `HOST:PORT` or `DIALECT=HOST:PORT`.
@@ -304,6 +306,31 @@ impl Default for Config {
             drain_ms: 30_000,
             go_judge_source_prefixes: Vec::new(),
             judge0_callbacks: Vec::new(),
+            sandbox_fusion: SandboxFusionConfig::default(),
+        }
+    }
+}
+
+/// The SandboxFusion dialect.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxFusionConfig {
+    /// How long the start of a run may be delayed beyond the compile timeout of its request, in
+    /// milliseconds. verl waits 10 s beyond both timeouts of a request.
+    pub wait_ms: u64,
+    /// The memory limit of requests that name none, in bytes.
+    pub memory_bytes: u64,
+    /// Answer failures of the sandbox with 200 and the status `SandboxError`, as SandboxFusion
+    /// does. By default they are answered with 504, which all clients retry.
+    pub report_sandbox_errors: bool,
+}
+
+impl Default for SandboxFusionConfig {
+    fn default() -> SandboxFusionConfig {
+        SandboxFusionConfig {
+            wait_ms: 8_000,
+            memory_bytes: 1 << 30,
+            report_sandbox_errors: false,
         }
     }
 }
