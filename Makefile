@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-all test-clients test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -36,6 +36,23 @@ test: ## tests, with one part of the hostile programs' cases (ARGS=growth: only 
 
 test-all: ## the same with all cases of the hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
+
+# Each client has a directory of its own in target/clients: a virtual environment for NAME.txt, and
+# the target directory of cargo for NAME/Cargo.toml.
+clients := $(abspath $(or $(CARGO_TARGET_DIR),target))/clients
+test-clients: ## clients of the service from PyPI and crates.io, for `make test` (ARGS=NAME: one of them)
+	@$(need) python3=python3
+	@set -e; cd tests/service/clients; \
+	for name in $(or $(ARGS),$$(ls -d *.txt */Cargo.toml | sed 's,/Cargo.toml$$,,; s,\.txt$$,,')); do \
+		if [ -f "$$name.txt" ]; then \
+			python3 -m venv "$(clients)/$$name"; \
+			"$(clients)/$$name/bin/pip" install --quiet --disable-pip-version-check -r "$$name.txt"; \
+		fi; \
+		if [ -f "$$name/Cargo.toml" ]; then \
+			cargo build --release --locked --manifest-path "$$name/Cargo.toml" \
+				--target-dir "$(clients)/$$name"; \
+		fi; \
+	done
 
 test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
 	@tests/vm/run $(ARGS)

@@ -2,6 +2,7 @@
 
 mod checkers;
 mod package;
+mod sandbox_fusion;
 mod seccomp;
 mod suite;
 mod values;
@@ -10,7 +11,7 @@ mod wire;
 pub use crate::Target;
 
 /// All targets.
-pub const ALL: [Target; 15] = [
+pub const ALL: [Target; 16] = [
     wire::FRAME,
     wire::WORLD,
     seccomp::POLICY,
@@ -26,6 +27,7 @@ pub const ALL: [Target; 15] = [
     checkers::EXACT,
     checkers::ANSWER,
     values::VALUE,
+    sandbox_fusion::SANDBOX_FUSION,
 ];
 
 /// Asserts that an error message is one line of text.

@@ -36,7 +36,7 @@ pub(super) fn inputs(files: Vec<(String, Bytes)>) -> Result<Vec<InputFile>, Vec<
 }
 
 /// Where a file lies: relative to the working directory, or absolute and in /tmp.
-fn place(path: &str) -> Option<PathBuf> {
+pub fn place(path: &str) -> Option<PathBuf> {
     if path.contains('\0') || path.ends_with('/') {
         return None;
     }

@@ -31,6 +31,7 @@ mod run;
 mod run_code;
 
 pub use fields::Invalid;
+pub use files::place;
 
 use crate::service::Service;
 use axum::routing::{get, post};
