@@ -67,7 +67,7 @@ fn request_of_tinker_cookbook_runs_its_driver_on_all_tests() {
     let driver = "import json, subprocess, sys\n\
                   cases = json.load(open('test_cases.txt'))\n\
                   from testing_util import check\n\
-                  sys.exit(0 if all(check(case) for case in cases) else 1)\n";
+                  sys.exit(not all(check(case) for case in cases))\n";
     let testing = "import subprocess, sys\n\
                    def check(case):\n\
                    \x20   ran = subprocess.run([sys.executable, 'code.py'], input=case['in'],\n\

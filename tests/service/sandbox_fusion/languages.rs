@@ -35,7 +35,8 @@ const SUMS: [(&str, &str); 8] = [
     (
         "rust",
         "fn main() { let mut line = String::new(); std::io::stdin().read_line(&mut line).unwrap();\
-         println!(\"{}\", line.split_whitespace().map(|n| n.parse::<i32>().unwrap()).sum::<i32>()); }",
+         let numbers = line.split_whitespace().map(|word| word.parse::<i32>().unwrap());\
+         println!(\"{}\", numbers.sum::<i32>()); }",
     ),
 ];
 

@@ -9,7 +9,7 @@ fn request_that_waits_too_long_is_answered_with_504() {
     let config = "[running]\nreal_slots = 1\ncpu_slots = 1\n[sandbox_fusion]\nwait_ms = 1\n";
     let fusion = Fusion::with_config(config);
     let sleep = json!({"language": "python", "code": "import time; time.sleep(600)",
-                       "run_timeout": 20});
+                       "run_timeout": 15});
     let short = json!({"language": "python", "code": "print(1)", "compile_timeout": 0.001});
     let (sleeping, refused) = std::thread::scope(|scope| {
         let sleeping = [
@@ -29,9 +29,16 @@ fn request_that_waits_too_long_is_answered_with_504() {
             refused.take(),
         )
     });
-    for answer in sleeping {
-        assert_eq!(answer.body["run_result"]["status"], "TimeLimitExceeded");
-    }
+    // The second one may have been refused as well.
+    let is_late =
+        |answer: &&super::Answer| answer.body["run_result"]["status"] == "TimeLimitExceeded";
+    let late = sleeping.iter().filter(is_late).count();
+    let refused_sleeping = sleeping
+        .iter()
+        .filter(|answer| answer.status == 504)
+        .count();
+    assert!(late >= 1, "{sleeping:?}");
+    assert_eq!(late + refused_sleeping, 2, "{sleeping:?}");
     let refused = refused.unwrap();
     assert!(refused.header("Retry-After").parse::<u64>().unwrap() >= 1);
     assert_eq!(refused.header("Millibox-Outcome"), "refused");

@@ -26,8 +26,8 @@ pub(super) fn router() -> Router<Arc<Service>> {
 }
 
 async fn not_implemented() -> Response {
-    let detail = "this service has no data sets; keep SandboxFusion's own process for them, and set \
-                  dataset.cpu_runner_url in its configuration to the /run_code of this service";
+    let detail = "this service has no data sets; keep SandboxFusion's own process for them, and \
+                  set dataset.cpu_runner_url in its configuration to the /run_code of this service";
     let body = Json(json!({ "detail": detail }));
     (StatusCode::NOT_IMPLEMENTED, body).into_response()
 }

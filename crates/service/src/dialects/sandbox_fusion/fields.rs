@@ -76,8 +76,8 @@ impl Invalid {
     ) -> Invalid {
         let max = max.into();
         let msg = format!(
-            "Input should be less than or equal to {max}; the key limits.max.{key} of the service's \
-             configuration sets this maximum"
+            "Input should be less than or equal to {max}; the key limits.max.{key} of the \
+             service's configuration sets this maximum"
         );
         Invalid {
             ctx: Some(json!({ "le": max })),
