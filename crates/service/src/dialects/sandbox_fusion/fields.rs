@@ -224,8 +224,8 @@ impl Fields {
             return default;
         };
         match Duration::try_from_secs_f64(seconds) {
-            Ok(time) if !time.is_zero() => time,
-            _ if seconds > 0.0 => Duration::MAX,
+            Ok(time) if seconds > 0.0 => time.max(Duration::from_nanos(1)),
+            Err(_) if seconds > 0.0 => Duration::MAX,
             _ => {
                 let mut invalid = Invalid::new(
                     "greater_than",

@@ -143,12 +143,18 @@ pub(super) async fn admit(
 impl Admitted {
     /// Waits for a compiler, but not beyond the time in which the run must begin. A compiler that
     /// takes longer continues, and a repeated request finds its result.
-    pub(super) async fn wait<T>(&self, compiling: impl Future<Output = T>) -> Result<T, Failure> {
-        tokio::time::timeout_at(self.deadline.into(), compiling)
-            .await
-            .map_err(|_| Failure::Late {
+    pub(super) async fn wait<T>(
+        &self,
+        service: &Service,
+        compiling: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let waited = tokio::time::timeout_at(self.deadline.into(), compiling).await;
+        waited.map_err(|_| {
+            service.metrics.count_refusal(INTERFACE);
+            Failure::Late {
                 waited: self.begin.elapsed(),
-            })
+            }
+        })
     }
 
     /// Executes the run.

@@ -142,7 +142,7 @@ async fn compile(
         .runner
         .catalog
         .compile(&language.runtime, sources, main, limits);
-    let compiled = admitted.wait(compiling).await??;
+    let compiled = admitted.wait(service, compiling).await??;
     let compile_result = result::compiler(&compiled).map_err(Failure::Sandbox)?;
     Ok((compiled.result.ok(), Some(compile_result)))
 }
