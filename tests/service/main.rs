@@ -3,4 +3,5 @@
 mod go_judge;
 mod judge0;
 mod piston;
+mod sandbox_fusion;
 mod server;

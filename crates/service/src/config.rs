@@ -45,6 +45,8 @@ pub struct Config {
     pub judge0_callbacks: Vec<String>,
     /// Submissions of the Judge0 dialect.
     pub judge0: Judge0Config,
+    /// The SandboxFusion dialect.
+    pub sandbox_fusion: SandboxFusionConfig,
 }
 
 /// An address to listen on, as `HOST:PORT` or `DIALECT=HOST:PORT`.
@@ -338,6 +340,31 @@ impl Default for Config {
             go_judge_source_prefixes: Vec::new(),
             judge0_callbacks: Vec::new(),
             judge0: Judge0Config::default(),
+            sandbox_fusion: SandboxFusionConfig::default(),
+        }
+    }
+}
+
+/// The SandboxFusion dialect.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxFusionConfig {
+    /// How long the start of a run may be delayed beyond the compile timeout of its request, in
+    /// milliseconds. verl waits 10 s beyond both timeouts of a request.
+    pub wait_ms: u64,
+    /// The memory limit of requests that name none, in bytes.
+    pub memory_bytes: u64,
+    /// Answer failures of the sandbox with 200 and the status `SandboxError`, as SandboxFusion
+    /// does. By default they are answered with 504, which all clients retry.
+    pub report_sandbox_errors: bool,
+}
+
+impl Default for SandboxFusionConfig {
+    fn default() -> SandboxFusionConfig {
+        SandboxFusionConfig {
+            wait_ms: 8_000,
+            memory_bytes: 1 << 30,
+            report_sandbox_errors: false,
         }
     }
 }

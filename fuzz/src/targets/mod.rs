@@ -4,6 +4,7 @@ mod checkers;
 mod judge0;
 mod package;
 mod piston;
+mod sandbox_fusion;
 mod seccomp;
 mod suite;
 mod values;
@@ -12,7 +13,8 @@ mod wire;
 pub use crate::Target;
 
 /// All targets.
-pub const ALL: [Target; 17] = [
+pub const ALL: [Target; 18] = [
+pub const ALL: [Target; 18] = [
     wire::FRAME,
     wire::WORLD,
     seccomp::POLICY,
@@ -30,6 +32,7 @@ pub const ALL: [Target; 17] = [
     values::VALUE,
     judge0::JUDGE0,
     piston::PISTON,
+    sandbox_fusion::SANDBOX_FUSION,
 ];
 
 /// Asserts that an error message is one line of text.

@@ -14,7 +14,7 @@ impl Connection {
         let address = server.url.trim_start_matches("http://");
         let stream = TcpStream::connect(address).unwrap();
         stream
-            .set_read_timeout(Some(millibox_tests::PATIENCE))
+            .set_read_timeout(Some(millibox_tests::HANG_TIMEOUT))
             .unwrap();
         let url = format!("ws://{address}/api/v2/connect");
         let (socket, _) = tungstenite::client(url, stream).unwrap();

@@ -173,7 +173,7 @@ fn departed_client_frees_its_place() {
         "[running]\nmemory_bytes = 268435456\n[queue]\nwait_ms = 50\n",
     );
     let becomes = |status: u16| {
-        millibox_tests::eventually(millibox_tests::PATIENCE, || {
+        millibox_tests::eventually(millibox_tests::HANG_TIMEOUT, || {
             server
                 .post("/api/v2/execute", &program("bash", "true"))
                 .status

@@ -2,7 +2,7 @@
 
 use super::{program, with};
 use crate::server::Server;
-use millibox_tests::{PATIENCE, descendants, eventually, processes_that_say};
+use millibox_tests::{HANG_TIMEOUT, descendants, eventually, processes_with_argument};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -21,15 +21,15 @@ wait_ms = 50
 fn kill_supervisor(server: &Server) {
     let supervisor = || {
         let family = descendants(server.pid());
-        processes_that_say("--slots=3")
+        processes_with_argument("--slots=3")
             .into_iter()
             .map(|process| process.pid)
             .find(|pid| family.iter().any(|process| process.pid == *pid))
     };
-    assert!(eventually(PATIENCE, || supervisor().is_some()));
+    assert!(eventually(HANG_TIMEOUT, || supervisor().is_some()));
     let pid = supervisor().expect("a supervisor");
     kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("a living process");
-    assert!(eventually(PATIENCE, || supervisor() != Some(pid)));
+    assert!(eventually(HANG_TIMEOUT, || supervisor() != Some(pid)));
 }
 
 /// Executes a request, and kills the supervisor some times while it runs.
@@ -40,14 +40,14 @@ fn execute_with_kills(request: &Value, kills: usize) -> (u16, Value) {
     assert_eq!(status(), 200);
     let answer = std::thread::scope(|scope| {
         let answer = scope.spawn(|| server.post("/api/v2/execute", request));
-        assert!(eventually(PATIENCE, || status() == 503));
+        assert!(eventually(HANG_TIMEOUT, || status() == 503));
         for _ in 0..kills {
             kill_supervisor(&server);
         }
         answer.join().expect("an answer")
     });
     // The service still works.
-    assert!(eventually(PATIENCE, || status() == 200));
+    assert!(eventually(HANG_TIMEOUT, || status() == 200));
     (answer.status, answer.json())
 }
 

@@ -130,7 +130,7 @@ fn overload_returns_503_until_a_place_is_free() {
     first.send(&json!({ "type": "data", "stream": "stdin", "data": "\n" }));
     assert_eq!(first.close_code(), 4999);
     // The place is free when the connection has ended, or soon after.
-    let is_free = millibox_tests::eventually(millibox_tests::PATIENCE, || {
+    let is_free = millibox_tests::eventually(millibox_tests::HANG_TIMEOUT, || {
         server
             .post("/api/v2/execute", &program("bash", "true"))
             .status

@@ -60,13 +60,13 @@ fn packages() -> tempfile::TempDir {
 
 /// Lets the sandbox's user read everything.
 fn open_to_all(directory: &Path) {
-    millibox_tests::share(directory, 0o755);
+    millibox_tests::set_mode(directory, 0o755);
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             open_to_all(&path);
         } else {
-            millibox_tests::share(&path, 0o755);
+            millibox_tests::set_mode(&path, 0o755);
         }
     }
 }

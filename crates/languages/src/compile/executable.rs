@@ -9,6 +9,7 @@ use super::tools::Tools;
 use super::world::{EXECUTABLE, PROGRAM, world};
 use crate::files::StoredFiles;
 use crate::program::Executable;
+use crate::suite::template::Values;
 use crate::suite::{EntryPoint, Suite};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,12 +44,44 @@ pub(super) fn executable(
     if run.entry == EntryPoint::JavaClass {
         values.set("class", main_class(&files, suite, input, options)?);
     }
-    let directory = files.directory;
-    let world = world(&run.surroundings, &tools.roots).map_err(InternalError::from)?;
+    let program = program(suite, tools, &values, files, can_limit_memory)?;
+    let world = program.world.read_only(program.files.path(), PROGRAM);
+    Ok(Executable { world, ..program })
+}
+
+/// Makes an executable of a source that is neither checked nor stored: each run finds it under the
+/// name `main` in its working directory.
+pub(super) fn script(
+    suite: &Suite,
+    tools: &Tools,
+    main: &Path,
+    files: StoredFiles,
+    can_limit_memory: bool,
+) -> Result<Executable, CompileError> {
+    let mut values = values(suite, tools);
+    values.set("directory", ".");
+    values.set("main", argument(main));
+    values.set("memory_mib", "{memory_mib}");
+    let program = program(suite, tools, &values, files, can_limit_memory)?;
     Ok(Executable {
-        world: world.read_only(directory.path(), PROGRAM),
+        current_dir: ".".into(),
+        ..program
+    })
+}
+
+/// Makes an executable with these values in its command line. Its world does not show its files.
+fn program(
+    suite: &Suite,
+    tools: &Tools,
+    values: &Values,
+    files: StoredFiles,
+    can_limit_memory: bool,
+) -> Result<Executable, CompileError> {
+    let run = &suite.run;
+    Ok(Executable {
+        world: world(&run.surroundings, &tools.roots).map_err(InternalError::from)?,
         argv: values.fill_all(&run.command),
-        env: environment(&[], &run.surroundings, &values),
+        env: environment(&[], &run.surroundings, values),
         current_dir: PROGRAM.into(),
         processes: run.processes,
         memory: if can_limit_memory {
@@ -57,7 +90,7 @@ pub(super) fn executable(
             u64::MAX
         },
         suite: suite.name.clone(),
-        files: Arc::new(directory),
+        files: Arc::new(files.directory),
     })
 }
 

@@ -5,7 +5,7 @@ use super::build::BuildResult;
 use super::builder::Builder;
 use super::captured::{self, CapturedRun, RunFailure};
 use super::error::{BuildError, CompileError, InternalError, ToolsError, TrialError, first_line};
-use super::executable::{check_program, executable};
+use super::executable::{check_program, executable, script};
 use super::input::{Input, example};
 use super::lent::Lent;
 use super::linked::{self, Linkage, Links};
@@ -17,10 +17,10 @@ use super::tools::Tools;
 use crate::cache::{Cache, Entry, Key, KeyBuilder};
 use crate::files::SourceFile;
 use crate::program::{Executable, Limits};
-use crate::suite::{Link, Suite, Suites};
+use crate::suite::{Link, Product, Suite, Suites};
 use millibox::{Outcome, Supervisor};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -199,6 +199,26 @@ impl<'s> Toolbox<'s> {
             .map_or_else(Compilation::failed, |files| {
                 self.compile_with_options(suite, files, options)
             })
+    }
+
+    /// Makes a program of a source that is neither checked nor stored: each run finds it under the
+    /// name `main` in its working directory. All such programs see the same world, so their runs
+    /// share what is prepared. `None`: the language is compiled.
+    ///
+    /// # Errors
+    /// The language cannot be used here.
+    pub fn script(&self, suite: &Suite, main: &Path) -> Option<Result<Executable, CompileError>> {
+        let is_compiled = suite
+            .compile
+            .as_ref()
+            .is_some_and(|compile| compile.product != Product::Sources);
+        (!is_compiled).then(|| {
+            let tools = self.tools(suite)?;
+            let files = self.builder.store()?.finish();
+            let address_space = suite.run.surroundings.address_space;
+            let can_limit_memory = self.builder.can_limit_memory(address_space);
+            script(suite, &tools, main, files, can_limit_memory)
+        })
     }
 
     /// Compiles sources in memory. The compiler sees them by their names. `headers_beside` of the

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Compiled programs that are kept ready to run.
 const MAX_PROGRAMS: usize = 256;
+/// Scripts that are kept ready to run, by runtime and name of the source.
+const MAX_SCRIPTS: usize = 64;
 
 /// A language in one variant, such as C++17.
 #[derive(Debug, Clone)]
@@ -142,6 +144,21 @@ pub enum CatalogError {
     Panicked(String),
 }
 
+/// Why an interpreted program cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The request is not valid.
+    #[error(transparent)]
+    Catalog(CatalogError),
+    /// The language cannot be used.
+    #[error(transparent)]
+    Language(CompileError),
+    /// No supervisor runs, or the runtime has gone.
+    #[error("the supervisor cannot be started")]
+    NoSupervisor,
+}
+
 /// The runtimes and the programs that were compiled. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Catalog {
@@ -156,6 +173,7 @@ struct Shared {
     runtimes: Vec<Arc<Runtime>>,
     toolbox: Mutex<Option<(Arc<Supervisor>, Arc<Toolbox<'static>>)>>,
     programs: Mutex<Programs>,
+    scripts: Mutex<HashMap<(String, PathBuf), Arc<Program>>>,
 }
 
 /// Programs by a digest of what they were compiled from, the latest last.
@@ -183,6 +201,7 @@ impl Catalog {
             runtimes: Vec::new(),
             toolbox: Mutex::default(),
             programs: Mutex::default(),
+            scripts: Mutex::default(),
         };
         let toolbox = shared.toolbox();
         shared.runtimes = shared
@@ -266,6 +285,47 @@ impl Catalog {
         Ok(compiled)
     }
 
+    /// A program of an interpreted language from a source that each run brings along: the file
+    /// `main` of its working directory. The source is neither checked nor stored. `None`: the
+    /// language is compiled.
+    ///
+    /// # Errors
+    /// The program cannot be made here.
+    pub async fn script(
+        &self,
+        runtime: &Arc<Runtime>,
+        main: &Path,
+    ) -> Result<Option<Arc<Program>>, ScriptError> {
+        check_path(main).map_err(ScriptError::Catalog)?;
+        let key = (runtime.name.clone(), main.to_owned());
+        if let Some(program) = self.shared.scripts().get(&key) {
+            return Ok(Some(program.clone()));
+        }
+        let (catalog, main, name) = (self.clone(), main.to_owned(), runtime.name.clone());
+        let executable = tokio::task::spawn_blocking(move || {
+            let toolbox = catalog.shared.toolbox()?;
+            let suite = catalog.shared.suites.named(&name).ok()?;
+            Some(toolbox.script(suite, &main))
+        })
+        .await
+        .ok()
+        .flatten()
+        .ok_or(ScriptError::NoSupervisor)?;
+        let Some(executable) = executable.transpose().map_err(ScriptError::Language)? else {
+            return Ok(None);
+        };
+        let program = Arc::new(Program {
+            executable,
+            runtime: runtime.clone(),
+        });
+        let mut scripts = self.shared.scripts();
+        if scripts.len() >= MAX_SCRIPTS {
+            scripts.clear();
+        }
+        scripts.insert(key, program.clone());
+        Ok(Some(program))
+    }
+
     fn compile_blocking(
         &self,
         runtime: &Arc<Runtime>,
@@ -335,6 +395,10 @@ impl Shared {
         let toolbox = Arc::new(toolbox);
         *current = Some((supervisor, toolbox.clone()));
         Some(toolbox)
+    }
+
+    fn scripts(&self) -> std::sync::MutexGuard<'_, HashMap<(String, PathBuf), Arc<Program>>> {
+        self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn programs(&self) -> std::sync::MutexGuard<'_, Programs> {

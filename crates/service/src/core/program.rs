@@ -79,6 +79,9 @@ pub enum ProgramSource {
     },
     /// A program of the system: its path or a name to look up, and its arguments.
     Command(Vec<OsString>),
+    /// A program that was made before, by [`Catalog::compile`] or [`Catalog::script`]. The files of
+    /// the run contain the source of a script.
+    Program(Arc<Program>),
 }
 
 /// One input of a program.
@@ -291,6 +294,7 @@ impl Runner {
                 return Err(ProgramError::NoCommand);
             }
             ProgramSource::Command(_) => (None, None),
+            ProgramSource::Program(program) => (None, Some(program.clone())),
             ProgramSource::Sources {
                 runtime,
                 files,
@@ -464,7 +468,7 @@ impl ProgramRun {
                 limits.processes,
             ),
             // There is a program for all sources that are executed.
-            (None, ProgramSource::Sources { .. }) => {
+            (None, ProgramSource::Sources { .. } | ProgramSource::Program(_)) => {
                 (Vec::new(), command_world(), Some(limits.memory_bytes), 1)
             }
         };
@@ -485,7 +489,8 @@ impl ProgramRun {
             program: argv.first().cloned().unwrap_or_default(),
             argv,
             env,
-            world: world.mount(work_directory(limits.work_bytes)),
+            world: with_temporary_directory(world, limits.work_bytes)
+                .mount(work_directory(limits.work_bytes)),
             current_dir: WORK_DIRECTORY.into(),
             files,
             streams: Streams {
@@ -556,6 +561,21 @@ pub fn work_directory_at(path: &str, bytes: u64) -> Mount {
         read_only: false,
         no_exec: false,
     }
+}
+
+/// The world with a tmpfs of this size at /tmp, unless it has one already.
+fn with_temporary_directory(world: World, bytes: u64) -> World {
+    if world.mounts().iter().any(|mount| mount.path() == b"/tmp") {
+        return world;
+    }
+    world.mount(Mount::Tmpfs {
+        at: b"/tmp".to_vec(),
+        size: Some(bytes),
+        inodes: Some(MAX_WORK_INODES),
+        mode: 0o1777,
+        read_only: false,
+        no_exec: false,
+    })
 }
 
 /// A file of the working directory with the usual mode.

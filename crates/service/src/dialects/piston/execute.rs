@@ -487,6 +487,7 @@ fn execution_limits(service: &Service, job: &Job, limits: &StageLimits) -> Execu
         open_files: Some(overrides.max_open_files.unwrap_or(default.open_files)),
         stack_bytes: None,
         address_space_bytes: None,
+        data_bytes: None,
     }
 }
 

@@ -128,7 +128,7 @@ impl Stage {
                 Limit::CpuTime(_) => Stage::killed(Status::TimeOut, CPU_TIME_EXCEEDED),
                 Limit::RealTime(_) => Stage::killed(Status::TimeOut, REAL_TIME_EXCEEDED),
                 Limit::Memory(_) => Stage::killed(Status::Signal, MEMORY_EXCEEDED),
-                Limit::Output(_) | Limit::Room(_) => Stage::signaled(SIGXFSZ),
+                _ => Stage::signaled(SIGXFSZ),
             },
             Err(error) => return Err(JobError::Compiler(error.clone())),
         };

@@ -1,10 +1,52 @@
-//! The interface of SandboxFusion.
+//! The interface of SandboxFusion, for its clients: verl, the PyPI package `sandbox-fusion` and
+//! others.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `model` | the documents of requests and answers |
+//! | `fields` | reads a request and collects its mistakes |
+//! | `languages` | the names of languages and how each is run |
+//! | `files` | files of a request and files of an answer |
+//! | `result` | outcomes as SandboxFusion reports them |
+//! | `run` | admission and execution, common to both endpoints |
+//! | `run_code` | `POST /run_code` |
+//! | `jupyter` | `POST /run_jupyter` |
+//! | `datasets` | the endpoints of the online judge, which this service does not replace |
+//! | `auth` | the client of a request |
+//! | `errors` | errors in the form of FastAPI |
+//!
+//! verl repeats a request only if the status is 504, and counts every other status as a wrong
+//! answer. So each failure of the service is a 504, and nothing else is.
+
+mod auth;
+mod datasets;
+mod errors;
+mod fields;
+mod files;
+mod jupyter;
+mod languages;
+pub mod model;
+mod result;
+mod run;
+mod run_code;
+
+pub use fields::Invalid;
+pub use files::place;
 
 use crate::service::Service;
-use axum::Router;
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
 use std::sync::Arc;
 
-/// The routes.
+/// The name of this interface in tokens and metrics.
+const INTERFACE: &str = "sandbox-fusion";
+
+/// The routes. `/v1/ping` lies beside the service's own interface below `/v1`.
 pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
+        .route("/run_code", post(run_code::handle))
+        .route("/run_jupyter", post(jupyter::handle))
+        .route("/v1/ping", get(async || Json("pong")))
+        .merge(datasets::router())
+        .layer(Extension(Arc::new(languages::Pytest::default())))
 }

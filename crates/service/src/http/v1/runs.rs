@@ -34,7 +34,7 @@ pub async fn create(
     let run = program_run(&service, &client, request, body.len())?;
     let runtime = match &run.source {
         ProgramSource::Sources { runtime, .. } => Some(runtime.name.clone()),
-        ProgramSource::Command(_) => None,
+        ProgramSource::Command(_) | ProgramSource::Program(_) => None,
     };
     let report = service.run(INTERFACE, run).await?;
     Ok(Json(RunAnswer::ended(

@@ -1,0 +1,194 @@
+//! Admission and execution, common to both endpoints.
+//!
+//! A request begins to run within its compile timeout and a configured margin, or it is refused
+//! with 504. A later start could not end before verl's patience does, which is 10 s beyond both
+//! timeouts.
+
+use super::INTERFACE;
+use super::errors::Failure;
+use super::model::Surroundings;
+use crate::config::Config;
+use crate::core::engine::Lane;
+use crate::core::execution::{Excess, ExecutionReport};
+use crate::core::program::{
+    Keep, ProgramReport, ProgramRun, ProgramSource, RunLimits, StopOn, Test,
+};
+use crate::core::queue::Permit;
+use crate::http::v1::runs::new_id;
+use crate::service::Service;
+use crate::tokens::Client;
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+const ID_HEADER: HeaderName = HeaderName::from_static("millibox-run-id");
+pub(super) const OUTCOME_HEADER: HeaderName = HeaderName::from_static("millibox-outcome");
+const QUEUED_HEADER: HeaderName = HeaderName::from_static("millibox-queued-ms");
+/// Bytes that are kept of each stream, as in SandboxFusion.
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+/// Processes of a run, of which SandboxFusion has no limit.
+const MAX_PROCESSES: u32 = 256;
+/// Only real time is limited. A run that keeps fewer CPUs busy never reaches the limit of CPU time.
+const MAX_BUSY_CPUS: u32 = 256;
+
+/// The place of a request among the running ones.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    _permit: Permit,
+    pub(super) queued: Duration,
+    begin: Instant,
+    deadline: Instant,
+}
+
+/// The limits of a run with files of this size.
+pub(super) fn limits(
+    config: &Config,
+    timeout: Duration,
+    memory_bytes: u64,
+    input_bytes: usize,
+) -> RunLimits {
+    let (default, max) = (&config.limits.default, &config.limits.max);
+    // There are two sizes only: runs with equal mounts share what is prepared.
+    let is_large = input_bytes as u64 > default.files_bytes / 2;
+    let files_bytes = if is_large {
+        max.files_bytes
+    } else {
+        default.files_bytes
+    };
+    RunLimits {
+        cpu_time: timeout.saturating_mul(MAX_BUSY_CPUS),
+        real_time: timeout,
+        memory_bytes,
+        processes: MAX_PROCESSES.min(max.processes),
+        file_bytes: files_bytes,
+        work_bytes: files_bytes,
+        open_files: default.open_files,
+        stack_bytes: None,
+    }
+}
+
+/// The limits of a request.
+pub(super) fn request_limits(
+    config: &Config,
+    timeout: Duration,
+    surroundings: &Surroundings,
+) -> RunLimits {
+    let memory = surroundings.memory(&config.sandbox_fusion, &config.limits.max);
+    let input: usize = surroundings
+        .files
+        .iter()
+        .map(|(_, bytes)| bytes.len())
+        .sum();
+    limits(config, timeout, memory, input)
+}
+
+/// A run of this interface. Its program and files are still missing.
+pub(super) fn program_run(
+    service: &Service,
+    client: &Client,
+    size_bytes: usize,
+    limits: RunLimits,
+) -> ProgramRun {
+    let keep = Keep {
+        max_bytes: MAX_OUTPUT_BYTES,
+        excess: Excess::Discard,
+        into_stdout: false,
+    };
+    let patience = Duration::from_millis(service.config.sandbox_fusion.wait_ms);
+    ProgramRun {
+        ticket: client.ticket(size_bytes, patience),
+        lane: Lane::RealTime,
+        source: ProgramSource::Command(Vec::new()),
+        args: Vec::new(),
+        env: Vec::new(),
+        files: Vec::new(),
+        tests: vec![Test::default()],
+        stop_on: StopOn::Never,
+        limits,
+        outputs: Vec::new(),
+        stdout: keep,
+        stderr: keep,
+        observer: None,
+    }
+}
+
+/// Waits for a place. `compile_timeout` is added to the time in which the run must begin. A run
+/// whose program is not compiled may spend all of it in the queue.
+pub(super) async fn admit(
+    service: &Service,
+    run: &mut ProgramRun,
+    compile_timeout: Duration,
+    is_compiled: bool,
+) -> Result<Admitted, Failure> {
+    let begin = Instant::now();
+    let patience = run.ticket.patience.saturating_add(compile_timeout);
+    if !is_compiled {
+        run.ticket.patience = patience;
+    }
+    let permit = service.runner.admit(run).await.inspect_err(|_| {
+        service.metrics.count_refusal(INTERFACE);
+    })?;
+    // Longer than any run; an Instant cannot be arbitrarily late.
+    let patience = patience.min(Duration::from_secs(86_400));
+    Ok(Admitted {
+        _permit: permit,
+        queued: begin.elapsed(),
+        begin,
+        deadline: begin + patience,
+    })
+}
+
+impl Admitted {
+    /// Waits for a compiler, but not beyond the time in which the run must begin. A compiler that
+    /// takes longer continues, and a repeated request finds its result.
+    pub(super) async fn wait<T>(
+        &self,
+        service: &Service,
+        compiling: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let waited = tokio::time::timeout_at(self.deadline.into(), compiling).await;
+        waited.map_err(|_| {
+            service.metrics.count_refusal(INTERFACE);
+            Failure::Late {
+                waited: self.begin.elapsed(),
+            }
+        })
+    }
+
+    /// Executes the run.
+    pub(super) async fn execute(
+        &self,
+        service: &Service,
+        run: ProgramRun,
+    ) -> Result<ExecutionReport, Failure> {
+        single(service.run_admitted(INTERFACE, run, self.queued).await?)
+    }
+
+    /// A successful response.
+    pub(super) fn response(&self, outcome: &'static str, answer: &impl Serialize) -> Response {
+        let mut response = Json(answer).into_response();
+        let headers = response.headers_mut();
+        if let Ok(id) = HeaderValue::try_from(new_id()) {
+            headers.insert(ID_HEADER, id);
+        }
+        headers.insert(OUTCOME_HEADER, HeaderValue::from_static(outcome));
+        let queued = u64::try_from(self.queued.as_millis()).unwrap_or(u64::MAX);
+        headers.insert(QUEUED_HEADER, queued.into());
+        response
+    }
+}
+
+/// The report of the only test. A run that the service ended has none.
+pub(super) fn single(report: ProgramReport) -> Result<ExecutionReport, Failure> {
+    let report = report.tests.into_iter().next().and_then(|test| test.report);
+    let report = report.ok_or_else(|| Failure::Sandbox("the program did not run".to_owned()))?;
+    match &report.outcome {
+        millibox::Outcome::SandboxError(error) => Err(Failure::Sandbox(error.to_string())),
+        millibox::Outcome::Cancelled | millibox::Outcome::Killed => {
+            Err(Failure::Sandbox("the run was ended".to_owned()))
+        }
+        _ => Ok(report),
+    }
+}
