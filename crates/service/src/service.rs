@@ -101,7 +101,8 @@ impl Service {
             .backend();
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
-            running: cpu_slots + real_slots,
+            cpu_time: cpu_slots,
+            real_time: real_slots,
             memory_bytes,
             queued: config.queue.max_requests,
             queued_bytes: config.queue.max_bytes,

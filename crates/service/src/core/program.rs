@@ -35,7 +35,7 @@ const ENVIRONMENT: [(&str, &str); 4] = [
 /// A program and the inputs to run it on.
 #[derive(Debug, Clone)]
 pub struct ProgramRun {
-    /// How the run is admitted. Its memory is that of the limits.
+    /// How the run is admitted. Its lane and its memory are those of the run.
     pub ticket: Ticket,
     /// Where the program is executed.
     pub lane: Lane,
@@ -259,6 +259,7 @@ impl Runner {
     pub async fn run(&self, run: ProgramRun) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
         let ticket = Ticket {
+            lane: run.lane,
             memory_bytes: run.limits.memory_bytes,
             ..run.ticket
         };

@@ -2,6 +2,7 @@
 
 use super::auth::Authenticated;
 use super::model::{Info, LimitSet, Runtime};
+use crate::core::engine::Lane;
 use crate::service::Service;
 use axum::Json;
 use axum::extract::State;
@@ -16,8 +17,10 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
         version: env!("CARGO_PKG_VERSION").to_owned(),
         backend: service.backend.to_string(),
         uptime_s: service.started.elapsed().as_secs(),
-        running: load.running,
-        max_running: bounds.running,
+        running: load.running(Lane::CpuTime),
+        running_real_time: load.running(Lane::RealTime),
+        max_running: bounds.running(Lane::CpuTime),
+        max_running_real_time: bounds.running(Lane::RealTime),
         running_memory_bytes: load.memory_bytes,
         max_running_memory_bytes: bounds.memory_bytes,
         queued: load.queued,

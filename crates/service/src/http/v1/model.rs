@@ -422,10 +422,14 @@ pub struct Info {
     pub backend: String,
     /// Seconds since the start.
     pub uptime_s: u64,
-    /// Requests that run.
+    /// Requests whose CPU time is limited and that run.
     pub running: usize,
-    /// Requests that run at most.
+    /// Their bound.
     pub max_running: usize,
+    /// Requests whose real time is limited and that run.
+    pub running_real_time: usize,
+    /// Their bound.
+    pub max_running_real_time: usize,
     /// The sum of the memory limits of running requests.
     pub running_memory_bytes: u64,
     /// Its bound.
