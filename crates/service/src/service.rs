@@ -4,8 +4,11 @@ use crate::config::Config;
 use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
 use crate::core::files::FileStore;
-use crate::core::program::{ProgramError, ProgramReport, ProgramRun, Runner};
+use crate::core::program::{Attachment, ProgramError, ProgramReport, ProgramRun, Runner};
 use crate::core::queue::{Bounds, Queue};
+use crate::core::registry::RegistryBounds;
+use crate::http::v1::attach::Consoles;
+use crate::http::v1::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
 use millibox::{Backend, Builder};
@@ -26,6 +29,10 @@ pub struct Service {
     pub runner: Runner,
     /// Stored files.
     pub files: FileStore,
+    /// Runs and judgings by id.
+    pub jobs: Jobs,
+    /// The clients' ends of interactive programs.
+    pub consoles: Consoles,
     /// Figures for Prometheus.
     pub metrics: Metrics,
     /// Who may use the service.
@@ -115,6 +122,12 @@ impl Service {
                 queue,
             },
             files,
+            jobs: Jobs::new(RegistryBounds {
+                keep: Duration::from_secs(config.results.keep_s),
+                max_bytes: config.results.max_bytes,
+                max_log_bytes: config.results.max_event_bytes,
+            }),
+            consoles: Consoles::default(),
             metrics: Metrics::new(),
             backend,
             started: Instant::now(),
@@ -122,7 +135,7 @@ impl Service {
         }))
     }
 
-    /// Runs a program for an interface, and counts what came of it.
+    /// Runs a program for an interface, and counts its executions.
     ///
     /// # Errors
     /// The errors of [`Runner::run`].
@@ -131,7 +144,20 @@ impl Service {
         interface: &str,
         run: ProgramRun,
     ) -> Result<ProgramReport, ProgramError> {
-        let result = self.runner.run(run).await;
+        self.run_attached(interface, run, None).await
+    }
+
+    /// Runs a program that is connected with a client.
+    ///
+    /// # Errors
+    /// The errors of [`Runner::run`].
+    pub async fn run_attached(
+        &self,
+        interface: &str,
+        run: ProgramRun,
+        attachment: Option<Attachment>,
+    ) -> Result<ProgramReport, ProgramError> {
+        let result = self.runner.run_attached(run, attachment).await;
         match &result {
             Ok(report) => {
                 self.metrics.observe_admission(report.queued, report.setup);

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use millibox::{Mount, Outcome, World};
 use millibox_languages::compile::CompileError;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -140,6 +141,15 @@ pub struct Keep {
     pub into_stdout: bool,
 }
 
+/// What connects a program with a client, in place of its standard input.
+#[derive(Debug)]
+pub enum Attachment {
+    /// The reading end of a pipe.
+    Pipe(OwnedFd),
+    /// The program's end of a terminal, which also takes its output. Such output is not captured.
+    Terminal(OwnedFd),
+}
+
 /// What happens during a run.
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -257,6 +267,18 @@ impl Runner {
     /// # Errors
     /// There is no result: the run was refused, cannot be executed, or the service failed.
     pub async fn run(&self, run: ProgramRun) -> Result<ProgramReport, ProgramError> {
+        self.run_attached(run, None).await
+    }
+
+    /// Runs a program that is connected with a client during its first test.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    pub async fn run_attached(
+        &self,
+        run: ProgramRun,
+        mut attachment: Option<Attachment>,
+    ) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
         let ticket = Ticket {
             lane: run.lane,
@@ -308,7 +330,10 @@ impl Runner {
                 continue;
             }
             run.observe(Event::TestStarted { index }).await;
-            let report = self.run_test(&run, program.as_deref(), index, test).await?;
+            let attachment = attachment.take();
+            let report = self
+                .run_test(&run, program.as_deref(), index, test, attachment)
+                .await?;
             stopped = run.stop_on.stops(&report);
             if run.observer.is_some() {
                 let report = report.clone();
@@ -332,9 +357,13 @@ impl Runner {
         program: Option<&Program>,
         index: usize,
         test: &Test,
+        attachment: Option<Attachment>,
     ) -> Result<TestReport, ProgramError> {
         let (live, forward) = run.live_output(index);
-        let execution = run.execution(program, test, live);
+        let mut execution = run.execution(program, test, live);
+        if let Some(attachment) = attachment {
+            execution.streams.attach(attachment)?;
+        }
         let executed = self.engine.execute(run.lane, execution);
         let (report, ()) = tokio::join!(executed, forward);
         let report = report?;
@@ -348,6 +377,25 @@ impl Runner {
             report: Some(report),
             passed,
         })
+    }
+}
+
+impl Streams {
+    fn attach(&mut self, attachment: Attachment) -> Result<(), ExecutionError> {
+        match attachment {
+            Attachment::Pipe(reader) => self.stdin = Input::Descriptor(reader),
+            Attachment::Terminal(end) => {
+                let copy = || {
+                    end.try_clone()
+                        .map_err(ExecutionError::system("copy the descriptor of a terminal"))
+                };
+                self.stdout = Output::Descriptor(copy()?);
+                self.stderr = Output::Descriptor(copy()?);
+                self.stdin = Input::Descriptor(end);
+                self.terminal = true;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,12 +2,18 @@
 
 use crate::core::catalog::CatalogError;
 use crate::core::execution::Blame;
+use crate::core::files::StoreError;
 use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
+use crate::service::Service;
+use axum::body::Bytes;
+use axum::extract::multipart::MultipartError;
+use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A problem with a request, or of the service.
@@ -112,10 +118,114 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
     }
 
+    /// An error of the service itself.
+    pub fn internal(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "The service failed",
+            detail,
+        )
+    }
+
+    /// The sandbox failed.
+    pub fn sandbox(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "sandbox_error",
+            "The service failed",
+            detail,
+        )
+    }
+
+    /// The run was cancelled.
+    pub fn cancelled() -> Problem {
+        Problem::new(
+            StatusCode::CONFLICT,
+            "cancelled",
+            "The run was cancelled",
+            "a client cancelled the run before its end",
+        )
+    }
+
+    /// The body of the request is too large.
+    pub fn body_too_large(detail: impl ToString, limit: u64) -> Problem {
+        Problem {
+            limit: Some(limit),
+            ..Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                "The body of the request is too large",
+                detail,
+            )
+        }
+    }
+
+    /// A form that cannot be read.
+    pub fn rejected_form(error: MultipartError) -> Problem {
+        match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Problem {
+                limit: None,
+                ..Problem::body_too_large(
+                    "the form is too large; PUT the package to /v1/files first",
+                    0,
+                )
+            },
+            _ => Problem::malformed(error.body_text()),
+        }
+    }
+
     fn retry(mut self, after: Option<Duration>) -> Problem {
         self.retry_after_ms =
             after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
         self
+    }
+}
+
+/// The whole body of a request, up to the configured size.
+pub struct RequestBody(pub Bytes);
+
+impl FromRequest<Arc<Service>> for RequestBody {
+    type Rejection = Problem;
+
+    async fn from_request(
+        request: Request,
+        service: &Arc<Service>,
+    ) -> Result<RequestBody, Problem> {
+        match Bytes::from_request(request, service).await {
+            Ok(body) => Ok(RequestBody(body)),
+            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                let limit = service.config.max_body_bytes;
+                let detail = format!("a body has at most {limit} bytes");
+                Err(Problem::body_too_large(detail, limit as u64))
+            }
+            Err(rejection) => Err(Problem::malformed(rejection.body_text())),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        match error {
+            StoreError::Digest { .. } => Problem {
+                code: "wrong_digest".to_owned(),
+                kind: "/docs/problems#wrong_digest".to_owned(),
+                ..Problem::impossible("sha256", error)
+            },
+            StoreError::Full { .. } => Problem::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "store_full",
+                "The file store is full",
+                error,
+            ),
+            StoreError::Interrupted => Problem::malformed(error),
+            StoreError::Disk(_) => Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "file_store",
+                "The file store failed",
+                error,
+            ),
+        }
     }
 }
 
@@ -164,12 +274,7 @@ impl From<ProgramError> for Problem {
                 ..Problem::impossible("runtime", error)
             },
             error => match error.blame() {
-                Blame::Service => Problem::new(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "sandbox_error",
-                    "The service failed",
-                    error,
-                ),
+                Blame::Service => Problem::sandbox(error),
                 _ => Problem::impossible("files", error),
             },
         }

@@ -8,7 +8,15 @@ use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
-/// Describes the service: version, backend, bounds and load.
+/// Describe the service
+///
+/// Version, backend, bounds and load.
+#[utoipa::path(
+    get,
+    path = "/info",
+    tag = "service",
+    responses((status = 200, description = "The service", body = Info)),
+)]
 pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Info> {
     let queue = &service.runner.queue;
     let (bounds, load) = (queue.bounds(), queue.load());
@@ -38,7 +46,13 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
     })
 }
 
-/// Lists the installed runtimes.
+/// List the installed runtimes
+#[utoipa::path(
+    get,
+    path = "/runtimes",
+    tag = "service",
+    responses((status = 200, description = "The runtimes", body = Vec<Runtime>)),
+)]
 pub async fn runtimes(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Vec<Runtime>> {
     let runtimes = service.runner.catalog.runtimes().iter();
     let available = runtimes.filter(|runtime| runtime.is_available());
