@@ -300,6 +300,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     if let Ok(words) = last_words.try_clone() {
         std::panic::set_hook(Box::new(move |panic| {
             let _ = writeln!(&words, "millibox: a fault in the supervisor: {panic}");
+            std::process::abort();
         }));
     }
     let outcome = set_up_and_serve(inheritance, socket, client);
