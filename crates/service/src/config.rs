@@ -37,6 +37,8 @@ pub struct Config {
     pub suites: Option<PathBuf>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
     pub piston_packages: Vec<PathBuf>,
+    /// Connections at one time. Further ones wait to be accepted.
+    pub max_connections: usize,
     /// The largest body of a request, in bytes.
     pub max_body_bytes: usize,
     /// How long running requests may continue after SIGTERM, in milliseconds.
@@ -328,6 +330,7 @@ impl Default for Config {
             results: ResultsConfig::default(),
             suites: None,
             piston_packages: Vec::new(),
+            max_connections: 10_000,
             max_body_bytes: 64 << 20,
             drain_ms: 30_000,
             go_judge_source_prefixes: Vec::new(),

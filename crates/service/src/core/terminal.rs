@@ -42,9 +42,12 @@ impl Terminal {
         unlockpt(&master)?;
         let program_end = ioctl_tiocgptpeer(&master, flags)?;
         fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
-        let terminal = Terminal {
-            master: AsyncFd::register(master)?,
-        };
+        #[expect(
+            deprecated,
+            reason = "an OwnedFd stays open, which is what the unsafe replacement asks for"
+        )]
+        let master = AsyncFd::new(master)?;
+        let terminal = Terminal { master };
         terminal.resize(size)?;
         Ok((terminal, program_end))
     }

@@ -16,6 +16,131 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A kind of problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The code.
+    pub code: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// The meaning.
+    pub meaning: &'static str,
+}
+
+/// All kinds of problems.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        code: "malformed",
+        status: 400,
+        meaning: "The request cannot be read: no valid JSON, an unknown field, a wrong type.",
+    },
+    Kind {
+        code: "unauthorized",
+        status: 401,
+        meaning: "The token is missing or unknown.",
+    },
+    Kind {
+        code: "forbidden",
+        status: 403,
+        meaning: "The token does not allow this.",
+    },
+    Kind {
+        code: "not_found",
+        status: 404,
+        meaning: "The address, run or file does not exist, is not kept any more, or belongs to another client.",
+    },
+    Kind {
+        code: "method_not_allowed",
+        status: 405,
+        meaning: "The address has no such method.",
+    },
+    Kind {
+        code: "cancelled",
+        status: 409,
+        meaning: "The run was cancelled before its end.",
+    },
+    Kind {
+        code: "key_reused",
+        status: 409,
+        meaning: "The idempotency key stands for a request with another body.",
+    },
+    Kind {
+        code: "body_too_large",
+        status: 413,
+        meaning: "The body of the request or the stored file exceeds its limit.",
+    },
+    Kind {
+        code: "impossible",
+        status: 422,
+        meaning: "The request can be read but not carried out. `field` names the reason.",
+    },
+    Kind {
+        code: "above_limit",
+        status: 422,
+        meaning: "A limit exceeds the largest one, which is `limit`.",
+    },
+    Kind {
+        code: "unknown_runtime",
+        status: 422,
+        meaning: "The runtime is unknown or not installed.",
+    },
+    Kind {
+        code: "unknown_file",
+        status: 422,
+        meaning: "A file that the request names by its digest is not stored.",
+    },
+    Kind {
+        code: "wrong_digest",
+        status: 422,
+        meaning: "The content of a file has another digest than its name.",
+    },
+    Kind {
+        code: "faulty_package",
+        status: 422,
+        meaning: "The problem package has mistakes, which the detail lists.",
+    },
+    Kind {
+        code: "share_used",
+        status: 429,
+        meaning: "As many requests of this client wait as it may have. Nothing ran.",
+    },
+    Kind {
+        code: "internal",
+        status: 500,
+        meaning: "The service has a bug.",
+    },
+    Kind {
+        code: "sandbox_error",
+        status: 500,
+        meaning: "The sandbox failed twice. A retry may succeed.",
+    },
+    Kind {
+        code: "file_store",
+        status: 500,
+        meaning: "The file store cannot read or write.",
+    },
+    Kind {
+        code: "queue_full",
+        status: 503,
+        meaning: "The queue is full. Nothing ran.",
+    },
+    Kind {
+        code: "draining",
+        status: 503,
+        meaning: "The service is shutting down. Nothing ran.",
+    },
+    Kind {
+        code: "queue_timeout",
+        status: 504,
+        meaning: "No place became free within the time that the request may wait. Nothing ran.",
+    },
+    Kind {
+        code: "store_full",
+        status: 507,
+        meaning: "The file store is full, and no file in it may be removed yet.",
+    },
+];
+
 /// A problem with a request, or of the service.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct Problem {

@@ -57,10 +57,20 @@ pub struct BatchEnd {
     pub service_errors: usize,
 }
 
+/// A line of the answer: of one run, or the last one.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum BatchOutput {
+    /// The result of one run.
+    Line(Box<BatchLine>),
+    /// The last line.
+    End(BatchEnd),
+}
+
 /// Run many programs
 ///
-/// The answer is a stream of lines in JSON, one [`BatchLine`] for each run in the order in which
-/// they end, and a [`BatchEnd`] in the end. If the client closes the connection, the remaining runs
+/// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
+/// last one with the numbers `done` and `service_errors`. If the client closes the connection, the remaining runs
 /// are cancelled. Runs of a batch take turns with other requests of the client.
 #[utoipa::path(
     post,
@@ -68,7 +78,7 @@ pub struct BatchEnd {
     tag = "runs",
     request_body = BatchRequest,
     responses(
-        (status = 200, description = "A line for each run, and a last line with the number of runs", body = BatchLine, content_type = "application/x-ndjson"),
+        (status = 200, description = "A line for each run, and a last line with the number of runs", body = inline(BatchOutput), content_type = "application/x-ndjson"),
         (status = "4XX", description = "The request cannot be carried out", body = Problem, content_type = "application/problem+json"),
     ),
 )]
