@@ -1,0 +1,185 @@
+//! A running `millibox serve`, and requests to it.
+
+use millibox_tests::executable;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+/// A service that ends with this value.
+pub struct Server {
+    child: Child,
+    /// `http://HOST:PORT`.
+    pub url: String,
+    /// The backend that limits runs, such as `rlimit`.
+    pub backend: String,
+    _config: tempfile::NamedTempFile,
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: String,
+    headers: ureq::http::HeaderMap,
+}
+
+impl Server {
+    /// Starts a service that serves one dialect alone, or everything if the name is empty.
+    pub fn start(dialect: &str) -> Server {
+        Server::with_config(dialect, "")
+    }
+
+    /// Like [`Server::start`], with a configuration file of this text.
+    pub fn with_config(dialect: &str, config: &str) -> Server {
+        Server::with_arguments(dialect, config, &[])
+    }
+
+    /// Like [`Server::with_config`], with further arguments.
+    pub fn with_arguments(dialect: &str, config: &str, arguments: &[&str]) -> Server {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        std::fs::write(file.path(), config).expect("a configuration file");
+        let listen = match dialect {
+            "" => "127.0.0.1:0".to_owned(),
+            dialect => format!("{dialect}=127.0.0.1:0"),
+        };
+        let mut child = Command::new(executable("millibox"))
+            .args(["serve", "--listen", &listen])
+            .arg("--config")
+            .arg(file.path())
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the service starts");
+        let stdout = child.stdout.take().expect("the output of the service");
+        let mut line = String::new();
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("a line of the service");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["serving", _, "on", url, backend, _] = words[..] else {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the service printed {line:?}");
+        };
+        Server {
+            child,
+            url: url.to_owned(),
+            backend: backend.trim_start_matches('(').to_owned(),
+            _config: file,
+        }
+    }
+
+    /// `HOST:PORT`.
+    pub fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the end of the process.
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.wait().expect("the service ends")
+    }
+
+    /// Sends a request with the method GET.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], "")
+    }
+
+    /// Sends a body of JSON with the method POST.
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        let headers = [("content-type", "application/json")];
+        self.send("POST", path, &headers, body.to_string())
+    }
+
+    /// Sends a request with any method, headers and body.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Vec<u8>>,
+    ) -> Answer {
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(body.into()).expect("a request");
+        Answer::of(agent().run(request))
+    }
+
+    /// A connection that has sent these bytes.
+    pub fn connection(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address()).expect("a connection");
+        stream.write_all(bytes).expect("the request is sent");
+        stream
+    }
+
+    /// Sends a request with the method POST, and returns the connection without reading an answer.
+    pub fn begin_post(&self, path: &str, headers: &str, body: &str) -> TcpStream {
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        );
+        self.connection(head.as_bytes())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(pid) = i32::try_from(self.child.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw)
+            && matches!(self.child.try_wait(), Ok(None))
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+impl Answer {
+    fn of(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Answer {
+        let mut response = response.expect("an answer");
+        let body = response.body_mut().read_to_vec().expect("a body");
+        Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: String::from_utf8_lossy(&body).into_owned(),
+        }
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body)
+            .unwrap_or_else(|error| panic!("{error} in {:?}", self.body))
+    }
+
+    /// A header of the answer.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Reads a connection to its end.
+pub fn read_to_end(mut stream: TcpStream) -> String {
+    let mut text = Vec::new();
+    let _ = stream.read_to_end(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .allow_non_standard_methods(true)
+        .build()
+        .new_agent()
+}
