@@ -361,6 +361,11 @@ impl Runner {
     ) -> Result<TestReport, ProgramError> {
         let (live, forward) = run.live_output(index);
         let mut execution = run.execution(program, test, live);
+        if let Some(Attachment::Terminal(_)) = &attachment {
+            let policy = millibox::seccomp::profile_with_terminal();
+            let world = execution.world.seccomp(&policy);
+            execution.world = world.map_err(ExecutionError::Sandbox)?;
+        }
         if let Some(attachment) = attachment {
             execution.streams.attach(attachment)?;
         }
