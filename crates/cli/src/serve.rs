@@ -102,6 +102,20 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let service =
         Service::start(config, &args.machine.builder(), cache).map_err(Failure::sandbox)?;
     let result = runtime.block_on(async {
+        // A signal may come as soon as the addresses are known.
+        let stop = CancellationToken::new();
+        let failed =
+            |error: std::io::Error| Failure::sandbox(format!("cannot catch signals: {error}"));
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let stopped = stop.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            stopped.cancel();
+        });
         let server = Server::bind(service.clone())
             .await
             .map_err(Failure::sandbox)?;
@@ -121,19 +135,6 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 service.backend
             ))?;
         }
-        let stop = CancellationToken::new();
-        let failed =
-            |error: std::io::Error| Failure::sandbox(format!("cannot catch signals: {error}"));
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let stopped = stop.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            stopped.cancel();
-        });
         server.serve(stop).await;
         Ok(ExitCode::SUCCESS)
     });
