@@ -1,7 +1,10 @@
 //! Tests of the execution service: the real `millibox serve`, the real sandbox, and HTTP.
 
+mod faults;
 mod go_judge;
 mod judge0;
+mod overload;
 mod piston;
 mod sandbox_fusion;
 mod server;
+mod v1;

@@ -1,5 +1,7 @@
 //! `millibox serve`: the execution service.
 
+mod scratch;
+
 use crate::failure::{Failure, say};
 use crate::machine;
 use millibox_languages::cache::Cache;
@@ -8,8 +10,12 @@ use millibox_service::config::{Config, Listen};
 use millibox_service::http::server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+/// How long the threads of the service may take to end.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Options of `millibox serve`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +39,16 @@ pub struct Args {
     /// The default is 127.0.0.1:8080. Other addresses than those of this machine need tokens.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<Listen>,
+    /// Serve everything on a Unix socket, for its user and group
+    ///
+    /// With this option the service listens on no other address unless --listen names one.
+    #[arg(long, value_name = "PATH")]
+    pub unix_socket: Option<PathBuf>,
+    /// How messages are written to standard error
+    ///
+    /// The environment variable MILLIBOX_LOG selects them, such as `debug` or `tower_http=debug`.
+    #[arg(long, value_name = "FORM", value_enum, default_value_t)]
+    pub log: LogForm,
     /// Read the configuration from a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -40,14 +56,42 @@ pub struct Args {
     pub machine: machine::Options,
 }
 
+/// Values of `--log`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogForm {
+    /// Lines for people
+    #[default]
+    Text,
+    /// An object in JSON for each line
+    Json,
+}
+
+fn start_log(form: LogForm) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("MILLIBOX_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // A second start in one process keeps the first log.
+    let _ = match form {
+        LogForm::Text => log.with_ansi(false).try_init(),
+        LogForm::Json => log.json().try_init(),
+    };
+}
+
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    scratch::enter()?;
+    start_log(args.log);
     let mut config = match &args.config {
         Some(path) => Config::read(path).map_err(Failure::option)?,
         None => Config::default(),
     };
     if !args.listen.is_empty() {
         config.listen.clone_from(&args.listen);
+    }
+    if args.unix_socket.is_some() {
+        config.unix_socket.clone_from(&args.unix_socket);
     }
     config.check().map_err(Failure::option)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -57,19 +101,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let cache = Cache::of_user().unwrap_or_else(|_| Cache::none());
     let service =
         Service::start(config, &args.machine.builder(), cache).map_err(Failure::sandbox)?;
-    runtime.block_on(async {
-        let server = Server::bind(service.clone())
-            .await
-            .map_err(Failure::sandbox)?;
-        for listen in server.addresses() {
-            let what = listen
-                .dialect
-                .map_or("everything", |dialect| dialect.name());
-            say(format_args!(
-                "serving {what} on http://{} ({} backend)",
-                listen.address, service.backend
-            ))?;
-        }
+    let result = runtime.block_on(async {
+        // A signal may come as soon as the addresses are known.
         let stop = CancellationToken::new();
         let failed =
             |error: std::io::Error| Failure::sandbox(format!("cannot catch signals: {error}"));
@@ -83,7 +116,29 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             }
             stopped.cancel();
         });
-        server.serve(stop).await.map_err(Failure::sandbox)?;
+        let server = Server::bind(service.clone())
+            .await
+            .map_err(Failure::sandbox)?;
+        for listen in server.addresses() {
+            let what = listen
+                .dialect
+                .map_or("everything", |dialect| dialect.name());
+            say(format_args!(
+                "serving {what} on http://{} ({} backend)",
+                listen.address, service.backend
+            ))?;
+        }
+        if let Some(path) = server.unix_socket() {
+            say(format_args!(
+                "serving everything on unix:{} ({} backend)",
+                path.display(),
+                service.backend
+            ))?;
+        }
+        server.serve(stop).await;
         Ok(ExitCode::SUCCESS)
-    })
+    });
+    // A judge on a thread for blocking work is not waited for.
+    runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
+    result
 }

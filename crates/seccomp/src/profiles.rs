@@ -38,6 +38,16 @@ pub fn profile_with_loopback(name: &str) -> Option<Policy> {
     Some(policy.with_rules_before(loopback))
 }
 
+/// The `default` profile for a program that has a terminal of its own, which ends with the run.
+///
+/// The program may make the terminal its controlling one, and set its modes and its foreground
+/// group, as shells and line editors do.
+pub fn profile_with_terminal() -> Policy {
+    let parse = |text: &str| -> Policy { text.parse().expect("the tests parse every profile") };
+    parse(include_str!("../profiles/default.toml"))
+        .with_rules_before(parse(include_str!("../profiles/terminal.toml")))
+}
+
 /// The names of the built-in policies.
 pub fn profile_names() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|&(name, _)| name)

@@ -24,7 +24,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     let queue = Queue::new(Bounds {
-        running: 8,
+        cpu_time: 2,
+        real_time: 16,
         memory_bytes: 1 << 34,
         queued: 100,
         queued_bytes: 1 << 30,
@@ -42,6 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = ProgramRun {
         ticket: Ticket {
             client: 0,
+            lane: Lane::CpuTime,
             client_running: 0,
             client_queued: 0,
             flow: 0,

@@ -31,10 +31,14 @@ pub struct Config {
     pub running: RunningConfig,
     /// Stored files.
     pub files: FilesConfig,
+    /// Answers of runs and judgings.
+    pub results: ResultsConfig,
     /// The directory of further language suites.
     pub suites: Option<PathBuf>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
     pub piston_packages: Vec<PathBuf>,
+    /// Connections at one time. Further ones wait to be accepted.
+    pub max_connections: usize,
     /// The largest body of a request, in bytes.
     pub max_body_bytes: usize,
     /// How long running requests may continue after SIGTERM, in milliseconds.
@@ -283,8 +287,32 @@ pub struct FilesConfig {
     pub directory: Option<PathBuf>,
     /// The sum of their sizes, in bytes.
     pub max_bytes: u64,
+    /// The largest file, in bytes.
+    pub max_file_bytes: u64,
     /// How long a file is kept after its last use, in seconds.
     pub keep_s: u64,
+}
+
+/// Answers of runs and judgings that have ended.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResultsConfig {
+    /// How long an answer is kept, in seconds.
+    pub keep_s: u64,
+    /// Bytes of all kept answers; the oldest ones are removed first.
+    pub max_bytes: usize,
+    /// Bytes of the events of one run.
+    pub max_event_bytes: usize,
+}
+
+impl Default for ResultsConfig {
+    fn default() -> ResultsConfig {
+        ResultsConfig {
+            keep_s: 600,
+            max_bytes: 256 << 20,
+            max_event_bytes: 4 << 20,
+        }
+    }
 }
 
 impl Default for FilesConfig {
@@ -292,6 +320,7 @@ impl Default for FilesConfig {
         FilesConfig {
             directory: None,
             max_bytes: 4 << 30,
+            max_file_bytes: 1 << 30,
             keep_s: 3600,
         }
     }
@@ -333,8 +362,10 @@ impl Default for Config {
             queue: QueueConfig::default(),
             running: RunningConfig::default(),
             files: FilesConfig::default(),
+            results: ResultsConfig::default(),
             suites: None,
             piston_packages: Vec::new(),
+            max_connections: 10_000,
             max_body_bytes: 64 << 20,
             drain_ms: 30_000,
             go_judge_source_prefixes: Vec::new(),

@@ -4,10 +4,13 @@ use crate::config::Config;
 use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
 use crate::core::files::FileStore;
-use crate::core::program::{ProgramError, ProgramReport, ProgramRun, Runner};
+use crate::core::program::{Attachment, ProgramError, ProgramReport, ProgramRun, Runner};
 use crate::core::queue::{Bounds, Queue};
+use crate::core::registry::RegistryBounds;
 use crate::dialects::go_judge::GoJudge;
 use crate::dialects::piston::packages::{self, Package, PackageError};
+use crate::http::v1::attach::Consoles;
+use crate::http::v1::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
 use millibox::{Backend, Builder};
@@ -28,6 +31,10 @@ pub struct Service {
     pub runner: Runner,
     /// Stored files.
     pub files: FileStore,
+    /// Runs and judgings by id.
+    pub jobs: Jobs,
+    /// The clients' ends of interactive programs.
+    pub consoles: Consoles,
     /// Figures for Prometheus.
     pub metrics: Metrics,
     /// Who may use the service.
@@ -114,7 +121,8 @@ impl Service {
             .backend();
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
-            running: cpu_slots + real_slots,
+            cpu_time: cpu_slots,
+            real_time: real_slots,
             memory_bytes,
             queued: config.queue.max_requests,
             queued_bytes: config.queue.max_bytes,
@@ -128,6 +136,12 @@ impl Service {
                 queue,
             },
             files,
+            jobs: Jobs::new(RegistryBounds {
+                keep: Duration::from_secs(config.results.keep_s),
+                max_bytes: config.results.max_bytes,
+                max_log_bytes: config.results.max_event_bytes,
+            }),
+            consoles: Consoles::default(),
             metrics: Metrics::new(),
             go_judge: GoJudge::new(real_slots),
             piston_packages,
@@ -137,7 +151,7 @@ impl Service {
         }))
     }
 
-    /// Runs a program for an interface, and counts what came of it.
+    /// Runs a program for an interface, and counts its executions.
     ///
     /// # Errors
     /// The errors of [`Runner::run`].
@@ -146,7 +160,20 @@ impl Service {
         interface: &str,
         run: ProgramRun,
     ) -> Result<ProgramReport, ProgramError> {
-        let result = self.runner.run(run).await;
+        self.run_attached(interface, run, None).await
+    }
+
+    /// Runs a program that is connected with a client.
+    ///
+    /// # Errors
+    /// The errors of [`Runner::run`].
+    pub async fn run_attached(
+        &self,
+        interface: &str,
+        run: ProgramRun,
+        attachment: Option<Attachment>,
+    ) -> Result<ProgramReport, ProgramError> {
+        let result = self.runner.run_attached(run, attachment).await;
         self.count(interface, &result);
         result
     }

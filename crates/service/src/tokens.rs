@@ -1,6 +1,7 @@
 //! Who sends a request, and what that client may do.
 
 use crate::config::TokenConfig;
+use crate::core::engine::Lane;
 use crate::core::queue::{ClientId, Ticket};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -23,10 +24,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// A request of this client for the queue. The memory is set from the limits of the run.
+    /// A request of this client for the queue. [`Runner::run`] sets its lane and its
+    /// memory from the run.
+    ///
+    /// [`Runner::run`]: crate::core::program::Runner::run
     pub fn ticket(&self, size_bytes: usize, patience: Duration) -> Ticket {
         Ticket {
             client: self.id,
+            lane: Lane::CpuTime,
             client_running: self.max_running,
             client_queued: self.max_queued,
             flow: 0,

@@ -19,6 +19,12 @@ const FIRST_EXTRA_DESCRIPTOR: i32 = 3;
 const EXIT_NOT_EXECUTED: u8 = 127;
 
 fn main() -> ExitCode {
+    // A panic ends the process at once, without destructors.
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
     let mut arguments = std::env::args_os().skip(1);
     let (Some(program), Some(argv0)) = (arguments.next(), arguments.next()) else {
         return ExitCode::from(EXIT_NOT_EXECUTED);

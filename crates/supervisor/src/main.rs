@@ -74,6 +74,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    abort_at_panics();
     let outcome = match options::parse(std::env::args_os().skip(1)) {
         Ok(Task::Start(options)) => start(&options).map_err(|error| error.to_string()),
         Ok(Task::Supervise(inherited)) => start::supervise(inherited)
@@ -101,6 +102,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Ends the process at once when it panics. Destructors must not run in a supervisor with a bug.
+fn abort_at_panics() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
 }
 
 fn start(options: &Options) -> Result<i32, SupervisorError> {

@@ -255,6 +255,7 @@ pub fn supervise(inherited: i32) -> Result<(), SupervisorError> {
     if let Ok(words) = exit_reason.try_clone() {
         std::panic::set_hook(Box::new(move |panic| {
             let _ = writeln!(&words, "millibox: bug in the supervisor: {panic}");
+            std::process::abort();
         }));
     }
     // The spawner and its children close their copies.

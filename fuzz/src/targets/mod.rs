@@ -14,7 +14,6 @@ pub use crate::Target;
 
 /// All targets.
 pub const ALL: [Target; 18] = [
-pub const ALL: [Target; 18] = [
     wire::FRAME,
     wire::WORLD,
     seccomp::POLICY,

@@ -214,6 +214,11 @@ impl Catalog {
         }
     }
 
+    /// The suites, and the cache of compiled programs.
+    pub fn sources(&self) -> (Suites, Cache) {
+        (self.shared.suites.clone(), self.shared.cache.clone())
+    }
+
     /// All runtimes, installed or not.
     pub fn runtimes(&self) -> &[Arc<Runtime>] {
         &self.shared.runtimes

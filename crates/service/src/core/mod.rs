@@ -8,16 +8,22 @@
 //! | `catalog` | runtimes, and programs compiled for them |
 //! | `compare` | comparison of output with the expected output |
 //! | `files` | stored files, named by their content |
+//! | `judging` | a submission to a problem package |
 //! | `program` | a program on several inputs |
 //! | `queue` | which waiting request runs next, and which is refused |
 //! | `tree` | the whole working directory of a run as an archive |
+//! | `registry` | runs in flight by id, and kept answers |
+//! | `terminal` | a terminal between a client and a program |
 
 pub mod catalog;
 pub mod compare;
 pub mod engine;
 pub mod execution;
 pub mod files;
+pub mod judging;
 pub mod program;
 pub mod queue;
+pub mod registry;
+pub mod terminal;
 mod tree;
 mod workspace;

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use millibox::{Mount, Outcome, World};
 use millibox_languages::compile::CompileError;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ pub const ENVIRONMENT: [(&str, &str); 4] = [
 /// A program and the inputs to run it on.
 #[derive(Debug, Clone)]
 pub struct ProgramRun {
-    /// How the run is admitted. Its memory is that of the limits.
+    /// How the run is admitted. Its lane and its memory are those of the run.
     pub ticket: Ticket,
     /// Where the program is executed.
     pub lane: Lane,
@@ -141,6 +142,15 @@ pub struct Keep {
     pub excess: Excess,
     /// The stream goes to standard output, in the order of writing.
     pub into_stdout: bool,
+}
+
+/// What connects a program with a client, in place of its standard input.
+#[derive(Debug)]
+pub enum Attachment {
+    /// The reading end of a pipe.
+    Pipe(OwnedFd),
+    /// The program's end of a terminal, which also takes its output. Such output is not captured.
+    Terminal(OwnedFd),
 }
 
 /// What happens during a run.
@@ -261,9 +271,21 @@ impl Runner {
     /// # Errors
     /// There is no result: the run was refused, cannot be executed, or the service failed.
     pub async fn run(&self, run: ProgramRun) -> Result<ProgramReport, ProgramError> {
+        self.run_attached(run, None).await
+    }
+
+    /// Runs a program that is connected with a client during its first test.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    pub async fn run_attached(
+        &self,
+        run: ProgramRun,
+        attachment: Option<Attachment>,
+    ) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
         let _permit = self.admit(&run).await?;
-        self.run_admitted(run, begin.elapsed()).await
+        self.run_now(run, begin.elapsed(), attachment).await
     }
 
     /// Waits until a run may start.
@@ -272,6 +294,7 @@ impl Runner {
     /// The run is refused.
     pub async fn admit(&self, run: &ProgramRun) -> Result<Permit, Refusal> {
         let ticket = Ticket {
+            lane: run.lane,
             memory_bytes: run.limits.memory_bytes,
             ..run.ticket
         };
@@ -286,6 +309,15 @@ impl Runner {
         &self,
         run: ProgramRun,
         queued: Duration,
+    ) -> Result<ProgramReport, ProgramError> {
+        self.run_now(run, queued, None).await
+    }
+
+    async fn run_now(
+        &self,
+        run: ProgramRun,
+        queued: Duration,
+        mut attachment: Option<Attachment>,
     ) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
         run.observe(Event::Started { queued }).await;
@@ -332,7 +364,10 @@ impl Runner {
                 continue;
             }
             run.observe(Event::TestStarted { index }).await;
-            let report = self.run_test(&run, program.as_deref(), index, test).await?;
+            let attachment = attachment.take();
+            let report = self
+                .run_test(&run, program.as_deref(), index, test, attachment)
+                .await?;
             stopped = run.stop_on.stops(&report);
             if run.observer.is_some() {
                 let report = report.clone();
@@ -355,9 +390,18 @@ impl Runner {
         program: Option<&Program>,
         index: usize,
         test: &Test,
+        attachment: Option<Attachment>,
     ) -> Result<TestReport, ProgramError> {
         let (live, forward) = run.live_output(index);
-        let execution = run.execution(program, test, live);
+        let mut execution = run.execution(program, test, live);
+        if let Some(Attachment::Terminal(_)) = &attachment {
+            let policy = millibox::seccomp::profile_with_terminal();
+            let world = execution.world.seccomp(&policy);
+            execution.world = world.map_err(ExecutionError::Sandbox)?;
+        }
+        if let Some(attachment) = attachment {
+            execution.streams.attach(attachment)?;
+        }
         let executed = self.engine.execute(run.lane, execution);
         let (report, ()) = tokio::join!(executed, forward);
         let report = report?;
@@ -371,6 +415,25 @@ impl Runner {
             report: Some(report),
             passed,
         })
+    }
+}
+
+impl Streams {
+    fn attach(&mut self, attachment: Attachment) -> Result<(), ExecutionError> {
+        match attachment {
+            Attachment::Pipe(reader) => self.stdin = Input::Descriptor(reader),
+            Attachment::Terminal(end) => {
+                let copy = || {
+                    end.try_clone()
+                        .map_err(ExecutionError::system("copy the descriptor of a terminal"))
+                };
+                self.stdout = Output::Descriptor(copy()?);
+                self.stderr = Output::Descriptor(copy()?);
+                self.stdin = Input::Descriptor(end);
+                self.terminal = true;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -4,10 +4,12 @@
 //! neither a client nor a batch with many requests delays the others: free places are given to the
 //! clients in turn, and to the flows of a client in turn.
 //!
-//! A request is admitted when the number of running requests and the sum of their memory limits
-//! allow it. The first request in turn keeps its place until its memory is free, so that small
-//! requests do not starve a large one.
+//! Each lane has its own queue and its own bound of running requests, so that a full lane does not
+//! delay the other one. The lanes share the bounds of the client and the memory budget. The first
+//! request in turn keeps its place until its memory is free, so that small requests, of either
+//! lane, do not starve a large one.
 
+use super::engine::Lane;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,8 +28,10 @@ pub type ClientId = u32;
 /// The bounds of the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Requests that run at one time.
-    pub running: usize,
+    /// Requests of [`Lane::CpuTime`] that run at one time.
+    pub cpu_time: usize,
+    /// Requests of [`Lane::RealTime`] that run at one time.
+    pub real_time: usize,
     /// The sum of the memory limits of the running requests, in bytes.
     pub memory_bytes: u64,
     /// Requests that wait.
@@ -36,11 +40,23 @@ pub struct Bounds {
     pub queued_bytes: u64,
 }
 
+impl Bounds {
+    /// Requests of a lane that run at one time.
+    pub fn running(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::CpuTime => self.cpu_time,
+            Lane::RealTime => self.real_time,
+        }
+    }
+}
+
 /// What a request asks of the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticket {
-    /// Who asks.
+    /// The client.
     pub client: ClientId,
+    /// Where the request runs.
+    pub lane: Lane,
     /// Requests of this client that may run at one time; 0: as many as the queue admits.
     pub client_running: usize,
     /// Requests of this client that may wait; 0: as many as the queue holds.
@@ -96,6 +112,13 @@ pub enum Refusal {
     },
 }
 
+impl Load {
+    /// Requests of a lane that run.
+    pub fn running(&self, lane: Lane) -> usize {
+        self.running_in[lane as usize]
+    }
+}
+
 impl Refusal {
     /// When a retry is likely to succeed, if ever.
     pub fn retry_after(&self) -> Option<Duration> {
@@ -112,8 +135,10 @@ impl Refusal {
 /// The state of the queue at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Requests that run.
+    /// Requests that run, in all lanes.
     pub running: usize,
+    /// Requests that run, by lane.
+    pub running_in: [usize; 2],
     /// The sum of their memory limits, in bytes.
     pub memory_bytes: u64,
     /// Requests that wait.
@@ -138,8 +163,12 @@ struct Shared {
 struct State {
     load: Load,
     clients: HashMap<ClientId, Client>,
-    /// Clients with waiting requests, in the order of their turns.
-    turns: VecDeque<ClientId>,
+    /// Clients with waiting requests in each lane, in the order of their turns.
+    turns: [VecDeque<ClientId>; 2],
+    /// The first request of a lane lacks only memory, which no other request may take.
+    is_memory_awaited: bool,
+    /// The lane of that request.
+    memory_lane: Option<Lane>,
     /// When the last requests ended.
     ended: VecDeque<Instant>,
     draining: bool,
@@ -149,6 +178,12 @@ struct State {
 struct Client {
     running: usize,
     queued: usize,
+    lanes: [Flows; 2],
+}
+
+/// Waiting requests of a client in one lane.
+#[derive(Debug, Default)]
+struct Flows {
     flows: HashMap<u64, VecDeque<Waiter>>,
     /// Flows with waiting requests, in the order of their turns.
     turns: VecDeque<u64>,
@@ -166,6 +201,7 @@ pub struct Permit {
     /// `None` once the place is free.
     shared: Option<Arc<Shared>>,
     client: ClientId,
+    lane: Lane,
     memory_bytes: u64,
 }
 
@@ -175,12 +211,15 @@ impl Queue {
         let state = State {
             load: Load {
                 running: 0,
+                running_in: [0; 2],
                 memory_bytes: 0,
                 queued: 0,
                 queued_bytes: 0,
             },
             clients: HashMap::new(),
-            turns: VecDeque::new(),
+            turns: Default::default(),
+            is_memory_awaited: false,
+            memory_lane: None,
             ended: VecDeque::with_capacity(RATE_SAMPLES),
             draining: false,
         };
@@ -206,10 +245,10 @@ impl Queue {
     pub fn drain(&self) {
         let mut state = self.shared.state();
         state.draining = true;
-        state.turns.clear();
+        state.turns = Default::default();
+        state.is_memory_awaited = false;
         for client in state.clients.values_mut() {
-            client.flows.clear();
-            client.turns.clear();
+            client.lanes = Default::default();
             client.queued = 0;
         }
         state.load.queued = 0;
@@ -294,7 +333,8 @@ impl Shared {
     }
 
     fn enter(self: &Arc<Shared>, ticket: Ticket) -> Result<Entry, Refusal> {
-        let mut state = self.state();
+        let mut guard = self.state();
+        let state = &mut *guard;
         if state.draining {
             return Err(Refusal::Draining);
         }
@@ -304,7 +344,9 @@ impl Shared {
                 max_bytes: self.bounds.memory_bytes,
             });
         }
-        if state.turns.is_empty() && state.has_room(&self.bounds, &ticket) {
+        let lane = ticket.lane as usize;
+        let is_first = state.turns[lane].is_empty() && !state.is_memory_awaited;
+        if is_first && state.has_room(&self.bounds, &ticket) {
             return Ok(Entry::Admitted(state.admit(self, &ticket)));
         }
         let would_be_full = |state: &State| {
@@ -312,10 +354,10 @@ impl Shared {
                 || state.load.queued_bytes.saturating_add(ticket.size_bytes)
                     > self.bounds.queued_bytes
         };
-        if would_be_full(&state) {
+        if would_be_full(state) {
             state.remove_closed();
         }
-        if would_be_full(&state) {
+        if would_be_full(state) {
             return Err(Refusal::QueueFull {
                 queued: state.load.queued,
                 retry_after: state.retry_after(),
@@ -330,53 +372,73 @@ impl Shared {
             });
         }
         let (sender, receiver) = oneshot::channel();
-        if client.turns.is_empty() {
-            state.turns.push_back(ticket.client);
+        client.queued += 1;
+        let flows = &mut client.lanes[lane];
+        if flows.turns.is_empty() {
+            state.turns[lane].push_back(ticket.client);
         }
-        let client = state.clients.entry(ticket.client).or_default();
-        let flow = client.flows.entry(ticket.flow).or_default();
+        let flow = flows.flows.entry(ticket.flow).or_default();
         if flow.is_empty() {
-            client.turns.push_back(ticket.flow);
+            flows.turns.push_back(ticket.flow);
         }
         flow.push_back(Waiter {
             admitted: sender,
             ticket,
         });
-        client.queued += 1;
         state.load.queued += 1;
         state.load.queued_bytes += ticket.size_bytes;
         // Other clients may be held up by their own bounds.
-        self.admit_waiting(&mut state);
+        self.admit_waiting(state);
         Ok(Entry::Waiting(receiver))
     }
 
     /// Gives free places to waiting requests.
     fn admit_waiting(self: &Arc<Shared>, state: &mut State) {
+        state.is_memory_awaited = false;
+        let mut lanes = [Lane::CpuTime, Lane::RealTime];
+        // The lane whose first request waits for memory comes first, so that the memory that
+        // becomes free is not given to the other lane.
+        if state.memory_lane == Some(Lane::RealTime) {
+            lanes.reverse();
+        }
+        state.memory_lane = None;
+        for lane in lanes {
+            self.admit_waiting_in(lane, state);
+            if state.is_memory_awaited {
+                state.memory_lane = Some(lane);
+                return;
+            }
+        }
+    }
+
+    fn admit_waiting_in(self: &Arc<Shared>, lane: Lane, state: &mut State) {
+        let turns = lane as usize;
         let mut skipped = 0;
-        while skipped < state.turns.len() {
-            let Some(id) = state.turns.front().copied() else {
+        while skipped < state.turns[turns].len() {
+            let Some(id) = state.turns[turns].front().copied() else {
                 return;
             };
-            state.drop_closed_front(id);
-            let Some(ticket) = state.next_ticket(id) else {
-                state.turns.retain(|other| *other != id);
+            state.drop_closed_front(lane, id);
+            let Some(ticket) = state.next_ticket(lane, id) else {
+                state.turns[turns].retain(|other| *other != id);
                 state.forget_idle(id);
                 continue;
             };
-            if state.load.running >= self.bounds.running {
+            if state.load.running(lane) >= self.bounds.running(lane) {
                 return;
             }
             let running = state.clients.get(&id).map_or(0, |client| client.running);
             if ticket.client_running > 0 && running >= ticket.client_running {
                 // Only this client has to wait.
-                state.turns.rotate_left(1);
+                state.turns[turns].rotate_left(1);
                 skipped += 1;
                 continue;
             }
             if !state.has_room(&self.bounds, &ticket) {
+                state.is_memory_awaited = true;
                 return;
             }
-            let Some(waiter) = state.take_next(id) else {
+            let Some(waiter) = state.take_next(lane, id) else {
                 return;
             };
             let permit = state.admit(self, &waiter.ticket);
@@ -397,24 +459,27 @@ impl State {
             .clients
             .get(&ticket.client)
             .map_or(0, |client| client.running);
-        self.load.running < bounds.running
+        self.load.running(ticket.lane) < bounds.running(ticket.lane)
             && (ticket.client_running == 0 || running < ticket.client_running)
             && self.load.memory_bytes.saturating_add(ticket.memory_bytes) <= bounds.memory_bytes
     }
 
     fn admit(&mut self, shared: &Arc<Shared>, ticket: &Ticket) -> Permit {
         self.load.running += 1;
+        self.load.running_in[ticket.lane as usize] += 1;
         self.load.memory_bytes += ticket.memory_bytes;
         self.clients.entry(ticket.client).or_default().running += 1;
         Permit {
             shared: Some(shared.clone()),
             client: ticket.client,
+            lane: ticket.lane,
             memory_bytes: ticket.memory_bytes,
         }
     }
 
     fn release(&mut self, permit: &Permit) {
         self.load.running -= 1;
+        self.load.running_in[permit.lane as usize] -= 1;
         self.load.memory_bytes -= permit.memory_bytes;
         if let Some(client) = self.clients.get_mut(&permit.client) {
             client.running -= 1;
@@ -423,60 +488,62 @@ impl State {
     }
 
     fn forget_idle(&mut self, id: ClientId) {
-        let is_idle = |client: &Client| client.running == 0 && client.flows.is_empty();
+        let is_idle = |client: &Client| client.running == 0 && client.is_waiting_nowhere();
         if self.clients.get(&id).is_some_and(is_idle) {
             self.clients.remove(&id);
         }
     }
 
     /// The ticket of the client's next request.
-    fn next_ticket(&self, id: ClientId) -> Option<Ticket> {
-        let client = self.clients.get(&id)?;
-        let flow = client.flows.get(client.turns.front()?)?;
+    fn next_ticket(&self, lane: Lane, id: ClientId) -> Option<Ticket> {
+        let flows = &self.clients.get(&id)?.lanes[lane as usize];
+        let flow = flows.flows.get(flows.turns.front()?)?;
         flow.front().map(|waiter| waiter.ticket)
     }
 
     /// Takes the client's next request, and passes the turn on.
-    fn take_next(&mut self, id: ClientId) -> Option<Waiter> {
+    fn take_next(&mut self, lane: Lane, id: ClientId) -> Option<Waiter> {
         let client = self.clients.get_mut(&id)?;
-        let flow = client.turns.pop_front()?;
-        let waiters = client.flows.get_mut(&flow)?;
+        let flows = &mut client.lanes[lane as usize];
+        let flow = flows.turns.pop_front()?;
+        let waiters = flows.flows.get_mut(&flow)?;
         let waiter = waiters.pop_front()?;
         if waiters.is_empty() {
-            client.flows.remove(&flow);
+            flows.flows.remove(&flow);
         } else {
-            client.turns.push_back(flow);
+            flows.turns.push_back(flow);
         }
         client.queued -= 1;
         self.load.queued -= 1;
         self.load.queued_bytes -= waiter.ticket.size_bytes;
-        self.turns.pop_front();
-        if !client.turns.is_empty() {
-            self.turns.push_back(id);
+        let turns = &mut self.turns[lane as usize];
+        turns.pop_front();
+        if !flows.turns.is_empty() {
+            turns.push_back(id);
         }
         Some(waiter)
     }
 
     /// Drops requests at the front of the client's turn whose callers have gone.
-    fn drop_closed_front(&mut self, id: ClientId) {
-        let is_closed = |client: &Client| {
-            let flow = client.turns.front().and_then(|flow| client.flows.get(flow));
-            flow.and_then(VecDeque::front)
-                .is_some_and(|waiter| waiter.admitted.is_closed())
+    fn drop_closed_front(&mut self, lane: Lane, id: ClientId) {
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
         };
-        while self.clients.get(&id).is_some_and(is_closed) {
-            let Some(client) = self.clients.get_mut(&id) else {
+        let Flows { flows, turns } = &mut client.lanes[lane as usize];
+        while let Some(flow) = turns.front().copied() {
+            let Some(waiters) = flows.get_mut(&flow) else {
                 return;
             };
-            let Some(flow) = client.turns.front().copied() else {
+            let is_closed = |waiter: &Waiter| waiter.admitted.is_closed();
+            if !waiters.front().is_some_and(is_closed) {
+                return;
+            }
+            let Some(waiter) = waiters.pop_front() else {
                 return;
             };
-            let Some(waiter) = client.flows.get_mut(&flow).and_then(VecDeque::pop_front) else {
-                return;
-            };
-            if client.flows.get(&flow).is_some_and(VecDeque::is_empty) {
-                client.flows.remove(&flow);
-                client.turns.pop_front();
+            if waiters.is_empty() {
+                flows.remove(&flow);
+                turns.pop_front();
             }
             client.queued -= 1;
             self.load.queued -= 1;
@@ -488,29 +555,32 @@ impl State {
     fn remove_closed(&mut self) {
         let load = &mut self.load;
         for client in self.clients.values_mut() {
-            for waiters in client.flows.values_mut() {
-                waiters.retain(|waiter| {
-                    let is_waiting = !waiter.admitted.is_closed();
-                    if !is_waiting {
-                        client.queued -= 1;
-                        load.queued -= 1;
-                        load.queued_bytes -= waiter.ticket.size_bytes;
-                    }
-                    is_waiting
-                });
+            let queued = &mut client.queued;
+            for Flows { flows, turns } in &mut client.lanes {
+                for waiters in flows.values_mut() {
+                    waiters.retain(|waiter| {
+                        let is_waiting = !waiter.admitted.is_closed();
+                        if !is_waiting {
+                            *queued -= 1;
+                            load.queued -= 1;
+                            load.queued_bytes -= waiter.ticket.size_bytes;
+                        }
+                        is_waiting
+                    });
+                }
+                flows.retain(|_, waiters| !waiters.is_empty());
+                turns.retain(|flow| flows.contains_key(flow));
             }
-            client.flows.retain(|_, waiters| !waiters.is_empty());
-            let flows = &client.flows;
-            client.turns.retain(|flow| flows.contains_key(flow));
         }
         let clients = &self.clients;
-        self.turns.retain(|id| {
-            clients
-                .get(id)
-                .is_some_and(|client| !client.turns.is_empty())
-        });
+        for (lane, turns) in self.turns.iter_mut().enumerate() {
+            turns.retain(|id| {
+                let client = clients.get(id);
+                client.is_some_and(|client| !client.lanes[lane].turns.is_empty())
+            });
+        }
         self.clients
-            .retain(|_, client| client.running > 0 || !client.flows.is_empty());
+            .retain(|_, client| client.running > 0 || !client.is_waiting_nowhere());
     }
 
     fn note_end(&mut self) {
@@ -540,6 +610,12 @@ impl State {
     }
 }
 
+impl Client {
+    fn is_waiting_nowhere(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.flows.is_empty())
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         let Some(shared) = self.shared.take() else {
@@ -553,178 +629,4 @@ impl Drop for Permit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn queue(running: usize, queued: usize) -> Queue {
-        Queue::new(Bounds {
-            running,
-            memory_bytes: 100,
-            queued,
-            queued_bytes: 1000,
-        })
-    }
-
-    fn ticket(client: ClientId) -> Ticket {
-        Ticket {
-            client,
-            client_running: 0,
-            client_queued: 0,
-            flow: 0,
-            memory_bytes: 10,
-            size_bytes: 1,
-            patience: Duration::from_secs(10),
-        }
-    }
-
-    async fn spawn_waiting(
-        queue: &Queue,
-        ticket: Ticket,
-        name: &'static str,
-        order: &Arc<Mutex<Vec<&'static str>>>,
-    ) -> tokio::task::JoinHandle<()> {
-        let (waiting, order) = (queue.load().queued, order.clone());
-        let task = tokio::spawn({
-            let queue = queue.clone();
-            async move {
-                let permit = queue.admit(ticket).await.unwrap();
-                order.lock().unwrap().push(name);
-                drop(permit);
-            }
-        });
-        while queue.load().queued == waiting {
-            tokio::task::yield_now().await;
-        }
-        task
-    }
-
-    #[tokio::test]
-    async fn clients_and_flows_take_turns() {
-        let (queue, order) = (queue(1, 100), Arc::default());
-        let first = queue.admit(ticket(1)).await.unwrap();
-        let mut tasks = Vec::new();
-        let batch = Ticket {
-            flow: 7,
-            ..ticket(1)
-        };
-        for (ticket, name) in [
-            (ticket(1), "1a"),
-            (ticket(1), "1b"),
-            (batch, "1 batch"),
-            (ticket(2), "2a"),
-        ] {
-            tasks.push(spawn_waiting(&queue, ticket, name, &order).await);
-        }
-        drop(first);
-        for task in tasks {
-            task.await.unwrap();
-        }
-        assert_eq!(*order.lock().unwrap(), ["1a", "2a", "1 batch", "1b"]);
-        assert_eq!(queue.load().running, 0);
-        assert_eq!(queue.load().memory_bytes, 0);
-    }
-
-    #[tokio::test]
-    async fn full_queue_refuses_with_retry_after() {
-        let queue = queue(1, 1);
-        let permit = queue.admit(ticket(1)).await.unwrap();
-        let waiting = spawn_waiting(&queue, ticket(1), "a", &Arc::default()).await;
-        let refused = queue.admit(ticket(1)).await.unwrap_err();
-        assert!(
-            matches!(refused, Refusal::QueueFull { queued: 1, .. }),
-            "{refused:?}"
-        );
-        assert!(refused.retry_after() >= Some(MIN_RETRY_AFTER));
-        drop(permit);
-        waiting.await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn patience_and_departure_free_the_place_in_the_queue() {
-        let queue = queue(1, 10);
-        let permit = queue.admit(ticket(1)).await.unwrap();
-        let impatient = Ticket {
-            patience: Duration::from_millis(5),
-            ..ticket(1)
-        };
-        let refused = queue.admit(impatient).await.unwrap_err();
-        assert!(matches!(refused, Refusal::TimedOut { .. }), "{refused:?}");
-        let waiting = spawn_waiting(&queue, ticket(2), "gone", &Arc::default()).await;
-        waiting.abort();
-        assert!(waiting.await.is_err());
-        drop(permit);
-        let permit = queue.admit(ticket(1)).await.unwrap();
-        drop(permit);
-        assert_eq!(queue.load().running, 0);
-        assert_eq!((queue.load().queued, queue.load().queued_bytes), (0, 0));
-    }
-
-    #[tokio::test]
-    async fn memory_is_a_budget_and_a_large_request_is_not_starved() {
-        let (queue, order) = (queue(10, 10), Arc::default());
-        let large = Ticket {
-            memory_bytes: 95,
-            ..ticket(1)
-        };
-        let permit = queue.admit(ticket(1)).await.unwrap();
-        let first = spawn_waiting(&queue, large, "large", &order).await;
-        let second = spawn_waiting(&queue, ticket(2), "small", &order).await;
-        assert!(order.lock().unwrap().is_empty());
-        drop(permit);
-        first.await.unwrap();
-        second.await.unwrap();
-        assert_eq!(*order.lock().unwrap(), ["large", "small"]);
-        let too_large = Ticket {
-            memory_bytes: 101,
-            ..ticket(1)
-        };
-        let refused = queue.admit(too_large).await.unwrap_err();
-        assert_eq!(
-            refused,
-            Refusal::TooMuchMemory {
-                memory_bytes: 101,
-                max_bytes: 100
-            }
-        );
-    }
-
-    #[tokio::test]
-    async fn share_of_a_client_holds_up_only_that_client() {
-        let queue = queue(10, 10);
-        let limited = Ticket {
-            client_running: 1,
-            client_queued: 1,
-            ..ticket(1)
-        };
-        let permit = queue.admit(limited).await.unwrap();
-        let waiting = spawn_waiting(&queue, limited, "a", &Arc::default()).await;
-        let refused = queue.admit(limited).await.unwrap_err();
-        assert!(matches!(refused, Refusal::ShareUsed { queued: 1, .. }));
-        let other = tokio::time::timeout(Duration::from_secs(5), queue.admit(ticket(2)));
-        drop(
-            other
-                .await
-                .expect("the other client is not held up")
-                .unwrap(),
-        );
-        drop(permit);
-        waiting.await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn draining_refuses_waiting_and_new_requests() {
-        let queue = queue(1, 10);
-        let permit = queue.admit(ticket(1)).await.unwrap();
-        let waiting = tokio::spawn({
-            let queue = queue.clone();
-            async move { queue.admit(ticket(1)).await.map(drop) }
-        });
-        while queue.load().queued == 0 {
-            tokio::task::yield_now().await;
-        }
-        queue.drain();
-        assert_eq!(waiting.await.unwrap(), Err(Refusal::Draining));
-        assert_eq!(queue.admit(ticket(1)).await.unwrap_err(), Refusal::Draining);
-        drop(permit);
-    }
-}
+mod tests;

@@ -1,7 +1,9 @@
 //! Whether the service lives and accepts requests, and its figures.
 
+use crate::http::problem::Problem;
+use crate::http::v1::auth::bearer;
 use crate::service::Service;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -35,8 +37,21 @@ async fn readyz(State(service): State<Arc<Service>>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
 }
 
-async fn metrics(State(service): State<Arc<Service>>) -> Response {
+async fn metrics(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response, Problem> {
+    if service.tokens.are_required() {
+        let (parts, _) = request.into_parts();
+        let client = service.tokens.client(bearer(&parts));
+        let client = client.map_err(|_| Problem::unauthorized())?;
+        if !client.admin {
+            return Err(Problem::forbidden(
+                "the metrics need the token of an administrator",
+            ));
+        }
+    }
     let text = service.metrics.encode(service.runner.queue.load());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], text).into_response()
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }

@@ -4,11 +4,15 @@
 //! | --- | --- |
 //! | `server` | listens, and ends in an orderly way |
 //! | `problem` | errors as RFC 9457 problem details |
+//! | `openapi` | the description of the service's own interface |
+//! | `docs` | pages that show the description |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
 //! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
 
+pub mod docs;
 pub mod health;
+pub mod openapi;
 pub mod problem;
 pub mod server;
 pub mod v1;
@@ -18,8 +22,24 @@ use crate::config::Dialect;
 use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::{HeaderValue, Request};
+use axum::response::{IntoResponse, Response};
+use problem::Problem;
+use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{
+    MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer,
+};
+use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_http::trace::{DefaultOnFailure, DefaultOnResponse, TraceLayer};
+use tracing::{Level, Span};
+
+/// How long a client may take for the headers of a request, and between two pieces of its body.
+pub const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
 
 /// All routes of an address: everything, or one dialect alone.
 pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
@@ -27,15 +47,59 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
         Some(dialect) => version::add(crate::dialects::alone(dialect, service), &[dialect]),
         None => everything(service),
     };
-    routes
-        .layer(DefaultBodyLimit::max(service.config.max_body_bytes))
-        .layer(CatchPanicLayer::new())
-        .with_state(service.clone())
+    let trace = TraceLayer::new_for_http()
+        .make_span_with(span)
+        .on_response(DefaultOnResponse::new().level(Level::DEBUG))
+        .on_failure(DefaultOnFailure::new().level(Level::DEBUG));
+    let layers = ServiceBuilder::new()
+        .layer(SetRequestIdLayer::x_request_id(NumberRequests::default()))
+        .layer(trace)
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))
+        .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
+    routes.layer(layers).with_state(service.clone())
+}
+
+/// Numbers requests that have no id of the client.
+#[derive(Debug, Clone, Default)]
+struct NumberRequests(Arc<AtomicU64>);
+
+impl MakeRequestId for NumberRequests {
+    fn make_request_id<B>(&mut self, _: &Request<B>) -> Option<RequestId> {
+        let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        HeaderValue::from_str(&number.to_string())
+            .ok()
+            .map(RequestId::new)
+    }
+}
+
+fn span<B>(request: &Request<B>) -> Span {
+    let id = request.extensions().get::<RequestId>();
+    let id = id.and_then(|id| id.header_value().to_str().ok());
+    tracing::info_span!(
+        "request",
+        id = id.unwrap_or_default(),
+        method = %request.method(),
+        path = request.uri().path(),
+    )
+}
+
+/// The answer if a handler panicked. The other requests continue.
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(message, "a handler panicked");
+    Problem::internal("the service has a bug").into_response()
 }
 
 fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
     let mut routes = Router::new()
         .merge(health::router())
+        .merge(docs::router())
         .merge(crate::console::router())
         .nest("/v1", v1::router(service));
     for dialect in &service.config.dialects {

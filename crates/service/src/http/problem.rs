@@ -2,13 +2,144 @@
 
 use crate::core::catalog::CatalogError;
 use crate::core::execution::Blame;
+use crate::core::files::StoreError;
 use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
+use crate::service::Service;
+use axum::body::Bytes;
+use axum::extract::multipart::MultipartError;
+use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// A kind of problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The code.
+    pub code: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// The meaning.
+    pub meaning: &'static str,
+}
+
+/// All kinds of problems.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        code: "malformed",
+        status: 400,
+        meaning: "The request cannot be read: no valid JSON, an unknown field, a wrong type.",
+    },
+    Kind {
+        code: "unauthorized",
+        status: 401,
+        meaning: "The token is missing or unknown.",
+    },
+    Kind {
+        code: "forbidden",
+        status: 403,
+        meaning: "The token does not allow this.",
+    },
+    Kind {
+        code: "not_found",
+        status: 404,
+        meaning: "The address, run or file does not exist, is not kept any more, or belongs to another client.",
+    },
+    Kind {
+        code: "method_not_allowed",
+        status: 405,
+        meaning: "The address has no such method.",
+    },
+    Kind {
+        code: "cancelled",
+        status: 409,
+        meaning: "The run was cancelled before its end.",
+    },
+    Kind {
+        code: "key_reused",
+        status: 409,
+        meaning: "The idempotency key stands for a request with another body.",
+    },
+    Kind {
+        code: "body_too_large",
+        status: 413,
+        meaning: "The body of the request or the stored file exceeds its limit.",
+    },
+    Kind {
+        code: "impossible",
+        status: 422,
+        meaning: "The request can be read but not carried out. `field` names the reason.",
+    },
+    Kind {
+        code: "above_limit",
+        status: 422,
+        meaning: "A limit exceeds the largest one, which is `limit`.",
+    },
+    Kind {
+        code: "unknown_runtime",
+        status: 422,
+        meaning: "The runtime is unknown or not installed.",
+    },
+    Kind {
+        code: "unknown_file",
+        status: 422,
+        meaning: "A file that the request names by its digest is not stored.",
+    },
+    Kind {
+        code: "wrong_digest",
+        status: 422,
+        meaning: "The content of a file has another digest than its name.",
+    },
+    Kind {
+        code: "faulty_package",
+        status: 422,
+        meaning: "The problem package has mistakes, which the detail lists.",
+    },
+    Kind {
+        code: "share_used",
+        status: 429,
+        meaning: "As many requests of this client wait as it may have. Nothing ran.",
+    },
+    Kind {
+        code: "internal",
+        status: 500,
+        meaning: "The service has a bug.",
+    },
+    Kind {
+        code: "sandbox_error",
+        status: 500,
+        meaning: "The sandbox failed twice. A retry may succeed.",
+    },
+    Kind {
+        code: "file_store",
+        status: 500,
+        meaning: "The file store cannot read or write.",
+    },
+    Kind {
+        code: "queue_full",
+        status: 503,
+        meaning: "The queue is full. Nothing ran.",
+    },
+    Kind {
+        code: "draining",
+        status: 503,
+        meaning: "The service is shutting down. Nothing ran.",
+    },
+    Kind {
+        code: "queue_timeout",
+        status: 504,
+        meaning: "No place became free within the time that the request may wait. Nothing ran.",
+    },
+    Kind {
+        code: "store_full",
+        status: 507,
+        meaning: "The file store is full, and no file in it may be removed yet.",
+    },
+];
 
 /// A problem with a request, or of the service.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
@@ -112,10 +243,114 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
     }
 
+    /// An error of the service itself.
+    pub fn internal(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "The service failed",
+            detail,
+        )
+    }
+
+    /// The sandbox failed.
+    pub fn sandbox(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "sandbox_error",
+            "The service failed",
+            detail,
+        )
+    }
+
+    /// The run was cancelled.
+    pub fn cancelled() -> Problem {
+        Problem::new(
+            StatusCode::CONFLICT,
+            "cancelled",
+            "The run was cancelled",
+            "a client cancelled the run before its end",
+        )
+    }
+
+    /// The body of the request is too large.
+    pub fn body_too_large(detail: impl ToString, limit: u64) -> Problem {
+        Problem {
+            limit: Some(limit),
+            ..Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                "The body of the request is too large",
+                detail,
+            )
+        }
+    }
+
+    /// A form that cannot be read.
+    pub fn rejected_form(error: MultipartError) -> Problem {
+        match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Problem {
+                limit: None,
+                ..Problem::body_too_large(
+                    "the form is too large; PUT the package to /v1/files first",
+                    0,
+                )
+            },
+            _ => Problem::malformed(error.body_text()),
+        }
+    }
+
     fn retry(mut self, after: Option<Duration>) -> Problem {
         self.retry_after_ms =
             after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
         self
+    }
+}
+
+/// The whole body of a request, up to the configured size.
+pub struct RequestBody(pub Bytes);
+
+impl FromRequest<Arc<Service>> for RequestBody {
+    type Rejection = Problem;
+
+    async fn from_request(
+        request: Request,
+        service: &Arc<Service>,
+    ) -> Result<RequestBody, Problem> {
+        match Bytes::from_request(request, service).await {
+            Ok(body) => Ok(RequestBody(body)),
+            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                let limit = service.config.max_body_bytes;
+                let detail = format!("a body has at most {limit} bytes");
+                Err(Problem::body_too_large(detail, limit as u64))
+            }
+            Err(rejection) => Err(Problem::malformed(rejection.body_text())),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        match error {
+            StoreError::Digest { .. } => Problem {
+                code: "wrong_digest".to_owned(),
+                kind: "/docs/problems#wrong_digest".to_owned(),
+                ..Problem::impossible("sha256", error)
+            },
+            StoreError::Full { .. } => Problem::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "store_full",
+                "The file store is full",
+                error,
+            ),
+            StoreError::Interrupted => Problem::malformed(error),
+            StoreError::Disk(_) => Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "file_store",
+                "The file store failed",
+                error,
+            ),
+        }
     }
 }
 
@@ -164,12 +399,7 @@ impl From<ProgramError> for Problem {
                 ..Problem::impossible("runtime", error)
             },
             error => match error.blame() {
-                Blame::Service => Problem::new(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "sandbox_error",
-                    "The service failed",
-                    error,
-                ),
+                Blame::Service => Problem::sandbox(error),
                 _ => Problem::impossible("files", error),
             },
         }

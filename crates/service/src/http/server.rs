@@ -1,16 +1,41 @@
-//! Listens on all addresses until the service is told to end.
+//! Listens on all addresses until the service must end.
+//!
+//! Connections have bounds, so that slow or hostile clients do not stop the others: a number of
+//! connections, a time and a size for the headers of a request, and a time between two pieces of
+//! its body.
 
 use crate::config::Listen;
 use crate::service::Service;
-use std::future::IntoFuture;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-/// Why the service cannot listen, or stopped.
+/// Header lines of a request.
+const MAX_HEADERS: usize = 100;
+/// Bytes of all header lines of a request.
+const MAX_HEADER_BYTES: usize = 64 << 10;
+/// The user and the group may connect to the Unix socket.
+const SOCKET_MODE: u32 = 0o660;
+/// How often a draining service looks for running requests.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
+/// How long answers may take to leave when no request runs.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// The pause after a failure to accept a connection, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why the service cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -22,11 +47,11 @@ pub enum ServerError {
         /// The kernel's error.
         error: io::Error,
     },
-    /// A listener failed.
-    #[error("the listener on {address} failed: {error}")]
-    Serve {
-        /// The address.
-        address: SocketAddr,
+    /// A Unix socket cannot be made.
+    #[error("cannot listen on the Unix socket {}: {error}", .path.display())]
+    BindUnix {
+        /// The path.
+        path: PathBuf,
         /// The kernel's error.
         error: io::Error,
     },
@@ -37,6 +62,7 @@ pub enum ServerError {
 pub struct Server {
     service: Arc<Service>,
     listeners: Vec<(Listen, TcpListener)>,
+    unix_listener: Option<(PathBuf, UnixListener)>,
 }
 
 impl Server {
@@ -53,7 +79,21 @@ impl Server {
                 .map_err(|error| ServerError::Bind { address, error })?;
             listeners.push((listen, listener));
         }
-        Ok(Server { service, listeners })
+        let unix_listener = match &service.config.unix_socket {
+            None => None,
+            Some(path) => {
+                let listener = bind_unix(path).map_err(|error| ServerError::BindUnix {
+                    path: path.clone(),
+                    error,
+                })?;
+                Some((path.clone(), listener))
+            }
+        };
+        Ok(Server {
+            service,
+            listeners,
+            unix_listener,
+        })
     }
 
     /// The bound addresses, with the ports that the kernel chose.
@@ -65,33 +105,161 @@ impl Server {
         self.listeners.iter().map(bound).collect()
     }
 
-    /// Serves until `stop` is cancelled. Then waiting requests are refused, and running ones have
-    /// the configured time to end.
-    ///
-    /// # Errors
-    /// A listener failed.
-    pub async fn serve(self, stop: CancellationToken) -> Result<(), ServerError> {
-        let Server { service, listeners } = self;
-        let servers = listeners.into_iter().map(|(listen, listener)| {
-            let routes = super::router(&service, listen.dialect);
-            let stopped = stop.clone().cancelled_owned();
-            let served = axum::serve(listener, routes).with_graceful_shutdown(stopped);
-            async move {
-                let address = listen.address;
-                served
-                    .into_future()
-                    .await
-                    .map_err(|error| ServerError::Serve { address, error })
-            }
-        });
-        let drained = async {
-            stop.cancelled().await;
-            service.runner.queue.drain();
-            tokio::time::sleep(Duration::from_millis(service.config.drain_ms)).await;
+    /// The path of the Unix socket.
+    pub fn unix_socket(&self) -> Option<&Path> {
+        self.unix_listener.as_ref().map(|(path, _)| &**path)
+    }
+
+    /// Serves until `stop` is cancelled. Then waiting and new requests are refused, and running
+    /// ones have the configured time to end.
+    pub async fn serve(self, stop: CancellationToken) {
+        let Server {
+            service,
+            listeners,
+            unix_listener,
+        } = self;
+        let connections = Connections {
+            tracker: TaskTracker::new(),
+            places: Arc::new(Semaphore::new(service.config.max_connections)),
+            closing: CancellationToken::new(),
         };
-        tokio::select! {
-            served = futures_util::future::try_join_all(servers) => served.map(drop),
-            () = drained => Ok(()),
+        let mut accepting = tokio::task::JoinSet::new();
+        for (listen, listener) in listeners {
+            let routes = super::router(&service, listen.dialect);
+            let connections = connections.clone();
+            accepting.spawn(async move {
+                loop {
+                    let place = connections.place().await;
+                    match listener.accept().await {
+                        Ok((stream, _)) => {
+                            // Answers are written in one piece.
+                            let _ = stream.set_nodelay(true);
+                            connections.serve(place, stream, routes.clone());
+                        }
+                        Err(error) => pause(&error).await,
+                    }
+                }
+            });
         }
+        let socket_path = unix_listener.as_ref().map(|(path, _)| path.clone());
+        if let Some((_, listener)) = unix_listener {
+            let routes = super::router(&service, None);
+            let connections = connections.clone();
+            accepting.spawn(async move {
+                loop {
+                    let place = connections.place().await;
+                    match listener.accept().await {
+                        Ok((stream, _)) => connections.serve(place, stream, routes.clone()),
+                        Err(error) => pause(&error).await,
+                    }
+                }
+            });
+        }
+        let housekeeping = tokio::spawn(keep_house(service.clone()));
+        stop.cancelled().await;
+        tracing::info!("the service is shutting down");
+        drain(&service, &connections).await;
+        accepting.shutdown().await;
+        housekeeping.abort();
+        if let Some(path) = socket_path {
+            // Otherwise the next start removes it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Refuses waiting requests, lets running ones end, and closes the connections.
+async fn drain(service: &Service, connections: &Connections) {
+    service.runner.queue.drain();
+    let running = async {
+        while service.runner.queue.load().running > 0 {
+            tokio::time::sleep(DRAIN_INTERVAL).await;
+        }
+    };
+    let patience = Duration::from_millis(service.config.drain_ms);
+    if tokio::time::timeout(patience, running).await.is_err() {
+        tracing::warn!("requests still run; they are cancelled");
+        service.jobs.cancel_all();
+    }
+    connections.closing.cancel();
+    connections.tracker.close();
+    let _ = tokio::time::timeout(FAREWELL, connections.tracker.wait()).await;
+}
+
+/// Removes what was kept long enough.
+async fn keep_house(service: Arc<Service>) {
+    let mut interval = tokio::time::interval(Duration::from_secs(10));
+    loop {
+        interval.tick().await;
+        service.jobs.remove_expired();
+        service.files.remove_expired();
+    }
+}
+
+async fn pause(error: &io::Error) {
+    tracing::warn!(%error, "cannot accept a connection");
+    tokio::time::sleep(ACCEPT_PAUSE).await;
+}
+
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    let is_stale = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.file_type().is_socket())
+        && std::os::unix::net::UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    if is_stale {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(SOCKET_MODE))?;
+    Ok(listener)
+}
+
+#[derive(Debug, Clone)]
+struct Connections {
+    tracker: TaskTracker,
+    places: Arc<Semaphore>,
+    /// Connections end after their present requests.
+    closing: CancellationToken,
+}
+
+impl Connections {
+    /// Waits until a further connection is allowed.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        // The semaphore is never closed.
+        self.places.clone().acquire_owned().await.ok()
+    }
+
+    fn serve(
+        &self,
+        place: Option<OwnedSemaphorePermit>,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        routes: Router,
+    ) {
+        let closing = self.closing.clone();
+        let service = TowerToHyperService::new(routes);
+        self.tracker.spawn(async move {
+            let mut server = http1::Builder::new();
+            server
+                .timer(TokioTimer::new())
+                .header_read_timeout(super::CLIENT_PATIENCE)
+                .max_headers(MAX_HEADERS)
+                .max_buf_size(MAX_HEADER_BYTES);
+            let connection = server
+                .serve_connection(TokioIo::new(stream), service)
+                .with_upgrades();
+            let mut connection = std::pin::pin!(connection);
+            let result = tokio::select! {
+                result = &mut connection => result,
+                () = closing.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = result {
+                tracing::debug!(%error, "a connection failed");
+            }
+            drop(place);
+        });
     }
 }

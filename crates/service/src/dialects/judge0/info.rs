@@ -12,6 +12,7 @@ use super::store::day;
 use super::submission::Status;
 use super::submissions::MAX_BATCH;
 use super::{VERSION, archive};
+use crate::core::engine::Lane;
 use crate::service::Service;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -179,8 +180,8 @@ pub async fn config_info(State(service): State<Arc<Service>>, _: Authenticated) 
 /// Shows the queue.
 pub async fn workers(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Value> {
     let load = service.judge0.store.load();
-    let bounds = service.runner.queue.bounds().clone();
-    let available = bounds.running;
+    let bounds = service.runner.queue.bounds();
+    let available = bounds.running(Lane::CpuTime);
     Json(json!([{
         "queue": VERSION,
         "size": load.queued,

@@ -2,12 +2,21 @@
 
 use super::auth::Authenticated;
 use super::model::{Info, LimitSet, Runtime};
+use crate::core::engine::Lane;
 use crate::service::Service;
 use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
-/// Describes the service: version, backend, bounds and load.
+/// Describe the service
+///
+/// Version, backend, bounds and load.
+#[utoipa::path(
+    get,
+    path = "/info",
+    tag = "service",
+    responses((status = 200, description = "The service", body = Info)),
+)]
 pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Info> {
     let queue = &service.runner.queue;
     let (bounds, load) = (queue.bounds(), queue.load());
@@ -16,8 +25,10 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
         version: env!("CARGO_PKG_VERSION").to_owned(),
         backend: service.backend.to_string(),
         uptime_s: service.started.elapsed().as_secs(),
-        running: load.running,
-        max_running: bounds.running,
+        running: load.running(Lane::CpuTime),
+        running_real_time: load.running(Lane::RealTime),
+        max_running: bounds.running(Lane::CpuTime),
+        max_running_real_time: bounds.running(Lane::RealTime),
         running_memory_bytes: load.memory_bytes,
         max_running_memory_bytes: bounds.memory_bytes,
         queued: load.queued,
@@ -35,7 +46,13 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
     })
 }
 
-/// Lists the installed runtimes.
+/// List the installed runtimes
+#[utoipa::path(
+    get,
+    path = "/runtimes",
+    tag = "service",
+    responses((status = 200, description = "The runtimes", body = Vec<Runtime>)),
+)]
 pub async fn runtimes(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Vec<Runtime>> {
     let runtimes = service.runner.catalog.runtimes().iter();
     let available = runtimes.filter(|runtime| runtime.is_available());

@@ -5,22 +5,73 @@
 //! | `auth` | the client of a request |
 //! | `info` | the service and its runtimes |
 //! | `runs` | running one program on one or several inputs |
+//! | `request` | turns the request of a run into a run of the core |
+//! | `batches` | many runs with one request |
+//! | `judgings` | a submission to a problem package |
+//! | `jobs` | what runs and judgings have in common |
+//! | `events` | the events of a run as a stream |
+//! | `attach` | a WebSocket to a running program |
+//! | `files` | stored files |
 //! | `model` | the documents of requests and answers |
 
+pub mod attach;
 pub mod auth;
+pub mod batches;
+pub mod events;
+pub mod files;
 pub mod info;
+pub mod jobs;
+pub mod judgings;
 pub mod model;
+pub mod request;
 pub mod runs;
 
+use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::Router;
-use axum::routing::{get, post};
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, Uri};
 use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The routes, below `/v1`.
 pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
-    Router::new()
-        .route("/info", get(info::info))
-        .route("/runtimes", get(info::runtimes))
-        .route("/runs", post(runs::create))
+    let (routes, _) = documented().split_for_parts();
+    routes
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// The routes with their description.
+pub fn documented() -> OpenApiRouter<Arc<Service>> {
+    let files = OpenApiRouter::new()
+        .routes(routes!(files::put, files::get, files::remove))
+        // Files have a bound of their own, and are not kept in memory.
+        .layer(DefaultBodyLimit::disable());
+    OpenApiRouter::new()
+        .routes(routes!(info::info))
+        .routes(routes!(info::runtimes))
+        .routes(routes!(runs::create))
+        .routes(routes!(runs::state, runs::cancel))
+        .routes(routes!(events::of_run))
+        .routes(routes!(attach::attach))
+        .routes(routes!(batches::create))
+        .routes(routes!(judgings::create))
+        .routes(routes!(judgings::state, judgings::cancel))
+        .routes(routes!(events::of_judging))
+        .merge(files)
+}
+
+async fn not_found(uri: Uri) -> Problem {
+    Problem::not_found(format!("{} is no address of this service", uri.path()))
+}
+
+async fn method_not_allowed() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This address has no such method",
+        "see /docs for the methods",
+    )
 }

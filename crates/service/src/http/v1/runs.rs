@@ -1,305 +1,270 @@
 //! Running one program on one or several inputs.
 
+use super::attach;
 use super::auth::{Authenticated, INTERFACE};
-use super::model::{Blob, OutputForm, RunAnswer, RunRequest, StopOn, TestRequest};
-use crate::core::catalog::{CompileLimits, Runtime, SourceFile};
-use crate::core::compare::Comparison;
-use crate::core::engine::Lane;
-use crate::core::execution::{Content, Excess, InputContent, InputFile, OutputFile};
-use crate::core::program::{self, Keep, ProgramRun, ProgramSource, Test};
-use crate::http::problem::Problem;
+use super::jobs::{self, Answer, Ending, Job, Waiting};
+use super::model::{OutputForm, RunAnswer, RunRequest};
+pub use super::request::program_run;
+use crate::core::program::{Attachment, ProgramReport, ProgramRun, ProgramSource};
+use crate::core::registry::{Begun, JobKind};
+use crate::http::problem::{Problem, RequestBody};
 use crate::service::Service;
 use crate::tokens::Client;
-use axum::Json;
 use axum::body::Bytes;
-use axum::extract::State;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use std::path::{Path, PathBuf};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-const MAX_LABEL_BYTES: usize = 256;
-const MAX_TESTS: usize = 10_000;
+/// A new id of a run.
+pub fn new_id() -> String {
+    crate::core::registry::new_id(JobKind::Run)
+}
 
-/// Runs a program and returns what came of it. If the client leaves, the run is cancelled.
+/// A run that was checked, and how its answer is rendered.
+pub struct Prepared {
+    /// The run.
+    pub run: ProgramRun,
+    form: OutputForm,
+    label: Option<String>,
+    runtime: Option<String>,
+}
+
+impl Prepared {
+    /// Checks a request.
+    ///
+    /// # Errors
+    /// The request cannot be carried out.
+    pub fn new(
+        service: &Service,
+        client: &Client,
+        request: RunRequest,
+        size_bytes: usize,
+    ) -> Result<Prepared, Problem> {
+        let (form, label) = (request.stdout, request.label.clone());
+        let run = program_run(service, client, request, size_bytes)?;
+        let runtime = match &run.source {
+            ProgramSource::Sources { runtime, .. } => Some(runtime.name.clone()),
+            ProgramSource::Command(_) | ProgramSource::Program(_) => None,
+        };
+        Ok(Prepared {
+            run,
+            form,
+            label,
+            runtime,
+        })
+    }
+}
+
+/// How an answer is rendered.
+pub struct Rendering {
+    form: OutputForm,
+    label: Option<String>,
+    runtime: Option<String>,
+}
+
+impl Prepared {
+    /// The run, and how its answer is rendered.
+    pub fn split(self) -> (ProgramRun, Rendering) {
+        let Prepared {
+            run,
+            form,
+            label,
+            runtime,
+        } = self;
+        let rendering = Rendering {
+            form,
+            label,
+            runtime,
+        };
+        (run, rendering)
+    }
+}
+
+impl Rendering {
+    /// The answer of a run.
+    pub fn answer(self, id: String, report: &ProgramReport) -> RunAnswer {
+        RunAnswer::ended(id, self.label, self.runtime, report, self.form)
+    }
+
+    fn document(self, id: String, report: &ProgramReport) -> Result<Bytes, Problem> {
+        let answer = self.answer(id, report);
+        serde_json::to_vec(&answer)
+            .map(Bytes::from)
+            .map_err(Problem::internal)
+    }
+}
+
+/// Run a program
+///
+/// Compiles the program once and runs it on all tests. The answer comes when the run has ended, or
+/// after `wait_ms` (or `Prefer: wait=SECONDS`) as 202 with the address of the run. If the client
+/// closes the connection before that, the run is cancelled, unless the request has the header
+/// `Idempotency-Key`. A request with the same key and body joins the run of the first one.
+#[utoipa::path(
+    post,
+    path = "/runs",
+    tag = "runs",
+    params(
+        ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Names the request for repetitions"),
+    ),
+    request_body = RunRequest,
+    responses(
+        (status = 200, description = "The run has ended", body = RunAnswer),
+        (status = 202, description = "The run continues; `Location` is its address", body = RunAnswer),
+        (status = "4XX", description = "The request cannot be carried out", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service is full or failed; a retry may succeed", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
 pub async fn create(
     State(service): State<Arc<Service>>,
     Authenticated(client): Authenticated,
-    body: Bytes,
-) -> Result<Json<RunAnswer>, Problem> {
+    headers: HeaderMap,
+    RequestBody(body): RequestBody,
+) -> Result<Response, Problem> {
     let request: RunRequest = serde_json::from_slice(&body).map_err(Problem::malformed)?;
-    let (form, label) = (request.stdout, request.label.clone());
-    let run = program_run(&service, &client, request, body.len())?;
-    let runtime = match &run.source {
-        ProgramSource::Sources { runtime, .. } => Some(runtime.name.clone()),
-        ProgramSource::Command(_) | ProgramSource::Program(_) => None,
+    let waiting = Waiting::new(&headers, request.wait_ms);
+    let key = jobs::idempotency_key(&headers, &client, JobKind::Run)?;
+    let (is_interactive, has_terminal) = (request.interactive, request.terminal);
+    if (is_interactive || has_terminal) && waiting.limit.is_none() {
+        return Err(Problem::impossible(
+            "interactive",
+            "an interactive run needs wait_ms or the header Prefer, so that its id is known",
+        ));
+    }
+    let prepared = Prepared::new(&service, &client, request, body.len())?;
+    if waiting.limit.is_none() && key.is_none() {
+        return run_at_once(&service, &client, prepared).await;
+    }
+    let has_key = key.is_some();
+    let keyed = key.map(|key| (key, &body[..]));
+    let label = prepared.label.clone();
+    let job = match jobs::begin(&service, &client, JobKind::Run, label, keyed)? {
+        Begun::Joined(job) => job,
+        Begun::New(job) => {
+            let ending = Ending::new(&service, job.clone());
+            let attached = match (is_interactive, has_terminal) {
+                (false, false) => None,
+                _ => Some(attach::open(&service, &job, has_terminal)?),
+            };
+            tokio::spawn(run_job(
+                service.clone(),
+                job.clone(),
+                ending,
+                prepared,
+                attached,
+            ));
+            job
+        }
     };
-    let report = service.run(INTERFACE, run).await?;
-    Ok(Json(RunAnswer::ended(
-        new_id(),
-        label,
-        runtime,
-        &report,
-        form,
-    )))
+    Ok(jobs::respond(&service, &job, waiting, has_key).await)
 }
 
-/// A new number of a run.
-pub fn new_id() -> String {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    format!("r_{}", LAST.fetch_add(1, Ordering::Relaxed) + 1)
-}
-
-/// Checks a request and turns it into a run of the core.
-///
-/// # Errors
-/// The request cannot be carried out.
-pub fn program_run(
+/// Runs a program for a client that waits for its end. The run is cancelled with this future.
+async fn run_at_once(
     service: &Service,
     client: &Client,
-    request: RunRequest,
-    size_bytes: usize,
-) -> Result<ProgramRun, Problem> {
-    if request
-        .label
-        .as_ref()
-        .is_some_and(|label| label.len() > MAX_LABEL_BYTES)
-    {
-        return Err(Problem::impossible(
-            "label",
-            format!("a label has at most {MAX_LABEL_BYTES} bytes"),
-        ));
-    }
-    let config = &service.config;
-    let limits = request
-        .limits
-        .with_defaults(&config.limits.default, &config.limits.max)?;
-    let (source, files) = source(service, &request)?;
-    let keep = Keep {
-        max_bytes: if request.stdout == OutputForm::Discard {
-            0
-        } else {
-            limits.output_bytes
-        },
-        excess: Excess::Discard,
-        into_stdout: false,
+    prepared: Prepared,
+) -> Result<Response, Problem> {
+    let label = prepared.label.clone();
+    let job = service.jobs.begin(client.id, JobKind::Run, label);
+    let forgetting = Forgetting {
+        service,
+        job: Some(&job),
     };
-    let patience = request.queue_ms.unwrap_or(config.queue.wait_ms);
-    Ok(ProgramRun {
-        ticket: client.ticket(size_bytes, Duration::from_millis(patience)),
-        lane: Lane::CpuTime,
-        source,
-        args: request.args.iter().map(Into::into).collect(),
-        env: request
-            .env
-            .iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
-        files,
-        tests: tests(service, &request)?,
-        stop_on: match request.stop_on {
-            StopOn::Never => program::StopOn::Never,
-            StopOn::Failure => program::StopOn::Failure,
-            StopOn::Error => program::StopOn::Error,
-        },
-        limits: limits.run_limits(),
-        outputs: request
-            .outputs
-            .iter()
-            .map(|path| OutputFile {
-                path: PathBuf::from(path),
-                max_bytes: limits.output_bytes,
-                truncate: true,
-            })
-            .collect(),
-        stdout: keep,
-        stderr: keep,
-        observer: None,
-    })
+    let (run, rendering) = prepared.split();
+    let report = service.run(INTERFACE, run).await?;
+    let document = rendering.document(job.id.clone(), &report)?;
+    forgetting.keep();
+    let (answer, bytes) = (Answer::Document(document.clone()), document.len());
+    service.jobs.end(&job, answer, bytes);
+    service.jobs.mark_received(&job);
+    let mut response = jobs::json_response(document);
+    if let Ok(id) = job.id.parse() {
+        response.headers_mut().insert("millibox-run-id", id);
+    }
+    Ok(response)
 }
 
-fn source(
-    service: &Service,
-    request: &RunRequest,
-) -> Result<(ProgramSource, Vec<InputFile>), Problem> {
-    let (runtime, command) = (&request.runtime, &request.command);
-    match (runtime, command.is_empty()) {
-        (None, true) => Err(Problem::impossible(
-            "runtime",
-            "name a runtime (see /v1/runtimes) or a command",
-        )),
-        (Some(_), false) => Err(Problem::impossible(
-            "command",
-            "name either a runtime or a command, not both",
-        )),
-        (None, false) => {
-            let command = command.iter().map(Into::into).collect();
-            let files = request
-                .files
-                .iter()
-                .map(|(path, blob)| input_file(service, path, blob))
-                .collect::<Result<_, _>>()?;
-            Ok((ProgramSource::Command(command), files))
-        }
-        (Some(name), true) => {
-            let runtime = service
-                .runner
-                .catalog
-                .runtime(name)
-                .map_err(|error| Problem::from(program::ProgramError::from(error)))?;
-            let mut sources = Vec::new();
-            let mut files = Vec::new();
-            for (path, blob) in &request.files {
-                if is_source(&runtime, path) || request.files.len() == 1 {
-                    sources.push(SourceFile {
-                        path: path.into(),
-                        bytes: bytes(service, &format!("files.{path}"), blob)?,
-                    });
-                } else {
-                    files.push(input_file(service, path, blob)?);
-                }
-            }
-            let source = ProgramSource::Sources {
-                runtime,
-                files: sources,
-                entry: request.entry.clone(),
-                limits: CompileLimits {
-                    cpu_time: request.compile.cpu_ms.map(Duration::from_millis),
-                    memory_bytes: request.compile.memory_bytes,
-                },
-            };
-            Ok((source, files))
+/// Removes a job whose client has gone.
+struct Forgetting<'a> {
+    service: &'a Service,
+    job: Option<&'a Job>,
+}
+
+impl Forgetting<'_> {
+    fn keep(mut self) {
+        self.job = None;
+    }
+}
+
+impl Drop for Forgetting<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = self.job {
+            self.service.jobs.forget(job);
         }
     }
 }
 
-fn is_source(runtime: &Runtime, path: &str) -> bool {
-    let extension = Path::new(path).extension();
-    let extension = extension.and_then(|extension| extension.to_str());
-    runtime
-        .extensions
-        .iter()
-        .any(|known| Some(&known[..]) == extension)
-}
-
-fn input_file(service: &Service, path: &str, blob: &Blob) -> Result<InputFile, Problem> {
-    let content = content(service, &format!("files.{path}"), blob)?;
-    Ok(InputFile {
-        path: path.into(),
-        content: InputContent::File {
-            content,
-            mode: 0o755,
-        },
-    })
-}
-
-fn tests(service: &Service, request: &RunRequest) -> Result<Vec<Test>, Problem> {
-    if request.tests.len() > MAX_TESTS {
-        let count = request.tests.len() as u64;
-        return Err(Problem::above_limit("tests", count, MAX_TESTS as u64));
-    }
-    if request.tests.is_empty() {
-        let stdin = request.stdin.as_ref();
-        let stdin = stdin
-            .map(|blob| content(service, "stdin", blob))
-            .transpose()?;
-        return Ok(vec![Test {
-            id: "1".to_owned(),
-            stdin,
-            ..Test::default()
-        }]);
-    }
-    if request.stdin.is_some() {
-        return Err(Problem::impossible(
-            "stdin",
-            "name either stdin or tests, not both",
-        ));
-    }
-    let tests = request.tests.iter().enumerate();
-    tests
-        .map(|(index, test)| one_test(service, index, test))
-        .collect()
-}
-
-fn one_test(service: &Service, index: usize, test: &TestRequest) -> Result<Test, Problem> {
-    let field = |name: &str| format!("tests[{index}].{name}");
-    let stdin = test.stdin.as_ref();
-    let expected = test.expected.as_ref();
-    Ok(Test {
-        id: test.id.clone().unwrap_or_else(|| (index + 1).to_string()),
-        stdin: stdin
-            .map(|blob| content(service, &field("stdin"), blob))
-            .transpose()?,
-        args: test.args.iter().map(Into::into).collect(),
-        expected: expected
-            .map(|blob| bytes(service, &field("expected"), blob))
-            .transpose()?,
-        comparison: comparison(&field("compare"), test.compare.as_deref())?,
-    })
-}
-
-fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem> {
-    let Some(name) = name else {
-        return Ok(Comparison::default());
+/// Carries out a job.
+async fn run_job(
+    service: Arc<Service>,
+    job: Arc<Job>,
+    ending: Ending,
+    prepared: Prepared,
+    attached: Option<(Attachment, attach::Closing)>,
+) {
+    let (run, rendering) = prepared.split();
+    let max_output = run.stdout.max_bytes;
+    let (attachment, closing) = attached.unzip();
+    let running = jobs::run(&service, &job, INTERFACE, run, attachment);
+    let result = match closing {
+        None => running.await,
+        Some(closing) => closing.collect(running, &job, max_output).await,
     };
-    let tolerance = name.strip_prefix("float:").map(str::parse::<f64>);
-    match (name, tolerance) {
-        ("exact", _) => Ok(Comparison::Exact),
-        ("trim", _) => Ok(Comparison::Trim),
-        ("tokens", _) => Ok(Comparison::Tokens),
-        (_, Some(Ok(tolerance))) if tolerance >= 0.0 => Ok(Comparison::Float(tolerance)),
-        _ => Err(Problem::impossible(
-            field,
-            format!("{name:?} is not exact, trim, tokens or float:TOLERANCE"),
-        )),
-    }
+    let document = result.and_then(|report| rendering.document(job.id.clone(), &report));
+    ending.end(document);
 }
 
-/// The bytes of a blob, in memory or in a stored file.
-fn content(service: &Service, field: &str, blob: &Blob) -> Result<Content, Problem> {
-    match blob {
-        Blob::Text(text) => Ok(Content::Bytes(text.clone().into())),
-        Blob::Base64(text) => BASE64
-            .decode(text)
-            .map(|bytes| Content::Bytes(bytes.into()))
-            .map_err(|error| Problem::impossible(field, format!("no valid Base64: {error}"))),
-        Blob::Sha256(digest) => match service.files.open(digest) {
-            Ok(Some(file)) => Ok(Content::File(Arc::new(file))),
-            Ok(None) => Err(Problem {
-                code: "unknown_file".to_owned(),
-                ..Problem::impossible(field, format!("no file {digest} is stored; PUT it first"))
-            }),
-            Err(error) => Err(Problem::new(
-                axum::http::StatusCode::INTERNAL_SERVER_ERROR,
-                "file_store",
-                "The file store failed",
-                error,
-            )),
-        },
-    }
+/// State and results of a run
+#[utoipa::path(
+    get,
+    path = "/runs/{id}",
+    tag = "runs",
+    params(("id" = String, Path, description = "The id of the run")),
+    responses(
+        (status = 200, description = "The state, with results if the run has ended", body = RunAnswer),
+        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn state(
+    State(service): State<Arc<Service>>,
+    client: Authenticated,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
+    Ok(jobs::state_response(&job))
 }
 
-/// The bytes of a blob, in memory.
-fn bytes(service: &Service, field: &str, blob: &Blob) -> Result<Bytes, Problem> {
-    match content(service, field, blob)? {
-        Content::Bytes(bytes) => Ok(bytes),
-        Content::File(file) => {
-            let length = file.metadata().map_or(0, |metadata| metadata.len());
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            if length > service.config.max_body_bytes {
-                return Err(Problem::above_limit(
-                    field,
-                    length as u64,
-                    service.config.max_body_bytes as u64,
-                ));
-            }
-            let mut bytes = vec![0; length];
-            std::os::unix::fs::FileExt::read_exact_at(&*file, &mut bytes, 0).map_err(|error| {
-                Problem::impossible(field, format!("the stored file cannot be read: {error}"))
-            })?;
-            Ok(bytes.into())
-        }
-    }
+/// Cancel a run
+///
+/// A run that has ended stays as it is.
+#[utoipa::path(
+    delete,
+    path = "/runs/{id}",
+    tag = "runs",
+    params(("id" = String, Path, description = "The id of the run")),
+    responses(
+        (status = 204, description = "The run has ended"),
+        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn cancel(
+    State(service): State<Arc<Service>>,
+    client: Authenticated,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
+    Ok(jobs::cancel(&job).await)
 }

@@ -1,0 +1,408 @@
+//! Judges a submission to a problem with the judge of millibox.
+//!
+//! The judge blocks, so it works on a thread for blocking work, with a supervisor of its own. The
+//! thread keeps the place of the judging in the queue until it has ended. If the caller drops the
+//! future, the supervisor is closed, which ends the judge at its next step.
+
+use super::engine::Lane;
+use super::execution::Content;
+use super::program::Runner;
+use super::queue::{Permit, Refusal, Ticket};
+use millibox::{Backend, BackendChoice};
+use millibox_judge::judge::{
+    self, Judge, Machine, MachineError, Options, PackageError, PackageFault,
+};
+use millibox_judge::report::{SubmissionReport, TestReport};
+use millibox_package::{Fault, Faults, Problem, Severity, ToolFault};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// The name of the package in its temporary directory, and in messages.
+const PACKAGE_NAME: &str = "package.zip";
+
+/// A submission and its problem.
+#[derive(Debug, Clone)]
+pub struct Judging {
+    /// How the judging is admitted. The memory is that of the problem.
+    pub ticket: Ticket,
+    /// The problem package, a zip archive.
+    pub package: Content,
+    /// The sources of the submission.
+    pub submission: Vec<super::catalog::SourceFile>,
+    /// The language of the submission; without it the extensions decide.
+    pub language: Option<String>,
+    /// Judging ends at the first test that is not accepted.
+    pub fail_fast: bool,
+    /// The memory limit of a problem that names none, in bytes.
+    pub default_memory_bytes: u64,
+    /// Observes the judging.
+    pub observer: mpsc::UnboundedSender<Event>,
+}
+
+/// What happens during a judging.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// The judging left the queue.
+    Started {
+        /// The time in the queue.
+        queued: Duration,
+    },
+    /// The submission is compiled, or cannot be.
+    Compiled {
+        /// The messages of the compiler.
+        messages: String,
+    },
+    /// Tests were judged.
+    Judged {
+        /// Their number.
+        tests: usize,
+        /// The number of all tests.
+        of: usize,
+    },
+    /// The result of a test is final.
+    Test {
+        /// Its index.
+        index: usize,
+        /// The result.
+        report: Box<TestReport>,
+    },
+}
+
+/// The result of a judging.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// The title of the problem.
+    pub problem: String,
+    /// Warnings about the package.
+    pub warnings: Vec<String>,
+    /// The submission's result.
+    pub submission: SubmissionReport,
+    /// Time in the queue.
+    pub queued: Duration,
+    /// Time from the request to the result.
+    pub total: Duration,
+}
+
+/// Why a judging has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JudgingError {
+    /// It was not admitted.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The package has mistakes.
+    #[error("{}", list(.0))]
+    Package(Vec<Fault>),
+    /// The submission has no sources, or a source has a path that cannot be used.
+    #[error("{0}")]
+    Submission(String),
+    /// The sandbox cannot be started.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The package or the sources cannot be stored.
+    #[error("cannot {action}: {error}")]
+    System {
+        /// What the service was doing.
+        action: &'static str,
+        /// The kernel's error.
+        error: std::io::Error,
+    },
+    /// The caller has left.
+    #[error("the judging was cancelled")]
+    Cancelled,
+}
+
+fn list(faults: &[Fault]) -> String {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+fn system(action: &'static str) -> impl Fn(std::io::Error) -> JudgingError {
+    move |error| JudgingError::System { action, error }
+}
+
+/// Ends the judge when the caller leaves.
+#[derive(Debug, Default)]
+struct Stop {
+    is_stopped: AtomicBool,
+    machine: Mutex<Option<Arc<Machine>>>,
+}
+
+impl Stop {
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(machine) = machine.as_ref() {
+            machine.stop();
+        }
+    }
+
+    fn watch(&self, machine: &Arc<Machine>) {
+        *self.machine.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.clone());
+        if self.is_stopped.load(Ordering::SeqCst) {
+            machine.stop();
+        }
+    }
+
+    fn check(&self) -> Result<(), JudgingError> {
+        if self.is_stopped.load(Ordering::SeqCst) {
+            return Err(JudgingError::Cancelled);
+        }
+        Ok(())
+    }
+}
+
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Judges a submission. If the future is dropped, the judging is cancelled.
+///
+/// # Errors
+/// There is no result: the judging was refused, the package has mistakes, or the service failed.
+pub async fn judge(
+    runner: &Runner,
+    backend: Backend,
+    judging: Judging,
+) -> Result<Judgement, JudgingError> {
+    let begin = Instant::now();
+    let ticket = Ticket {
+        lane: Lane::CpuTime,
+        memory_bytes: judging.default_memory_bytes,
+        ..judging.ticket
+    };
+    let permit = runner.queue.admit(ticket).await?;
+    let stop = Arc::new(Stop::default());
+    let stopping = StopOnDrop(stop.clone());
+    let (package, reading) = (judging.package.clone(), stop.clone());
+    let (problem, permit) = blocking(move || {
+        reading.check()?;
+        Ok((Package::read(package)?, permit))
+    })
+    .await?;
+    let memory_bytes = problem.memory_bytes().unwrap_or(ticket.memory_bytes);
+    let permit = if memory_bytes > ticket.memory_bytes {
+        drop(permit);
+        let ticket = Ticket {
+            memory_bytes,
+            patience: ticket.patience.saturating_sub(begin.elapsed()),
+            ..ticket
+        };
+        runner.queue.admit(ticket).await?
+    } else {
+        permit
+    };
+    let queued = begin.elapsed();
+    let _ = judging.observer.send(Event::Started { queued });
+    let (runner, judging_stop) = (runner.clone(), stop);
+    let judgement =
+        blocking(move || judge_blocking(&runner, backend, judging, problem, &judging_stop, permit))
+            .await?;
+    drop(stopping);
+    Ok(Judgement {
+        queued,
+        total: begin.elapsed(),
+        ..judgement
+    })
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, JudgingError> + Send + 'static,
+) -> Result<T, JudgingError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| system("judge")(error.into()))?
+}
+
+/// A problem, and the directory with its archive.
+struct Package {
+    problem: Problem,
+    directory: tempfile::TempDir,
+}
+
+impl Package {
+    fn read(content: Content) -> Result<Package, JudgingError> {
+        let failed = system("store the package");
+        let directory = millibox_package::temporary::directory().map_err(&failed)?;
+        let path = directory.path().join(PACKAGE_NAME);
+        let mut file = std::fs::File::create(&path).map_err(&failed)?;
+        match content {
+            Content::Bytes(bytes) => file.write_all(&bytes).map_err(&failed)?,
+            Content::File(stored) => {
+                let from = format!(
+                    "/proc/self/fd/{}",
+                    std::os::fd::AsRawFd::as_raw_fd(&*stored)
+                );
+                let mut stored = std::fs::File::open(from).map_err(&failed)?;
+                std::io::copy(&mut stored, &mut file).map_err(&failed)?;
+            }
+        }
+        drop(file);
+        let shown = |fault: Fault| shown(fault, directory.path());
+        let problem = millibox_package::read(&path).map_err(|faults: Faults| {
+            JudgingError::Package(faults.into_iter().map(shown).collect())
+        })?;
+        Ok(Package { problem, directory })
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        self.problem.limits.memory
+    }
+}
+
+/// The fault with the path inside the package.
+fn shown(mut fault: Fault, directory: &Path) -> Fault {
+    if let Ok(path) = fault.path.strip_prefix(directory).map(PathBuf::from) {
+        fault.path = path;
+    }
+    fault
+}
+
+fn judge_blocking(
+    runner: &Runner,
+    backend: Backend,
+    judging: Judging,
+    package: Package,
+    stop: &Stop,
+    permit: Permit,
+) -> Result<Judgement, JudgingError> {
+    stop.check()?;
+    let mut builder = runner.engine.builder();
+    if backend == Backend::Rlimit {
+        // The service has chosen this backend already.
+        builder = builder.backend(BackendChoice::Rlimit);
+    }
+    let machine = Arc::new(Machine::start(builder, Some(1), &[next_cpu()])?);
+    stop.watch(&machine);
+    let (suites, cache) = runner.catalog.sources();
+    let options = Options {
+        fail_fast: judging.fail_fast,
+        ..Options::default()
+    };
+    let judge = Judge::new(&machine, suites, cache, options);
+    let Package { problem, directory } = package;
+    let sources = write_sources(&judging.submission)?;
+    let named = match &judging.submission[..] {
+        [source] => sources.path().join(&source.path),
+        _ => sources.path().to_owned(),
+    };
+    let mut submission = judge::choose(&problem, &named, judging.language.as_deref())
+        .map_err(|error| JudgingError::Submission(error.to_string()))?
+        .pop()
+        .ok_or_else(|| JudgingError::Submission("a submission needs a source".to_owned()))?;
+    submission.name = match &judging.submission[..] {
+        [source] => source.path.display().to_string(),
+        _ => "submission".to_owned(),
+    };
+    let name = problem.name.clone();
+    let prepared =
+        judge
+            .problem(problem, &mut |_| ())
+            .map_err(|PackageError { faults, .. }| {
+                let shown = |fault: PackageFault| {
+                    let problem = ToolFault::new(fault.problem);
+                    let fault = Fault::new(fault.path, Severity::Error, problem);
+                    shown(fault, directory.path())
+                };
+                JudgingError::Package(faults.into_iter().map(shown).collect())
+            });
+    stop.check()?;
+    let prepared = prepared?;
+    let observer = judging.observer;
+    let mut told = 0;
+    let report = judge.submission(&prepared, &submission, &mut |event| {
+        observe(&observer, &mut told, &event);
+    });
+    stop.check()?;
+    let warnings = prepared.warnings().cloned();
+    let warnings = warnings.map(|fault| shown(fault, directory.path()).to_string());
+    let judgement = Judgement {
+        problem: name,
+        warnings: warnings.collect(),
+        submission: report,
+        queued: Duration::ZERO,
+        total: Duration::ZERO,
+    };
+    // The machine ends before the place becomes free.
+    drop(prepared);
+    drop(judge);
+    *stop.machine.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    drop(machine);
+    drop(permit);
+    Ok(judgement)
+}
+
+fn observe(observer: &mpsc::UnboundedSender<Event>, told: &mut usize, event: &judge::Event<'_>) {
+    // An observer that has gone does not end the judging.
+    match event {
+        judge::Event::Begun { about } => {
+            let compilation = about.compilation.as_ref();
+            let _ = observer.send(Event::Compiled {
+                messages: compilation.map_or_else(String::new, |it| it.messages.clone()),
+            });
+        }
+        judge::Event::Judged { tests, of } => {
+            let _ = observer.send(Event::Judged {
+                tests: *tests,
+                of: *of,
+            });
+        }
+        judge::Event::Settled { progress } => {
+            for index in *told..progress.settled() {
+                let report = Box::new(TestReport::judged(progress, index));
+                let _ = observer.send(Event::Test { index, report });
+            }
+            *told = progress.settled().max(*told);
+        }
+        _ => {}
+    }
+}
+
+/// The CPUs in turn, so that judgings do not share one.
+fn next_cpu() -> usize {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    let allowed = rustix::thread::sched_getaffinity(None);
+    let cpus: Vec<usize> = allowed.map_or_else(
+        |_| vec![0],
+        |set| {
+            (0..rustix::thread::CpuSet::MAX_CPU)
+                .filter(|cpu| set.is_set(*cpu))
+                .collect()
+        },
+    );
+    cpus[LAST.fetch_add(1, Ordering::Relaxed) % cpus.len().max(1)]
+}
+
+fn write_sources(
+    sources: &[super::catalog::SourceFile],
+) -> Result<tempfile::TempDir, JudgingError> {
+    let failed = system("store the submission");
+    let directory = millibox_package::temporary::directory().map_err(&failed)?;
+    for source in sources {
+        let is_usable = source
+            .path
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_)))
+            && source.path.file_name().is_some();
+        if !is_usable {
+            let path = source.path.display();
+            return Err(JudgingError::Submission(format!(
+                "{path}: the path of a source is relative and has no `..`"
+            )));
+        }
+        let path = directory.path().join(&source.path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(&failed)?;
+        }
+        std::fs::write(path, &source.bytes).map_err(&failed)?;
+    }
+    Ok(directory)
+}

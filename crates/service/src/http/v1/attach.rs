@@ -1,0 +1,360 @@
+//! A WebSocket that connects a client with a running program.
+//!
+//! Frames of the subprotocol `millibox.v1`:
+//!
+//! | direction | frame | content |
+//! | --- | --- | --- |
+//! | to the client | binary | a byte for the stream, 1 or 2, and output |
+//! | to the client | text | an event of the run: `{"event":"test","data":{..}}` |
+//! | to the service | binary | the byte 0, and standard input |
+//! | to the service | text | `{"close":"stdin"}`, `{"signal":"SIGKILL"}` or `{"resize":{"rows":24,"cols":80}}` |
+//!
+//! The client receives the run from its beginning, as far as the log goes back. A client that
+//! leaves may come back; the run continues meanwhile.
+
+use super::auth::Authenticated;
+use super::jobs::{self, Job, JobLog, LogEvent};
+use crate::core::program::{Attachment, ProgramReport};
+use crate::core::registry::{JobKind, Phase};
+use crate::core::terminal::{DEFAULT_SIZE, Size, Terminal};
+use crate::http::problem::Problem;
+use crate::service::Service;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Path, State};
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::{SinkExt, StreamExt};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+
+/// The subprotocol.
+const PROTOCOL: &str = "millibox.v1";
+/// The largest message of a client, in bytes.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+/// Messages that wait for a program that does not read its standard input.
+const MAX_WAITING_INPUTS: usize = 64;
+/// The stream number of standard input.
+const STDIN: u8 = 0;
+const END_OF_INPUT: &[u8] = b"\x04";
+
+/// The clients' ends of the programs that run interactively, by the id of the run.
+#[derive(Debug, Clone, Default)]
+pub struct Consoles {
+    consoles: Arc<Mutex<HashMap<String, Arc<Console>>>>,
+}
+
+#[derive(Debug)]
+enum Console {
+    /// `None` after the end of the input.
+    Pipe(tokio::sync::Mutex<Option<pipe::Sender>>),
+    Terminal(Terminal),
+}
+
+impl Consoles {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Console>>> {
+        self.consoles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes the console of a run in the end.
+pub struct Closing {
+    consoles: Consoles,
+    id: String,
+    console: Arc<Console>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.consoles.lock().remove(&self.id);
+    }
+}
+
+/// Opens the console of a run.
+///
+/// # Errors
+/// The kernel has no further terminals or descriptors.
+pub fn open(
+    service: &Service,
+    job: &Job,
+    has_terminal: bool,
+) -> Result<(Attachment, Closing), Problem> {
+    let (console, attachment) = if has_terminal {
+        let (terminal, end) = Terminal::open(DEFAULT_SIZE).map_err(Problem::internal)?;
+        (Console::Terminal(terminal), Attachment::Terminal(end))
+    } else {
+        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|errno| Problem::internal(std::io::Error::from(errno)))?;
+        let writer = pipe::Sender::from_owned_fd(writer).map_err(Problem::internal)?;
+        let console = Console::Pipe(tokio::sync::Mutex::new(Some(writer)));
+        (console, Attachment::Pipe(reader))
+    };
+    let console = Arc::new(console);
+    let consoles = service.consoles.clone();
+    consoles.lock().insert(job.id.clone(), console.clone());
+    let closing = Closing {
+        consoles,
+        id: job.id.clone(),
+        console,
+    };
+    Ok((attachment, closing))
+}
+
+impl Closing {
+    /// Awaits the end of the run. Logs what the program writes to its terminal, and adds it to the
+    /// report as standard output.
+    pub async fn collect(
+        self,
+        running: impl Future<Output = Result<ProgramReport, Problem>>,
+        job: &Job,
+        max_bytes: u64,
+    ) -> Result<ProgramReport, Problem> {
+        let Console::Terminal(terminal) = &*self.console else {
+            return running.await;
+        };
+        let mut kept = BytesMut::new();
+        let mut total = 0;
+        let reading = async {
+            // An error ends the output as its regular end does.
+            while let Ok(Some(bytes)) = terminal.read().await {
+                total += bytes.len() as u64;
+                let room = max_bytes.saturating_sub(kept.len() as u64);
+                let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+                if room > 0 {
+                    kept.extend_from_slice(&bytes[..room]);
+                    job.log_output(0, 1, bytes.slice(..room));
+                }
+            }
+        };
+        let (result, ()) = tokio::join!(running, reading);
+        let mut report = result?;
+        let first = report.tests.first_mut();
+        if let Some(report) = first.and_then(|test| test.report.as_mut())
+            && let Some(stdout) = report.captured.get_mut(1)
+        {
+            stdout.bytes = kept.freeze();
+            stdout.total = total;
+        }
+        Ok(report)
+    }
+}
+
+/// Attach to a run
+///
+/// A WebSocket with the subprotocol `millibox.v1`. Binary frames carry a byte for the stream (0 for
+/// standard input, 1 and 2 for output) and data. Text frames carry events of the run, and the
+/// client's commands `{"close":"stdin"}`, `{"signal":"SIGKILL"}` and
+/// `{"resize":{"rows":24,"cols":80}}`.
+#[utoipa::path(
+    get,
+    path = "/runs/{id}/attach",
+    tag = "runs",
+    params(("id" = String, Path, description = "The id of the run")),
+    responses(
+        (status = 101, description = "The connection is a WebSocket from now on"),
+        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn attach(
+    State(service): State<Arc<Service>>,
+    client: Authenticated,
+    Path(id): Path<String>,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Problem> {
+    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
+    let console = service.consoles.lock().get(&id).cloned();
+    Ok(upgrade
+        .protocols([PROTOCOL])
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .on_upgrade(move |socket| converse(socket, job, console)))
+}
+
+/// A command of the client.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Command {
+    Close(Closable),
+    Signal(String),
+    Resize { rows: u16, cols: u16 },
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Closable {
+    Stdin,
+}
+
+/// What is written to the program; `None` is the end of its input.
+type InputPiece = Option<Bytes>;
+
+async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>>) {
+    let (mut outgoing, mut incoming) = socket.split();
+    let (inputs, mut waiting_inputs) = mpsc::channel::<InputPiece>(MAX_WAITING_INPUTS);
+    let (errors, mut waiting_errors) = mpsc::channel::<String>(4);
+    let receive = async {
+        while let Some(Ok(message)) = incoming.next().await {
+            let result = match message {
+                Message::Binary(bytes) if bytes.first() == Some(&STDIN) => match &console {
+                    Some(_) => {
+                        let _ = inputs.send(Some(bytes.slice(1..))).await;
+                        Ok(())
+                    }
+                    None => Err("the run is not interactive, or has ended".to_owned()),
+                },
+                Message::Binary(_) => Err("a binary frame begins with the byte 0".to_owned()),
+                Message::Text(text) => match serde_json::from_str(&text) {
+                    Ok(command) => obey(&job, console.as_deref(), &inputs, command).await,
+                    Err(error) => Err(format!("unknown command: {error}")),
+                },
+                Message::Close(_) => break,
+                Message::Ping(_) | Message::Pong(_) => Ok(()),
+            };
+            if let Err(error) = result {
+                let _ = errors.send(error).await;
+            }
+        }
+    };
+    let write = async {
+        while let Some(piece) = waiting_inputs.recv().await {
+            if let Some(console) = &console {
+                console.write(piece).await;
+            }
+        }
+    };
+    let send = async {
+        let mut last = 0;
+        loop {
+            tokio::select! {
+                error = waiting_errors.recv() => {
+                    let Some(error) = error else { break };
+                    let text = json!({ "event": "error", "data": error }).to_string();
+                    outgoing.send(Message::Text(text.into())).await?;
+                }
+                part = job.log_after(last) => {
+                    if part.has_gap {
+                        let text = json!({ "event": "gap", "data": null }).to_string();
+                        outgoing.send(Message::Text(text.into())).await?;
+                    }
+                    for logged in part.events {
+                        last = logged.id;
+                        outgoing.send(message(logged.event)).await?;
+                    }
+                    if part.is_complete {
+                        break;
+                    }
+                }
+            }
+        }
+        outgoing.send(Message::Close(None)).await?;
+        outgoing.close().await
+    };
+    // The client has left, or received everything. A run continues in any case.
+    tokio::select! {
+        () = async { tokio::join!(receive, write); } => {}
+        _ = send => {}
+    }
+}
+
+fn message(event: LogEvent) -> Message {
+    match event {
+        LogEvent::Document { name, data } => {
+            Message::Text(format!("{{\"event\":\"{name}\",\"data\":{data}}}").into())
+        }
+        LogEvent::Output { stream, bytes, .. } => {
+            let mut frame = BytesMut::with_capacity(bytes.len() + 1);
+            frame.extend_from_slice(&[stream]);
+            frame.extend_from_slice(&bytes);
+            Message::Binary(frame.freeze())
+        }
+    }
+}
+
+async fn obey(
+    job: &Job,
+    console: Option<&Console>,
+    inputs: &mpsc::Sender<InputPiece>,
+    command: Command,
+) -> Result<(), String> {
+    match (command, console) {
+        (Command::Signal(name), _) if name == "SIGKILL" => {
+            job.cancel();
+            Ok(())
+        }
+        (_, None) if job.phase() == Phase::Ended => Ok(()),
+        (_, None) => Err("the run is not interactive".to_owned()),
+        (Command::Signal(name), Some(Console::Terminal(_))) => {
+            let character: &'static [u8] = match &name[..] {
+                "SIGINT" => b"\x03",
+                "SIGQUIT" => b"\x1c",
+                "SIGTSTP" => b"\x1a",
+                _ => {
+                    return Err(format!(
+                        "{name}: a terminal sends SIGINT, SIGQUIT and SIGTSTP"
+                    ));
+                }
+            };
+            let _ = inputs.send(Some(Bytes::from_static(character))).await;
+            Ok(())
+        }
+        (Command::Signal(name), Some(Console::Pipe(_))) => Err(format!(
+            "{name}: without a terminal the only signal is SIGKILL"
+        )),
+        (Command::Close(Closable::Stdin), Some(_)) => {
+            let _ = inputs.send(None).await;
+            Ok(())
+        }
+        (Command::Resize { rows, cols }, Some(Console::Terminal(terminal))) => terminal
+            .resize(Size { rows, cols })
+            .map_err(|error| error.to_string()),
+        (Command::Resize { .. }, Some(Console::Pipe(_))) => {
+            Err("the run has no terminal".to_owned())
+        }
+    }
+}
+
+impl Console {
+    /// Writes a piece of input. A program that has closed its input loses it.
+    async fn write(&self, piece: InputPiece) {
+        match (self, piece) {
+            (Console::Pipe(writer), Some(bytes)) => {
+                let mut writer = writer.lock().await;
+                if let Some(open) = writer.as_mut()
+                    && open.write_all(&bytes).await.is_err()
+                {
+                    *writer = None;
+                }
+            }
+            (Console::Pipe(writer), None) => *writer.lock().await = None,
+            (Console::Terminal(terminal), Some(bytes)) => {
+                let _ = terminal.write_all(&bytes).await;
+            }
+            (Console::Terminal(terminal), None) => {
+                let _ = terminal.write_all(END_OF_INPUT).await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_parsed_and_others_rejected() {
+        let parse = |text: &str| serde_json::from_str::<Command>(text);
+        assert_eq!(
+            parse(r#"{"close":"stdin"}"#).unwrap(),
+            Command::Close(Closable::Stdin)
+        );
+        assert_eq!(
+            parse(r#"{"resize":{"rows":2,"cols":3}}"#).unwrap(),
+            Command::Resize { rows: 2, cols: 3 }
+        );
+        assert!(parse(r#"{"close":"stdout"}"#).is_err());
+        assert!(parse(r#"{"resize":{"rows":-1,"cols":3}}"#).is_err());
+    }
+}

@@ -1,0 +1,287 @@
+//! Many runs with one request, whose answers come as they are ready.
+
+use super::auth::{Authenticated, INTERFACE};
+use super::model::{RunAnswer, RunRequest};
+use super::runs::{self, Prepared};
+use crate::core::program::ProgramError;
+use crate::core::queue::Refusal;
+use crate::http::problem::{Problem, RequestBody};
+use crate::service::Service;
+use crate::tokens::Client;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use utoipa::ToSchema;
+
+const MAX_RUNS: usize = 10_000;
+/// Runs of a batch that are in the queue for each run that executes.
+const WINDOW_PER_SLOT: usize = 4;
+
+/// Many runs. Fields beside `runs` hold for each run that does not name them itself; `files`, `env`
+/// and `limits` are joined.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct BatchRequest {
+    /// Fields of all runs.
+    #[serde(flatten)]
+    pub shared: RunRequest,
+    /// The runs.
+    pub runs: Vec<RunRequest>,
+}
+
+/// A line of the answer: the result of one run.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct BatchLine {
+    /// The index of the run in the request.
+    pub index: usize,
+    /// The results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunAnswer>,
+    /// The reason why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
+}
+
+/// The last line of the answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct BatchEnd {
+    /// Runs that were answered.
+    pub done: usize,
+    /// Runs without results for which the service is to blame. A retry may succeed.
+    pub service_errors: usize,
+}
+
+/// A line of the answer: of one run, or the last one.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum BatchOutput {
+    /// The result of one run.
+    Line(Box<BatchLine>),
+    /// The last line.
+    End(BatchEnd),
+}
+
+/// Run many programs
+///
+/// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
+/// last one with the numbers `done` and `service_errors`. If the client closes the connection, the remaining runs
+/// are cancelled. Runs of a batch take turns with other requests of the client.
+#[utoipa::path(
+    post,
+    path = "/batches",
+    tag = "runs",
+    request_body = BatchRequest,
+    responses(
+        (status = 200, description = "A line for each run, and a last line with the number of runs", body = inline(BatchOutput), content_type = "application/x-ndjson"),
+        (status = "4XX", description = "The request cannot be carried out", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn create(
+    State(service): State<Arc<Service>>,
+    Authenticated(client): Authenticated,
+    RequestBody(body): RequestBody,
+) -> Result<Response, Problem> {
+    let (shared, requests) = parse(&body)?;
+    if service.runner.queue.is_draining() {
+        return Err(Refusal::Draining.into());
+    }
+    let window = match client.max_queued {
+        0 => usize::MAX,
+        most => most.max(1),
+    };
+    let slots = service.runner.queue.bounds().cpu_time;
+    let window = window.min(slots * WINDOW_PER_SLOT);
+    let batch = Arc::new(Batch {
+        service,
+        client,
+        shared,
+        flow: new_flow(),
+    });
+    let end = Arc::new(std::sync::Mutex::new(BatchEnd::default()));
+    let counted = end.clone();
+    let lines = stream::iter(requests.into_iter().enumerate())
+        .map(move |(index, request)| {
+            let batch = batch.clone();
+            async move { batch.line(index, request).await }
+        })
+        .buffer_unordered(window)
+        .map(move |(line, is_service_error)| {
+            if let Ok(mut end) = counted.lock() {
+                end.done += 1;
+                end.service_errors += usize::from(is_service_error);
+            }
+            to_line(&line)
+        });
+    let last = stream::once(async move {
+        let end = end.lock().map(|end| end.clone());
+        to_line(&end.unwrap_or_default())
+    });
+    let lines = lines.chain(last).map(Ok::<_, std::convert::Infallible>);
+    Ok((
+        [(CONTENT_TYPE, "application/x-ndjson")],
+        Body::from_stream(lines),
+    )
+        .into_response())
+}
+
+struct Batch {
+    service: Arc<Service>,
+    client: Client,
+    shared: Map<String, Value>,
+    flow: u64,
+}
+
+impl Batch {
+    /// Carries out one run. Returns its line, and whether the service is to blame for an error.
+    async fn line(&self, index: usize, request: Map<String, Value>) -> (BatchLine, bool) {
+        match self.run(request).await {
+            Ok(answer) => {
+                let line = BatchLine {
+                    index,
+                    run: Some(answer),
+                    error: None,
+                };
+                (line, false)
+            }
+            Err(problem) => {
+                let is_service_error = problem.status >= 429;
+                let line = BatchLine {
+                    index,
+                    run: None,
+                    error: Some(problem),
+                };
+                (line, is_service_error)
+            }
+        }
+    }
+
+    async fn run(&self, request: Map<String, Value>) -> Result<RunAnswer, Problem> {
+        let size = serde_json::to_string(&request).map_or(0, |text| text.len());
+        let request = join(self.shared.clone(), request);
+        let request: RunRequest =
+            serde_json::from_value(Value::Object(request)).map_err(Problem::malformed)?;
+        if request.interactive || request.terminal {
+            return Err(Problem::impossible(
+                "interactive",
+                "the runs of a batch cannot be interactive",
+            ));
+        }
+        let prepared = Prepared::new(&self.service, &self.client, request, size)?;
+        let (mut run, rendering) = prepared.split();
+        run.ticket.flow = self.flow;
+        let begin = Instant::now();
+        loop {
+            let left = run.ticket.patience.saturating_sub(begin.elapsed());
+            let mut attempt = run.clone();
+            attempt.ticket.patience = left;
+            match self.service.run(INTERFACE, attempt).await {
+                Ok(report) => return Ok(rendering.answer(runs::new_id(), &report)),
+                // The batch itself waits for room in the queue.
+                Err(ProgramError::Refused(
+                    Refusal::QueueFull { retry_after, .. } | Refusal::ShareUsed { retry_after, .. },
+                )) if retry_after < left => tokio::time::sleep(retry_after).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn new_flow() -> u64 {
+    // Flow 0 is that of single requests.
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
+
+fn parse(body: &[u8]) -> Result<Parsed, Problem> {
+    let Value::Object(mut shared) = serde_json::from_slice(body).map_err(Problem::malformed)?
+    else {
+        return Err(Problem::malformed(
+            "a batch is an object with the field runs",
+        ));
+    };
+    let Some(Value::Array(runs)) = shared.remove("runs") else {
+        return Err(Problem::impossible("runs", "runs must be an array"));
+    };
+    if runs.len() > MAX_RUNS {
+        let count = runs.len() as u64;
+        return Err(Problem::above_limit("runs", count, MAX_RUNS as u64));
+    }
+    let runs = runs.into_iter().enumerate().map(|(index, run)| match run {
+        Value::Object(run) => Ok(run),
+        _ => Err(Problem::impossible(
+            &format!("runs[{index}]"),
+            "a run is an object",
+        )),
+    });
+    Ok((shared, runs.collect::<Result<_, _>>()?))
+}
+
+/// Fields of a run, and those of the batch that the run does not name.
+fn join(mut shared: Map<String, Value>, run: Map<String, Value>) -> Map<String, Value> {
+    for (name, value) in run {
+        match (shared.get_mut(&name), value) {
+            (Some(Value::Object(known)), Value::Object(own))
+                if ["files", "env", "limits"].contains(&&name[..]) =>
+            {
+                known.extend(own);
+            }
+            (_, value) => {
+                shared.insert(name, value);
+            }
+        }
+    }
+    shared
+}
+
+fn to_line(document: &impl Serialize) -> Bytes {
+    let mut line = serde_json::to_vec(document).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn runs_take_shared_fields_and_override_them() {
+        let body = json!({
+            "runtime": "python",
+            "files": { "a.py": { "text": "a" }, "b.txt": { "text": "b" } },
+            "limits": { "cpu_ms": 1 },
+            "runs": [
+                { "files": { "a.py": { "text": "c" } }, "limits": { "wall_ms": 2 } },
+                { "runtime": "cpp" },
+            ],
+        });
+        let (shared, runs) = parse(body.to_string().as_bytes()).unwrap();
+        let joined: Vec<Value> = runs
+            .into_iter()
+            .map(|run| Value::Object(join(shared.clone(), run)))
+            .collect();
+        assert_eq!(joined[0]["files"]["a.py"]["text"], "c");
+        assert_eq!(joined[0]["files"]["b.txt"]["text"], "b");
+        assert_eq!(joined[0]["limits"], json!({ "cpu_ms": 1, "wall_ms": 2 }));
+        assert_eq!(
+            (&joined[0]["runtime"], &joined[1]["runtime"]),
+            (&json!("python"), &json!("cpp"))
+        );
+        serde_json::from_value::<RunRequest>(joined[0].clone()).unwrap();
+    }
+
+    #[test]
+    fn batch_without_runs_is_rejected() {
+        assert!(parse(b"[]").is_err());
+        assert_eq!(parse(b"{}").unwrap_err().field.as_deref(), Some("runs"));
+        assert!(parse(br#"{"runs":[1]}"#).is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! Stored files, named by the SHA-256 of their content.
+
+use super::auth::Authenticated;
+use crate::core::files::{StoreError, is_digest};
+use crate::http::problem::Problem;
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use std::sync::Arc;
+use tokio::io::AsyncReadExt;
+
+/// Bytes that are read from a stored file at once.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Seconds for which a file is kept if it is not used.
+const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
+
+/// Store a file
+///
+/// The body is the content, whose SHA-256 is the name. Runs name the file as
+/// `{"sha256": "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires` tells
+/// how many seconds it stays without use.
+#[utoipa::path(
+    put,
+    path = "/files/{sha256}",
+    tag = "files",
+    params(("sha256" = String, Path, description = "The SHA-256 of the content, in lower-case hexadecimal")),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 201, description = "The file is stored"),
+        (status = 200, description = "The file was stored before"),
+        (status = 413, description = "The file is too large", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The content has another digest", body = Problem, content_type = "application/problem+json"),
+        (status = 507, description = "The store is full", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn put(
+    State(service): State<Arc<Service>>,
+    _: Authenticated,
+    Path(digest): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    check(&digest)?;
+    let max_bytes = service.config.files.max_file_bytes;
+    let too_large = || {
+        Problem::body_too_large(
+            format!("a stored file has at most {max_bytes} bytes"),
+            max_bytes,
+        )
+    };
+    let length = request.headers().get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > max_bytes) {
+        return Err(too_large());
+    }
+    let mut left = max_bytes;
+    let mut is_too_large = false;
+    let content = request.into_body().into_data_stream().map(|piece| {
+        let piece = piece.map_err(drop)?;
+        left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
+            is_too_large = true;
+        })?;
+        Ok::<_, ()>(piece)
+    });
+    let stored = service.files.put(Some(&digest), content).await;
+    if is_too_large {
+        return Err(too_large());
+    }
+    let (_, is_new) = stored?;
+    let status = if is_new {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, expires(&service)).into_response())
+}
+
+/// Read a file
+#[utoipa::path(
+    get,
+    path = "/files/{sha256}",
+    tag = "files",
+    params(("sha256" = String, Path, description = "The SHA-256 of the content")),
+    responses(
+        (status = 200, description = "The content; HEAD returns the headers alone", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, description = "No such file is stored", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn get(
+    State(service): State<Arc<Service>>,
+    _: Authenticated,
+    Path(digest): Path<String>,
+    method: Method,
+) -> Result<Response, Problem> {
+    check(&digest)?;
+    let file = service.files.open(&digest);
+    let file = file.map_err(|error| Problem::from(StoreError::from(error)))?;
+    let file = file.ok_or_else(|| unknown(&digest))?;
+    let length = file
+        .metadata()
+        .map_err(|error| Problem::from(StoreError::from(error)))?
+        .len();
+    let body = if method == Method::HEAD {
+        Body::empty()
+    } else {
+        let file = tokio::fs::File::from_std(file);
+        Body::from_stream(futures_util::stream::try_unfold(file, |mut file| async {
+            let mut chunk = bytes::BytesMut::with_capacity(CHUNK_BYTES);
+            let read = file.read_buf(&mut chunk).await?;
+            Ok::<_, std::io::Error>((read > 0).then(|| (chunk.freeze(), file)))
+        }))
+    };
+    let mut response = (expires(&service), body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_LENGTH, length.into());
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Remove a file
+///
+/// Runs that use the file continue.
+#[utoipa::path(
+    delete,
+    path = "/files/{sha256}",
+    tag = "files",
+    params(("sha256" = String, Path, description = "The SHA-256 of the content")),
+    responses(
+        (status = 204, description = "The file is removed"),
+        (status = 404, description = "No such file is stored", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub async fn remove(
+    State(service): State<Arc<Service>>,
+    _: Authenticated,
+    Path(digest): Path<String>,
+) -> Result<StatusCode, Problem> {
+    check(&digest)?;
+    if service.files.remove(&digest) {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(unknown(&digest))
+    }
+}
+
+fn check(digest: &str) -> Result<(), Problem> {
+    if is_digest(digest) {
+        Ok(())
+    } else {
+        Err(Problem::malformed(
+            "the name of a file is its SHA-256: 64 lower-case hexadecimal digits",
+        ))
+    }
+}
+
+fn unknown(digest: &str) -> Problem {
+    Problem::not_found(format!("no file {digest} is stored"))
+}
+
+fn expires(service: &Service) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(EXPIRES, service.files.keep().as_secs().into());
+    headers
+}

@@ -1,0 +1,9 @@
+//! The documents of requests and answers.
+
+mod answer;
+mod info;
+mod request;
+
+pub use answer::*;
+pub use info::*;
+pub use request::*;
