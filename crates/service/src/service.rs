@@ -7,6 +7,7 @@ use crate::core::files::FileStore;
 use crate::core::program::{ProgramError, ProgramReport, ProgramRun, Runner};
 use crate::core::queue::{Bounds, Queue};
 use crate::metrics::Metrics;
+use crate::samples::Samples;
 use crate::tokens::Tokens;
 use millibox::{Backend, Builder};
 use millibox_languages::cache::Cache;
@@ -28,6 +29,8 @@ pub struct Service {
     pub files: FileStore,
     /// Figures for Prometheus.
     pub metrics: Metrics,
+    /// The load of the last minutes.
+    pub samples: Samples,
     /// Who may use the service.
     pub tokens: Tokens,
     /// How runs are limited.
@@ -115,6 +118,7 @@ impl Service {
             },
             files,
             metrics: Metrics::new(),
+            samples: Samples::default(),
             backend,
             started: Instant::now(),
             config,

@@ -72,6 +72,7 @@ impl Server {
     /// A listener failed.
     pub async fn serve(self, stop: CancellationToken) -> Result<(), ServerError> {
         let Server { service, listeners } = self;
+        let _sampling = crate::samples::take_every_second(&service);
         let servers = listeners.into_iter().map(|(listen, listener)| {
             let routes = super::router(&service, listen.dialect);
             let stopped = stop.clone().cancelled_owned();
