@@ -38,6 +38,8 @@ pub struct Runtime {
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
     pub version: Result<String, String>,
+    /// What makes the runtime usable if it is not: usually a package to install.
+    pub remedy: Option<String>,
 }
 
 impl Runtime {
@@ -349,7 +351,10 @@ impl Programs {
 }
 
 fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
-    let version = match toolbox.map(|toolbox| toolbox.availability(suite)) {
+    let availability = toolbox.map(|toolbox| toolbox.availability(suite));
+    let remedy = availability.as_ref().and_then(Availability::remedy);
+    let remedy = remedy.map(str::to_owned);
+    let version = match availability {
         Some(Availability::Available { version }) => Ok(version),
         Some(other) => Err(other.to_string()),
         None => Err("the supervisor cannot be started".to_owned()),
@@ -366,6 +371,7 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         is_compiled: suite.compile.is_some(),
         example: suite.example.source.trim_start().to_owned(),
         version,
+        remedy,
     }
 }
 
