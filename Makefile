@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-browser test-all test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -33,6 +33,19 @@ test: ## tests, with one part of the hostile programs' cases (ARGS=growth: only 
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
 	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; tests of Pascal are skipped'
 	@.ci/test $(ARGS)
+
+# axe-core checks pages for accessibility. It is used by tests only and is not shipped.
+axe := axe-core-4.14.1
+axe_dir := $(or $(CARGO_TARGET_DIR),target)/axe
+test-browser: ## the pages of the service in Chromium (ARGS=share: only tests named so)
+	@$(need) g++=g++ python3=python3
+	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
+		echo 'make: without these, tests are skipped'
+	@test -e $(axe_dir)/package/axe.min.js || { mkdir -p $(axe_dir) && cd $(axe_dir) && \
+		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && tar xzf $(axe).tgz && rm $(axe).tgz; } || \
+		echo 'make: axe-core cannot be downloaded; its tests are skipped'
+	cargo build --locked --bins -p millibox-cli -p millibox-stage -p millibox-supervisor
+	cargo test --locked -p millibox-browser-tests -- $(ARGS)
 
 test-all: ## the same with all cases of the hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all

@@ -18,6 +18,7 @@ const CACHE_RULE: &str = "public, max-age=31536000, immutable";
 /// One module, in parts: later parts use functions of earlier ones.
 const SCRIPT: &str = concat!(
     include_str!("assets/text.js"),
+    include_str!("assets/languages.js"),
     include_str!("assets/highlight.js"),
     include_str!("assets/editor.js"),
     include_str!("assets/share.js"),

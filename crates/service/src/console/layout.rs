@@ -51,7 +51,10 @@ pub fn page(page: Page, title: &str, head: Markup, main: Markup) -> Html<String>
                 }
                 main #main tabindex="-1" { (main) }
                 footer {
-                    p { "millibox " (env!("CARGO_PKG_VERSION")) ": programs run in a sandbox without a network." }
+                    p {
+                        "millibox " (env!("CARGO_PKG_VERSION"))
+                        ": programs run in a sandbox without a network."
+                    }
                 }
             }
         }

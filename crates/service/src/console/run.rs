@@ -166,6 +166,8 @@ fn form(service: &Service, fields: &Fields) -> Markup {
     let available: Vec<_> = runtimes.filter(|runtime| runtime.is_available()).collect();
     let chosen = service.runner.catalog.runtime(&fields.runtime).ok();
     let chosen = chosen.as_ref().map(|runtime| &runtime.name[..]);
+    let default_cpu_ms = limits.default.cpu_ms.min(limits.max.cpu_ms);
+    let default_memory = limits.default.memory_bytes.min(limits.max.memory_bytes);
     let has_tokens = service.tokens.are_required();
     html! {
         form #run method="post" action="/#result" autocomplete="off" {
@@ -218,13 +220,14 @@ fn form(service: &Service, fields: &Fields) -> Markup {
                         label for="cpu" { "CPU time in seconds" }
                         input #cpu name="cpu" type="number" inputmode="decimal" min="0.1" step="any"
                             max=(seconds(limits.max.cpu_ms)) value=(fields.cpu)
-                            placeholder=(seconds(limits.default.cpu_ms.min(limits.max.cpu_ms)));
+                            placeholder=(seconds(default_cpu_ms));
                     }
                     div.field {
                         label for="memory" { "Memory in MiB" }
-                        input #memory name="memory" type="number" inputmode="numeric" min="1" step="any"
+                        input #memory name="memory" type="number" inputmode="numeric" min="1"
+                            step="any"
                             max=(limits.max.memory_bytes >> 20) value=(fields.memory)
-                            placeholder=(limits.default.memory_bytes.min(limits.max.memory_bytes) >> 20);
+                            placeholder=(default_memory >> 20);
                     }
                 }
             }
@@ -244,7 +247,10 @@ fn share(link: Option<Option<String>>) -> Markup {
             @match link {
                 None => {}
                 Some(Some(link)) => {
-                    p { a href=(link) { "Link to this program" } " for sharing. It opens the form and runs nothing." }
+                    p {
+                        a href=(link) { "Link to this program" }
+                        " for sharing. It opens the form and runs nothing."
+                    }
                 }
                 Some(None) => {
                     p.hint { "This program is too long for a link without JavaScript." }

@@ -138,7 +138,10 @@ fn body(service: &Service, refresh: bool) -> Markup {
                     "This page reloads itself. " a href="/status" { "Stop" } "."
                 } @else {
                     "The figures are those of the moment of loading. "
-                    a href="/status?refresh=true" { "Reload every " (REFRESH_SECONDS) " seconds" } "."
+                    a href="/status?refresh=true" {
+                        "Reload every " (REFRESH_SECONDS) " seconds"
+                    }
+                    "."
                 }
             }
         }
@@ -173,12 +176,9 @@ fn figures(service: &Service) -> Markup {
             ", with the " (service.backend.to_string()) " backend"
         }
         dl.tiles {
-            (tile("Running", &count(load.running as u64), &format!("of {}", count(bounds.running as u64)),
-                load.running as u64, bounds.running as u64))
-            (tile("Waiting", &count(load.queued as u64), &format!("of {}", count(bounds.queued as u64)),
-                load.queued as u64, bounds.queued as u64))
-            (tile("Memory of running programs", &size(load.memory_bytes),
-                &format!("of {}", size(bounds.memory_bytes)), load.memory_bytes, bounds.memory_bytes))
+            (tile("Running", count, load.running as u64, bounds.running as u64))
+            (tile("Waiting", count, load.queued as u64, bounds.queued as u64))
+            (tile("Memory of running programs", size, load.memory_bytes, bounds.memory_bytes))
         }
         div.charts {
             (Chart {
@@ -202,11 +202,14 @@ fn figures(service: &Service) -> Markup {
     }
 }
 
-fn tile(label: &str, value: &str, bound: &str, part: u64, whole: u64) -> Markup {
+fn tile(label: &str, show: fn(u64) -> String, part: u64, whole: u64) -> Markup {
     html! {
         div {
             dt { (label) }
-            dd { strong { (value) } " " span { (bound) } (charts::bar(part, whole)) }
+            dd {
+                strong { (show(part)) } " " span { "of " (show(whole)) }
+                (charts::bar(part, whole))
+            }
         }
     }
 }
@@ -218,7 +221,13 @@ fn outcomes(service: &Service) -> Markup {
         h2 #outcomes { "Outcomes since the start" }
         div.table {
             table aria-labelledby="outcomes" {
-                thead { tr { th scope="col" { "Outcome" } th.number scope="col" { "Runs" } th scope="col" { "Share" } } }
+                thead {
+                    tr {
+                        th scope="col" { "Outcome" }
+                        th.number scope="col" { "Runs" }
+                        th scope="col" { "Share" }
+                    }
+                }
                 tbody {
                     @for (name, number) in OUTCOME_NAMES.iter().zip(totals.executions) {
                         tr data-outcome=(name) {
@@ -246,7 +255,13 @@ fn languages(service: &Service) -> Markup {
         h2 #installed { "Languages" }
         div.table {
             table aria-labelledby="installed" {
-                thead { tr { th scope="col" { "Language" } th scope="col" { "Name" } th scope="col" { "Version" } } }
+                thead {
+                    tr {
+                        th scope="col" { "Language" }
+                        th scope="col" { "Name" }
+                        th scope="col" { "Version" }
+                    }
+                }
                 tbody {
                     @for runtime in installed {
                         tr {
@@ -262,7 +277,13 @@ fn languages(service: &Service) -> Markup {
             h2 #missing { "Languages that are not installed" }
             div.table {
                 table aria-labelledby="missing" {
-                    thead { tr { th scope="col" { "Language" } th scope="col" { "Reason" } th scope="col" { "Remedy" } } }
+                    thead {
+                    tr {
+                        th scope="col" { "Language" }
+                        th scope="col" { "Reason" }
+                        th scope="col" { "Remedy" }
+                    }
+                }
                     tbody {
                         @for runtime in missing {
                             tr {
