@@ -1,8 +1,8 @@
 //! Tests of the service's pages in a real Chromium, through WebDriver.
 //!
 //! They need the Debian packages `chromium` and `chromium-driver`. The module `access` also needs
-//! axe-core, which `make test-browser` downloads into `target/axe`. Without these, tests are skipped
-//! with the reason.
+//! axe-core, which `make test-browser` downloads into `target/axe`. Without these, tests are
+//! skipped with the reason.
 //! Screenshots are written to `target/screenshots`.
 
 mod access;

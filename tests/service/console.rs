@@ -43,10 +43,9 @@ impl Page {
         !self.texts(selector).is_empty()
     }
 
-    /// The output of the program. Parsers drop the first newline of `pre`, scraper does not.
+    /// The output of the program.
     fn stdout(&self) -> String {
-        let text = self.one("#result [data-stream=stdout] pre");
-        text.strip_prefix('\n').unwrap_or(&text).to_owned()
+        self.one("#result [data-stream=stdout] pre")
     }
 
     fn header(&self, name: &str) -> &str {
@@ -140,10 +139,13 @@ fn form_runs_program_with_input() {
     assert_eq!(page.status, 200);
     assert_eq!(page.stdout(), "42\n");
     assert_eq!(page.one("#result .headline"), "The program ended normally.");
-    assert_eq!(page.one("[data-fact=exit] dd"), "0");
-    assert!(!page.has("[data-fact=blame]"));
+    assert_eq!(page.one("#result [data-fact=exit] dd"), "0");
+    assert!(!page.has("#result [data-fact=blame]"));
     for fact in ["cpu", "wall", "memory", "queued"] {
-        assert!(page.has(&format!("[data-fact={fact}] dd")), "{fact}");
+        assert!(
+            page.has(&format!("#result [data-fact={fact}] dd")),
+            "{fact}"
+        );
     }
     assert_eq!(page.attribute("option[selected]", "value"), "python3");
     assert_eq!(page.one("#code").trim(), "print(int(input()) * 2)");
@@ -165,8 +167,11 @@ fn form_shows_exit_code_signal_and_blame() {
     assert_eq!(page.status, 200);
     let headline = "The program ended with exit code 1.";
     assert_eq!(page.one("#result .headline"), headline);
-    assert!(page.one("[data-stream=stderr] pre").contains("oh <no>"));
-    assert_eq!(page.one("[data-fact=blame] dd"), "The program");
+    assert!(
+        page.one("#result [data-stream=stderr] pre")
+            .contains("oh <no>")
+    );
+    assert_eq!(page.one("#result [data-fact=blame] dd"), "The program");
     let page = run(
         &server,
         "python3",
@@ -186,8 +191,11 @@ fn form_shows_compiler_messages() {
     assert_eq!(page.attribute("#result", "data-kind"), "bad");
     let headline = "The compiler rejected the program.";
     assert_eq!(page.one("#result .headline"), headline);
-    assert!(page.one("[data-stream=messages] pre").contains("error"));
-    assert_eq!(page.one("[data-fact=blame] dd"), "The program");
+    assert!(
+        page.one("#result [data-stream=messages] pre")
+            .contains("error")
+    );
+    assert_eq!(page.one("#result [data-fact=blame] dd"), "The program");
     assert!(!page.has("#result pre b"), "the messages are not markup");
 }
 
@@ -210,7 +218,7 @@ fn form_applies_limits_and_rejects_wrong_ones() {
         let page = with_limits(cpu, memory, "print(1)");
         assert_eq!(page.status, 422, "{cpu} {memory}");
         assert_eq!(page.attribute("#result", "data-kind"), "unknown");
-        let blame = page.one("[data-fact=blame] dd");
+        let blame = page.one("#result [data-fact=blame] dd");
         assert_eq!(blame, "The request, not the program");
         assert_eq!(page.one("#code").trim(), "print(1)");
     }
@@ -226,7 +234,10 @@ fn hostile_output_is_shown_as_text() {
     );
     let page = run(&server, "python3", &code, hostile);
     assert_eq!(page.stdout(), format!("{hostile}␛]0;title␇␛[2J⟨U+202E⟩"));
-    assert_eq!(page.one("[data-stream=stderr] pre").trim(), "\u{fffd}␀<b>");
+    assert_eq!(
+        page.one("#result [data-stream=stderr] pre").trim(),
+        "\u{fffd}␀<b>"
+    );
     assert!(!page.text.contains('\x1b'));
     assert!(!page.has("#result script") && !page.has("img[onerror]") && !page.has("#result b"));
     // Nothing of the program but the script of the page remains.
