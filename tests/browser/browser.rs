@@ -1,11 +1,12 @@
 //! A Chromium without a window, driven by chromedriver.
 
+use crate::everything::everything;
 use crate::server::Server;
 use fantoccini::elements::Element;
 use fantoccini::key::Key;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
-use millibox_tests::{executable, is_root, skip};
+use millibox_tests::{is_root, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -100,18 +101,6 @@ impl Drop for Driver {
         }
         let _ = self.child.wait();
     }
-}
-
-/// A service that serves everything, with this configuration.
-pub fn everything(config: &str) -> Server {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let file = directory.path().join("config.toml");
-    std::fs::write(&file, config).expect("a configuration file");
-    Server::spawn(
-        Command::new(executable("millibox"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--config"])
-            .arg(&file),
-    )
 }
 
 /// Starts a service and a browser and runs a test in it. Without a browser the test is skipped.

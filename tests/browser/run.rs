@@ -105,10 +105,12 @@ fn time_limit_ends_endless_loop() {
         browser.click("#start").await;
         browser.result("bad").await;
         let headline = browser.text(".headline").await;
-        assert_eq!(
-            headline,
-            "The program used more CPU time than the limit allows."
-        );
+        // On a busy machine, the limit of real time comes first.
+        let limits = [
+            "The program used more CPU time than the limit allows.",
+            "The program ran longer than the limit allows.",
+        ];
+        assert!(limits.contains(&&headline[..]), "{headline}");
     });
 }
 

@@ -95,6 +95,10 @@ function showView(view) {
   byId('result-body').replaceChildren(body);
   byId('result').dataset.kind = view.kind;
   byId('announcement').textContent = view.headline;
+  // On a phone, the result is below the form.
+  const heading = byId('result-heading');
+  const { top } = heading.getBoundingClientRect();
+  if (top < 0 || top > window.innerHeight * 0.8) heading.scrollIntoView({ block: 'start' });
 }
 
 function startRunPage(form) {
