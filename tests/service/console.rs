@@ -371,3 +371,21 @@ fn headers_forbid_inline_code_and_assets_are_cached() {
         404
     );
 }
+
+#[test]
+fn status_names_the_package_of_a_missing_language() {
+    let suites = tempfile::tempdir().expect("a temporary directory");
+    let suite = "name = 'klingon'\ntitle = 'Klingon <1>'\nextensions = ['klingon']\n\
+        [tool.klingonc]\npackage = 'klingon-compiler'\n\
+        [run]\ncommand = ['{klingonc}', '{main}']\n\
+        [example]\nfile = 'main.klingon'\nsource = 'Qapla'\n";
+    std::fs::write(suites.path().join("klingon.toml"), suite).expect("a suite");
+    let server = everything(&format!("suites = {:?}\n", suites.path()));
+    let page = get(&server, "/status");
+    let row: Vec<String> = page.texts("table[aria-labelledby=missing] tbody tr");
+    let row = row.iter().find(|row| row.contains("Klingon <1>"));
+    let row = row.unwrap_or_else(|| panic!("no row in {}", page.text));
+    assert!(row.contains("klingonc is not installed"), "{row}");
+    assert!(row.contains("klingon-compiler"), "{row}");
+    assert!(!get(&server, "/").has("option[value=klingon]"));
+}
