@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-clients test-vm fuzz lint prose docs \
+.PHONY: help build demo test test-all test-browser test-clients test-vm fuzz lint prose docs \
 	audit miri sanitize bench install uninstall clean
 
 help: ## list the targets
@@ -34,6 +34,19 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests 
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
 	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; the tests of Pascal are skipped'
 	@.ci/test $(ARGS)
+
+# axe-core checks pages for accessibility. It is used by tests only and is not shipped.
+axe := axe-core-4.14.1
+axe_dir := $(or $(CARGO_TARGET_DIR),target)/axe
+test-browser: ## test the pages of the service in Chromium (ARGS=share: tests named so)
+	@$(need) g++=g++ python3=python3
+	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
+		echo 'make: without these, tests are skipped'
+	@test -e $(axe_dir)/package/axe.min.js || { mkdir -p $(axe_dir) && cd $(axe_dir) && \
+		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && tar xzf $(axe).tgz && rm $(axe).tgz; } || \
+		echo 'make: axe-core cannot be downloaded; its tests are skipped'
+	cargo build --locked --bins -p millibox-cli -p millibox-stage -p millibox-supervisor
+	cargo test --locked -p millibox-browser-tests -- $(ARGS)
 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all

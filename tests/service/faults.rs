@@ -1,7 +1,7 @@
 //! Supervisors that are killed during requests.
 
 use crate::server::Server;
-use millibox_tests::{PATIENCE, descendants, eventually, kill, name};
+use millibox_tests::{HANG_TIMEOUT, descendants, eventually, kill, name};
 use rustix::process::Signal;
 use serde_json::json;
 use std::sync::Mutex;
@@ -69,7 +69,7 @@ fn killed_supervisors_are_never_blamed_on_the_program() {
             let target = round * CLIENTS * REQUESTS_OF_A_CLIENT / 5;
             let is_reached =
                 || done.load(Ordering::Relaxed) + blamed.load(Ordering::Relaxed) >= target;
-            assert!(eventually(PATIENCE, is_reached));
+            assert!(eventually(HANG_TIMEOUT, is_reached));
             kills += kill_supervisors(&server);
         }
         for client in clients {

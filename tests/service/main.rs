@@ -1,5 +1,6 @@
 //! Tests of the execution service: the real `millibox serve`, the real sandbox, and HTTP.
 
+mod console;
 mod faults;
 mod go_judge;
 mod judge0;

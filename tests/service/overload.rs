@@ -1,7 +1,7 @@
 //! More requests than the service has capacity.
 
 use crate::server::Server;
-use millibox_tests::{PATIENCE, eventually};
+use millibox_tests::{HANG_TIMEOUT, eventually};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -63,7 +63,7 @@ fn requests_beyond_capacity_are_answered_within_the_rules() {
         figures.iter().all(|name| info[*name] == 0)
     };
     assert!(
-        eventually(PATIENCE, is_idle),
+        eventually(HANG_TIMEOUT, is_idle),
         "{}",
         server.get("/v1/info").body
     );

@@ -7,6 +7,7 @@
 //! | `service` | everything that the interfaces share |
 //! | `tokens` | who sends a request |
 //! | `metrics` | figures for Prometheus |
+//! | `samples` | the load of the last minutes |
 //! | `http` | listening, routing and the service's own interface, `/v1` |
 //! | `dialects` | interfaces of other services |
 //! | `console` | pages for people |
@@ -18,6 +19,7 @@ pub mod core;
 pub mod dialects;
 pub mod http;
 pub mod metrics;
+pub mod samples;
 pub mod service;
 pub mod tokens;
 

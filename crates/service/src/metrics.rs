@@ -9,6 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Labels of a counted execution.
@@ -37,6 +38,39 @@ pub struct Metrics {
     queue_length: Gauge,
     running: Gauge,
     running_memory: Gauge,
+    /// Executions by outcome, in the order of [`OUTCOME_NAMES`], from all interfaces.
+    totals: [AtomicU64; OUTCOME_NAMES.len()],
+    refused: AtomicU64,
+}
+
+/// The names of all outcomes in answers and metrics.
+pub const OUTCOME_NAMES: [&str; 10] = [
+    "exited",
+    "signaled",
+    "cpu_time_limit",
+    "real_time_limit",
+    "memory_limit",
+    "output_limit",
+    "cancelled",
+    "killed",
+    "not_started",
+    "sandbox_error",
+];
+
+/// Counts since the start, over all interfaces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Executions by outcome, in the order of [`OUTCOME_NAMES`].
+    pub executions: [u64; OUTCOME_NAMES.len()],
+    /// Requests that were not admitted.
+    pub refused: u64,
+}
+
+impl Totals {
+    /// Executions with any outcome.
+    pub fn executed(&self) -> u64 {
+        self.executions.iter().sum()
+    }
 }
 
 impl Default for Metrics {
@@ -60,6 +94,8 @@ impl Metrics {
             queue_length: Gauge::default(),
             running: Gauge::default(),
             running_memory: Gauge::default(),
+            totals: Default::default(),
+            refused: AtomicU64::new(0),
         };
         let registry = &mut metrics.registry;
         registry.register(
@@ -106,6 +142,9 @@ impl Metrics {
     /// Counts an execution.
     pub fn count_execution(&self, interface: &str, report: &ExecutionReport) {
         let outcome = outcome_name(&report.outcome);
+        if let Some(index) = OUTCOME_NAMES.iter().position(|name| *name == outcome) {
+            self.totals[index].fetch_add(1, Ordering::Relaxed);
+        }
         self.executions
             .get_or_create(&OutcomeLabels {
                 outcome: outcome.to_owned(),
@@ -126,6 +165,7 @@ impl Metrics {
 
     /// Counts a request that was not admitted.
     pub fn count_refusal(&self, interface: &str) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
         self.refusals
             .get_or_create(&InterfaceLabels {
                 interface: interface.to_owned(),
@@ -137,6 +177,14 @@ impl Metrics {
     pub fn observe_admission(&self, queued: Duration, setup: Duration) {
         self.queued.observe(queued.as_secs_f64());
         self.setup.observe(setup.as_secs_f64());
+    }
+
+    /// Counts since the start.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            executions: std::array::from_fn(|index| self.totals[index].load(Ordering::Relaxed)),
+            refused: self.refused.load(Ordering::Relaxed),
+        }
     }
 
     /// All figures in the text format of OpenMetrics.

@@ -12,6 +12,7 @@ use crate::dialects::piston::packages::{self, Package, PackageError};
 use crate::http::v1::attach::Consoles;
 use crate::http::v1::jobs::Jobs;
 use crate::metrics::Metrics;
+use crate::samples::Samples;
 use crate::tokens::Tokens;
 use millibox::{Backend, Builder};
 use millibox_languages::cache::Cache;
@@ -37,6 +38,8 @@ pub struct Service {
     pub consoles: Consoles,
     /// Figures for Prometheus.
     pub metrics: Metrics,
+    /// The load of the last minutes.
+    pub samples: Samples,
     /// Who may use the service.
     pub tokens: Tokens,
     /// What the go-judge dialect keeps.
@@ -145,6 +148,7 @@ impl Service {
             metrics: Metrics::new(),
             go_judge: GoJudge::new(real_slots),
             piston_packages,
+            samples: Samples::default(),
             backend,
             started: Instant::now(),
             config,

@@ -2,7 +2,7 @@
 
 use super::{await_end, begin};
 use crate::server::Server;
-use millibox_tests::PATIENCE;
+use millibox_tests::HANG_TIMEOUT;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ impl Socket {
              Sec-WebSocket-Protocol: millibox.v1\r\n\r\n"
         );
         let mut stream = server.connection(head.as_bytes());
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
         let mut answer = Vec::new();
         while !answer.ends_with(b"\r\n\r\n") {
             let mut byte = [0];

@@ -10,7 +10,7 @@ mod operation;
 mod runs;
 
 use crate::server::Server;
-use millibox_tests::{PATIENCE, eventually};
+use millibox_tests::{HANG_TIMEOUT, eventually};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -36,7 +36,7 @@ pub fn endless() -> Value {
 /// Waits until this many requests run.
 pub fn await_running(server: &Server, count: u64) {
     let is_reached = || server.get("/v1/info").json()["running"] == count;
-    assert!(eventually(PATIENCE, is_reached), "{count} requests run");
+    assert!(eventually(HANG_TIMEOUT, is_reached), "{count} requests run");
 }
 
 /// Begins a run and returns its id.
@@ -54,6 +54,6 @@ pub fn await_end(server: &Server, path: &str) -> Value {
         last = server.get(path).json();
         last["state"] == "ended"
     };
-    assert!(eventually(PATIENCE, is_ended), "{path} ends");
+    assert!(eventually(HANG_TIMEOUT, is_ended), "{path} ends");
     last
 }

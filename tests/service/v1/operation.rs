@@ -2,7 +2,7 @@
 
 use super::{await_running, begin, endless, shell};
 use crate::server::{Server, read_to_end};
-use millibox_tests::{PATIENCE, descendants, eventually, kill};
+use millibox_tests::{HANG_TIMEOUT, descendants, eventually, kill};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -45,13 +45,13 @@ fn terminated_service_ends_its_running_requests_and_refuses_others() {
     await_running(&server, 1);
     let waiting = server.begin_post("/v1/runs", close, &shell("true").to_string());
     assert!(eventually(
-        PATIENCE,
+        HANG_TIMEOUT,
         || server.get("/v1/info").json()["queued"] == 1
     ));
     assert_eq!(server.get("/readyz").status, 200);
     signal(&server, Signal::TERM);
     let is_draining = || server.get("/readyz").status == 503;
-    assert!(eventually(PATIENCE, is_draining));
+    assert!(eventually(HANG_TIMEOUT, is_draining));
     assert_eq!(server.get("/readyz").json()["status"], "draining");
     let refused = server.post("/v1/runs", &shell("true"));
     assert_eq!(
@@ -100,8 +100,8 @@ fn killed_service_leaves_no_process_and_no_file() {
     signal(&server, Signal::KILL);
     server.wait();
     let are_gone = || processes.iter().all(|process| !process.is_there());
-    assert!(eventually(PATIENCE, are_gone), "{ids:?}");
-    assert!(eventually(PATIENCE, || !scratch.exists()));
+    assert!(eventually(HANG_TIMEOUT, are_gone), "{ids:?}");
+    assert!(eventually(HANG_TIMEOUT, || !scratch.exists()));
 }
 
 #[test]
@@ -118,14 +118,14 @@ fn unix_socket_serves_everything_and_replaces_a_stale_one() {
         answer
     };
     let mut killed = Server::with_arguments("", "", &["--unix-socket", path_text]);
-    assert!(eventually(PATIENCE, || path.exists()));
+    assert!(eventually(HANG_TIMEOUT, || path.exists()));
     assert!(ask().starts_with("HTTP/1.1 200"));
     signal(&killed, Signal::KILL);
     killed.wait();
     assert!(path.exists());
     let mut server = Server::with_arguments("", "", &["--unix-socket", path_text]);
     let is_served = || UnixStream::connect(&path).is_ok();
-    assert!(eventually(PATIENCE, is_served));
+    assert!(eventually(HANG_TIMEOUT, is_served));
     assert!(ask().starts_with("HTTP/1.1 200"));
     signal(&server, Signal::TERM);
     assert!(server.wait().success());

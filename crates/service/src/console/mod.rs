@@ -1,10 +1,83 @@
-//! Pages for people: run a program in the browser, and see how the service does.
+//! Pages for people: run a program in the browser, and see the state of the service.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `run` | `/`: the form that runs a program, and its result |
+//! | `status` | `/status`: load, outcomes and languages, with charts |
+//! | `form` | the fields of the form, and the request that they stand for |
+//! | `result` | the result of a run as markup |
+//! | `words` | sentences for outcomes |
+//! | `text` | times, sizes and hostile output as text |
+//! | `charts` | charts as SVG |
+//! | `layout` | the frame of all pages |
+//! | `assets` | the style sheet, the script and the icon, under names with their digests |
+//!
+//! All pages work without JavaScript. The script runs programs in place through `/v1/runs` and
+//! refreshes the charts. It fills the templates that the server renders, so that every sentence
+//! exists once.
+//!
+//! Output of programs is hostile. It enters pages as text only: `maud` escapes it here, the script
+//! assigns `textContent`, and [`text::visible`] makes control characters visible. The
+//! Content-Security-Policy forbids inline scripts and styles and other origins.
+
+mod assets;
+mod charts;
+mod form;
+mod layout;
+mod result;
+mod run;
+mod status;
+mod text;
+mod words;
 
 use crate::service::Service;
 use axum::Router;
+use axum::extract::Request;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use axum::routing::get;
 use std::sync::Arc;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The pages.
 pub fn router() -> Router<Arc<Service>> {
     Router::new()
+        .route("/", get(run::show).post(run::submit))
+        .route("/status", get(status::show).post(status::submit))
+        .route("/status/live", get(status::live))
+        .route("/assets/{name}", get(assets::serve))
+        .layer(from_fn(secure))
+}
+
+/// Adds the headers that confine the pages.
+async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        // A link to a program contains the program.
+        (REFERRER_POLICY, "no-referrer"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
 }

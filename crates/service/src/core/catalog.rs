@@ -44,6 +44,8 @@ pub struct Runtime {
     pub compiler_arguments: Vec<String>,
     /// The language's numbers in Judge0, beside those that its interface knows by itself.
     pub judge0: Vec<u32>,
+    /// What makes the runtime usable if it is not: usually a package to install.
+    pub remedy: Option<String>,
 }
 
 impl Runtime {
@@ -433,7 +435,10 @@ impl Programs {
 }
 
 fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
-    let version = match toolbox.map(|toolbox| toolbox.availability(suite)) {
+    let availability = toolbox.map(|toolbox| toolbox.availability(suite));
+    let remedy = availability.as_ref().and_then(Availability::remedy);
+    let remedy = remedy.map(ToString::to_string);
+    let version = match availability {
         Some(Availability::Available { version }) => Ok(version),
         Some(other) => Err(other.to_string()),
         None => Err("the supervisor cannot be started".to_owned()),
@@ -455,6 +460,7 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         version,
         compiler_arguments: Vec::new(),
         judge0: Vec::new(),
+        remedy,
     }
 }
 

@@ -118,6 +118,7 @@ impl Server {
             listeners,
             unix_listener,
         } = self;
+        let _sampling = crate::samples::take_every_second(&service);
         let connections = Connections {
             tracker: TaskTracker::new(),
             places: Arc::new(Semaphore::new(service.config.max_connections)),

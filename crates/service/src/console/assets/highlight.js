@@ -1,0 +1,72 @@
+// Highlighting: a tokenizer for comments, strings, numbers and keywords. Each language has one
+// regular expression, whose parts match in linear time.
+
+const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+const compiledLanguages = new Map();
+
+// The regular expression and keywords of a language. Its groups are comments, strings, numbers and
+// words.
+function grammar(name) {
+  const base = name.replace(/[\d._-]+$/, '');
+  const known = LANGUAGES[name] || LANGUAGES[SAME[name]] || LANGUAGES[base];
+  const language = known || { line: ['#', '//'], keywords: '' };
+  if (compiledLanguages.has(language)) return compiledLanguages.get(language);
+  const comments = (language.block || []).map(
+    ([open, close]) => `${escapeRegex(open)}[\\s\\S]*?(?:${escapeRegex(close)}|$)`);
+  if (language.comment) comments.push(language.comment);
+  // A line comment may be a regular expression already (Forth).
+  for (const start of language.line || []) {
+    comments.push(`${start.includes('\\') ? start : escapeRegex(start)}[^\\n]*`);
+  }
+  const strings = language.raw ? [language.raw] : [];
+  for (const quote of language.quotes ?? '"\'') {
+    strings.push(language.noEscape
+      ? `${quote}[^${quote}\\n]*${quote}?`
+      : `${quote}(?:\\\\[^\\n]|[^${quote}\\\\\\n])*${quote}?`);
+  }
+  if (language.character) strings.push("'(?:\\\\[^\\n']+|[^\\n'\\\\])'");
+  const word = language.word || '[@A-Za-z_][\\w]*[!?]?';
+  const parts = [
+    `(${comments.join('|') || '(?!)'})`,
+    `(${strings.join('|') || '(?!)'})`,
+    '((?:0[xXbBoO][\\da-fA-F_]+|\\d[\\d_]*(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)\\w*)',
+    `(${language.preprocessor ? '#[ \\t]*[a-z]+|' : ''}${word})`,
+  ];
+  const text = language.insensitive ? language.keywords.toLowerCase() : language.keywords;
+  const compiled = {
+    regex: new RegExp(parts.join('|'), language.insensitive ? 'gi' : 'g'),
+    keywords: list(text),
+    insensitive: language.insensitive,
+  };
+  compiledLanguages.set(language, compiled);
+  return compiled;
+}
+
+function isKeyword(word, { keywords, insensitive }) {
+  return word.startsWith('#') || keywords.has(insensitive ? word.toLowerCase() : word);
+}
+
+// The code as a fragment of text and spans.
+function highlighted(code, languageName) {
+  const fragment = document.createDocumentFragment();
+  const language = grammar(languageName);
+  let end = 0;
+  for (const match of code.matchAll(language.regex)) {
+    const [text, comment, string, number, word] = match;
+    let kind;
+    if (comment !== undefined) kind = 'comment';
+    else if (string !== undefined) kind = 'string';
+    else if (number !== undefined) kind = 'number';
+    else if (isKeyword(word, language)) kind = 'keyword';
+    if (!kind || !text) continue;
+    fragment.append(code.slice(end, match.index));
+    const span = document.createElement('span');
+    span.className = `token-${kind}`;
+    span.textContent = text;
+    fragment.append(span);
+    end = match.index + text.length;
+  }
+  // The last line has its height also if it is empty.
+  fragment.append(code.slice(end), '\n');
+  return fragment;
+}

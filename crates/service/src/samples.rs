@@ -1,0 +1,103 @@
+//! The load of the last minutes: one sample a second, for the charts of the status page.
+
+use crate::core::queue::Load;
+use crate::metrics::Totals;
+use crate::service::Service;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::MissedTickBehavior;
+use tokio_util::task::AbortOnDropHandle;
+
+/// Samples that are kept: ten minutes.
+pub const MAX_SAMPLES: usize = 600;
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The load and the counters at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// What ran and waited.
+    pub load: Load,
+    /// Executions since the start of the service.
+    pub executed: u64,
+    /// Refused requests since the start of the service.
+    pub refused: u64,
+}
+
+impl Sample {
+    /// The sample of this load and these counts.
+    pub fn new(load: Load, totals: &Totals) -> Sample {
+        Sample {
+            load,
+            executed: totals.executed(),
+            refused: totals.refused,
+        }
+    }
+}
+
+/// The samples of the last ten minutes.
+#[derive(Debug, Default)]
+pub struct Samples {
+    kept: Mutex<VecDeque<Sample>>,
+}
+
+impl Samples {
+    /// Adds a sample and drops the oldest one if [`MAX_SAMPLES`] are kept.
+    pub fn add(&self, sample: Sample) {
+        let mut kept = self.kept();
+        if kept.len() == MAX_SAMPLES {
+            kept.pop_front();
+        }
+        kept.push_back(sample);
+    }
+
+    /// All samples, the oldest first.
+    pub fn all(&self) -> Vec<Sample> {
+        self.kept().iter().copied().collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Sample>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a sample every second until the returned handle is dropped.
+pub fn take_every_second(service: &Arc<Service>) -> AbortOnDropHandle<()> {
+    let service = service.clone();
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(SAMPLE_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let load = service.runner.queue.load();
+            let totals = service.metrics.totals();
+            service.samples.add(Sample::new(load, &totals));
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_keep_the_latest_ten_minutes() {
+        let samples = Samples::default();
+        let load = Load {
+            running: 0,
+            memory_bytes: 0,
+            queued: 0,
+            queued_bytes: 0,
+        };
+        for executed in 0..700 {
+            samples.add(Sample {
+                load,
+                executed,
+                refused: 0,
+            });
+        }
+        let all = samples.all();
+        assert_eq!(all.len(), MAX_SAMPLES);
+        assert_eq!((all[0].executed, all[599].executed), (100, 699));
+    }
+}

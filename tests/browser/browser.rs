@@ -1,0 +1,303 @@
+//! A Chromium without a window, driven by chromedriver.
+
+use crate::everything::everything;
+use crate::server::Server;
+use fantoccini::elements::Element;
+use fantoccini::key::Key;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use millibox_tests::{is_root, skip};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A timeout so long that only a hang exceeds it.
+const HANG_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Windows are not narrower. Chromium emulates a phone for narrower screens.
+const MIN_WINDOW_WIDTH: u32 = 500;
+
+/// How a browser is started.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Pages may run scripts.
+    pub script: bool,
+    /// The system prefers dark pages.
+    pub dark: bool,
+    /// The size of the window.
+    pub size: (u32, u32),
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            script: true,
+            dark: false,
+            size: (1440, 1000),
+        }
+    }
+}
+
+/// A browser with one page of a service.
+pub struct Browser {
+    /// The connection to the browser.
+    pub client: Client,
+    /// The service.
+    pub server: Server,
+    _driver: Driver,
+}
+
+/// A chromedriver, which ends with this value. The browser ends with it.
+struct Driver {
+    child: Child,
+    port: u16,
+    _profile: tempfile::TempDir,
+}
+
+impl Driver {
+    /// Starts a chromedriver, or returns the reason why it cannot.
+    fn start() -> Result<Driver, String> {
+        let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut child = Command::new("chromedriver")
+            .arg("--port=0")
+            .env("HOME", profile.path())
+            .env("TMPDIR", profile.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|_| {
+                "chromedriver is not installed; install the packages chromium and chromium-driver"
+            })?;
+        let stdout = child.stdout.take().ok_or("chromedriver has no output")?;
+        let mut lines = BufReader::new(stdout).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("started successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
+        // chromedriver ends if nothing reads its output.
+        std::thread::spawn(move || lines.for_each(drop));
+        match port {
+            Some(port) => Ok(Driver {
+                child,
+                port,
+                _profile: profile,
+            }),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err("chromedriver does not start".to_owned())
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id()).ok();
+        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a service and a browser and runs a test in it. Without a browser the test is skipped.
+pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Browser)) {
+    let driver = match Driver::start() {
+        Ok(driver) => driver,
+        Err(reason) => return skip(&reason),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let server = everything(config);
+    runtime.block_on(async {
+        let client = connect(driver.port, options).await;
+        let browser = Browser {
+            client,
+            server,
+            _driver: driver,
+        };
+        test(&browser).await;
+        browser.client.clone().close().await.expect("an end");
+    });
+}
+
+async fn connect(port: u16, options: Options) -> Client {
+    let (width, height) = options.size;
+    let mut arguments = vec![
+        "--headless=new".to_owned(),
+        "--disable-gpu".to_owned(),
+        "--disable-dev-shm-usage".to_owned(),
+        "--hide-scrollbars".to_owned(),
+        format!("--window-size={width},{height}"),
+    ];
+    if options.dark {
+        arguments.push("--force-dark-mode".to_owned());
+    }
+    if is_root() {
+        // Chromium's own sandbox does not start as root.
+        arguments.push("--no-sandbox".to_owned());
+    }
+    let mut chrome = json!({ "args": arguments });
+    if width < MIN_WINDOW_WIDTH {
+        let metrics = json!({ "width": width, "height": height, "pixelRatio": 2, "touch": true });
+        chrome["mobileEmulation"] = json!({ "deviceMetrics": metrics });
+    }
+    if !options.script {
+        chrome["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
+    }
+    let capabilities = json!({ "goog:chromeOptions": chrome });
+    let Value::Object(capabilities) = capabilities else {
+        unreachable!("capabilities are an object");
+    };
+    ClientBuilder::new(HttpConnector::new())
+        .capabilities(capabilities)
+        .connect(&format!("http://127.0.0.1:{port}"))
+        .await
+        .expect("a browser")
+}
+
+impl Browser {
+    /// Opens a page of the service.
+    pub async fn open(&self, path: &str) {
+        let url = format!("{}{path}", self.server.url);
+        self.client.goto(&url).await.expect("a page");
+    }
+
+    /// Waits for the one element that a selector matches.
+    pub async fn element(&self, selector: &str) -> Element {
+        let wait = self.client.wait().at_most(HANG_TIMEOUT);
+        match wait.for_element(Locator::Css(selector)).await {
+            Ok(element) => element,
+            Err(error) => {
+                let page = self.client.source().await.unwrap_or_default();
+                panic!("{selector}: {error} in {page}");
+            }
+        }
+    }
+
+    /// The visible text of an element.
+    pub async fn text(&self, selector: &str) -> String {
+        self.element(selector).await.text().await.expect("a text")
+    }
+
+    /// How many elements a selector matches now.
+    pub async fn count(&self, selector: &str) -> usize {
+        let found = self.client.find_all(Locator::Css(selector)).await;
+        found.expect("elements").len()
+    }
+
+    /// The value of a form field.
+    pub async fn value(&self, selector: &str) -> String {
+        let value = self.element(selector).await.prop("value").await;
+        value.expect("a property").unwrap_or_default()
+    }
+
+    /// Clicks on an element.
+    pub async fn click(&self, selector: &str) {
+        let element = self.element(selector).await;
+        element.click().await.expect("a click");
+    }
+
+    /// Replaces the text of a field as a person would.
+    pub async fn fill(&self, selector: &str, text: &str) {
+        let element = self.element(selector).await;
+        element.clear().await.expect("an empty field");
+        element.send_keys(text).await.expect("typed text");
+    }
+
+    /// Replaces the text of the editor at once: typing would indent each new line.
+    pub async fn set_code(&self, code: &str) {
+        let script = "const area = document.getElementById('code'); area.value = arguments[0]; \
+            area.dispatchEvent(new Event('input'));";
+        self.script(script, json!([code])).await;
+    }
+
+    /// Chooses a language.
+    pub async fn choose(&self, runtime: &str) {
+        let select = self.element("#runtime").await;
+        select.select_by_value(runtime).await.expect("a language");
+    }
+
+    /// Presses keys in the element with the focus.
+    pub async fn press(&self, keys: &str) {
+        let active = self.client.active_element().await.expect("a focus");
+        active.send_keys(keys).await.expect("pressed keys");
+    }
+
+    /// The id of the element with the focus.
+    pub async fn focus(&self) -> String {
+        let id = self
+            .script("return document.activeElement.id", json!([]))
+            .await;
+        id.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Runs a script in the page.
+    pub async fn script(&self, script: &str, arguments: Value) -> Value {
+        let Value::Array(arguments) = arguments else {
+            panic!("arguments are an array");
+        };
+        let result = self.client.execute(script, arguments).await;
+        result.expect("a script")
+    }
+
+    /// Waits for a script to return true.
+    pub async fn eventually(&self, script: &str) {
+        let end = std::time::Instant::now() + HANG_TIMEOUT;
+        while self.script(script, json!([])).await != json!(true) {
+            assert!(std::time::Instant::now() < end, "{script}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until the page shows a result of this kind.
+    pub async fn result(&self, kind: &str) {
+        let selector = format!("#result[data-kind={kind}]:not([aria-busy=true])");
+        self.element(&selector).await;
+    }
+
+    /// Whether the service has a language. If not, reports the test as skipped.
+    pub async fn needs(&self, runtime: &str) -> bool {
+        self.open("/").await;
+        let is_installed = self
+            .count(&format!("#runtime option[value={runtime}]"))
+            .await
+            > 0;
+        if !is_installed {
+            skip(&format!("the language {runtime} is not installed"));
+        }
+        is_installed
+    }
+
+    /// Writes a picture of the window to `target/screenshots`.
+    pub async fn screenshot(&self, name: &str) {
+        let directory = target().join("screenshots");
+        std::fs::create_dir_all(&directory).expect("a directory for screenshots");
+        let picture = self.client.screenshot().await.expect("a picture");
+        let path = directory.join(format!("{name}.png"));
+        std::fs::write(&path, picture).expect("a file for the picture");
+    }
+}
+
+/// Control and Enter.
+pub fn control_enter() -> String {
+    // The last key releases Control.
+    let keys = [Key::Control, Key::Enter, Key::Null];
+    keys.into_iter().map(char::from).collect()
+}
+
+/// One key.
+pub fn key(key: Key) -> String {
+    char::from(key).to_string()
+}
+
+/// The directory of build products.
+pub fn target() -> PathBuf {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    std::env::var_os("CARGO_TARGET_DIR").map_or(default, PathBuf::from)
+}

@@ -1,0 +1,20 @@
+//! Tests of the service's pages in a real Chromium, through WebDriver.
+//!
+//! They need the Debian packages `chromium` and `chromium-driver`. The module `access` also needs
+//! axe-core, which `make test-browser` downloads into `target/axe`. Without these, tests are
+//! skipped with the reason.
+//! Screenshots are written to `target/screenshots`.
+
+mod access;
+mod browser;
+mod results;
+mod run;
+mod share;
+mod status;
+
+#[path = "../service/server.rs"]
+#[allow(dead_code, reason = "the module belongs to the tests of the service")]
+mod server;
+
+#[path = "../service/everything.rs"]
+mod everything;
