@@ -12,7 +12,7 @@ pub struct Server {
     pub url: String,
     /// The backend of the sandbox.
     pub backend: String,
-    _config: Option<tempfile::NamedTempFile>,
+    config: Option<tempfile::NamedTempFile>,
 }
 
 impl Server {
@@ -28,9 +28,26 @@ impl Server {
         Server::launch(dialect, Some(file))
     }
 
+    /// Without cgroups, limits of single processes must be chosen by name.
     fn launch(dialect: &str, config: Option<tempfile::NamedTempFile>) -> Server {
+        let server = Server::with_backend("auto", dialect, config);
+        if server.backend == "rlimit" {
+            let mut server = server;
+            let config = server.config.take();
+            drop(server);
+            return Server::with_backend("rlimit", dialect, config);
+        }
+        server
+    }
+
+    fn with_backend(
+        backend: &str,
+        dialect: &str,
+        config: Option<tempfile::NamedTempFile>,
+    ) -> Server {
         let mut command = Command::new(executable("millibox"));
         command.args(["serve", "--listen", &format!("{dialect}=127.0.0.1:0")]);
+        command.args(["--backend", backend]);
         if let Some(config) = &config {
             command.arg("--config").arg(config.path());
         }
@@ -45,7 +62,7 @@ impl Server {
             url: (*url).to_owned(),
             backend: words[4].trim_start_matches('(').to_owned(),
             child,
-            _config: config,
+            config,
         }
     }
 
