@@ -49,6 +49,7 @@ impl Server {
             .args(["serve", "--listen", &listen])
             .arg("--config")
             .arg(file.path())
+            .args(backend())
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -166,6 +167,16 @@ impl Answer {
     /// A header of the answer.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Without root this machine may have no cgroups, and a service without them refuses every run
+/// unless the weaker backend is chosen by name.
+fn backend() -> &'static [&'static str] {
+    if millibox_tests::is_root() {
+        &[]
+    } else {
+        &["--backend", "rlimit"]
     }
 }
 

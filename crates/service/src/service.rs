@@ -35,7 +35,7 @@ pub struct Service {
     pub consoles: Consoles,
     /// Figures for Prometheus.
     pub metrics: Metrics,
-    /// Who may use the service.
+    /// Clients that may use the service.
     pub tokens: Tokens,
     /// How runs are limited.
     pub backend: Backend,
@@ -76,6 +76,11 @@ impl Service {
         builder: &Builder,
         cache: Cache,
     ) -> Result<Arc<Service>, StartError> {
+        if rustix::process::geteuid().is_root() {
+            tracing::warn!(
+                "the service runs as root; an unprivileged user with a delegated cgroup is safer"
+            );
+        }
         let suites = match &config.suites {
             Some(directory) => Suites::with_directory(directory)?,
             None => Suites::builtin(),
