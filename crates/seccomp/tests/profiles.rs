@@ -921,3 +921,36 @@ fn strict_profile_returns_expected_actions() {
     answers("fcntl", &[1, 6], "errno:EINVAL");
     answers("fcntl", &[1, 1024], "errno:EINVAL");
 }
+
+/// Requests of ioctl(2) that only a program with a terminal of its own may make.
+const TERMINAL_REQUESTS: [u64; 5] = [0x5402, 0x5403, 0x5404, 0x540e, 0x5410];
+
+#[test]
+fn terminal_profile_adds_five_ioctl_requests_and_nothing_else() {
+    let policy = millibox_seccomp::profile_with_terminal();
+    for arch in Arch::ALL {
+        let with = compile(&policy, arch).expect("short enough");
+        let without = compiled("default", arch);
+        for (call, nr) in arch.syscalls() {
+            for request in 0x53f0..0x5460 {
+                for argument in [0, 1] {
+                    let data = Data {
+                        nr,
+                        arch: arch.audit_value(),
+                        args: [0, request, argument, 0, 0, 0],
+                        ..Data::default()
+                    };
+                    // With the argument 1, TIOCSCTTY takes the terminal of another session.
+                    let steals = request == 0x540e && argument == 1;
+                    let is_new = call == "ioctl" && TERMINAL_REQUESTS.contains(&request) && !steals;
+                    let expected = if is_new {
+                        action("allow")
+                    } else {
+                        run(&without, &data)
+                    };
+                    assert_eq!(run(&with, &data), expected, "{call} {request:#x} on {arch}");
+                }
+            }
+        }
+    }
+}

@@ -19,7 +19,7 @@ pub struct Config {
     pub listen: Vec<Listen>,
     /// The path of a Unix socket that serves everything.
     pub unix_socket: Option<PathBuf>,
-    /// Who may use the service. Without tokens everybody who can connect may.
+    /// Clients that may use the service. Without tokens every client may that can connect.
     pub token: Vec<TokenConfig>,
     /// Dialects that are served beside the service's own interface.
     pub dialects: Vec<Dialect>,

@@ -12,6 +12,10 @@
 //! | `dialects` | interfaces of other services |
 //! | `console` | pages for people |
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::result_large_err,
+    reason = "a problem is returned once for a request, and rendered at once"
+)]
 
 pub mod config;
 pub mod console;

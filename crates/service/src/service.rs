@@ -40,7 +40,7 @@ pub struct Service {
     pub metrics: Metrics,
     /// The load of the last minutes.
     pub samples: Samples,
-    /// Who may use the service.
+    /// Clients that may use the service.
     pub tokens: Tokens,
     /// What the go-judge dialect keeps.
     pub go_judge: GoJudge,
@@ -90,6 +90,11 @@ impl Service {
         builder: &Builder,
         cache: Cache,
     ) -> Result<Arc<Service>, StartError> {
+        if rustix::process::geteuid().is_root() {
+            tracing::warn!(
+                "the service runs as root; an unprivileged user with a delegated cgroup is safer"
+            );
+        }
         let suites = match &config.suites {
             Some(directory) => Suites::with_directory(directory)?,
             None => Suites::builtin(),

@@ -1,4 +1,4 @@
-//! Who sends a request, and what that client may do.
+//! The clients of the service and their rights.
 
 use crate::config::TokenConfig;
 use crate::core::engine::Lane;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A client of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The number in the queue; 0 is everybody without a token.
+    /// The number in the queue; 0 stands for all clients without a token.
     pub id: ClientId,
     /// The name in logs and metrics.
     pub name: String,

@@ -63,7 +63,11 @@ fn client_that_leaves_cancels_its_batch() {
     let server = Server::with_config("", "[running]\ncpu_slots = 1");
     let runs = json!({
         "limits": { "cpu_ms": 100_000 },
-        "runs": [{ "command": ["true"] }, { "command": ["sleep", "90"] }, { "command": ["sleep", "90"] }],
+        "runs": [
+            { "command": ["true"] },
+            { "command": ["sleep", "90"] },
+            { "command": ["sleep", "90"] },
+        ],
     });
     let mut connection = server.begin_post("/v1/batches", "", &runs.to_string());
     // The first line has arrived, so the second run follows.

@@ -71,7 +71,7 @@ fn run_that_takes_longer_than_the_wait_is_answered_with_its_address() {
 }
 
 #[test]
-fn deleted_run_ends_and_is_told_to_those_that_wait() {
+fn deleted_run_ends_and_stays_known() {
     let server = Server::start("");
     let id = begin(&server, &endless());
     let path = format!("/v1/runs/{id}");

@@ -1,10 +1,10 @@
-//! The directory for temporary files of the service, which is removed when the service ends, even if
-//! it is killed.
+//! The directory for temporary files of the service. It is removed when the service ends, even if
+//! the service is killed.
 //!
-//! Several parts of the service keep temporary files below `TMPDIR`. The command creates a directory,
-//! starts a small shell that removes the directory when a pipe closes, and executes itself again
-//! with `TMPDIR` set. Only the service holds the other end of the pipe, so the kernel closes the pipe
-//! when the service ends.
+//! Several parts of the service keep temporary files below `TMPDIR`. The command creates a
+//! directory, starts a small shell that removes the directory when a pipe closes, and executes
+//! itself again with `TMPDIR` set. Only the service holds the other end of the pipe, so the kernel
+//! closes the pipe when the service ends.
 
 use crate::failure::Failure;
 use rustix::io::{FdFlags, fcntl_setfd};

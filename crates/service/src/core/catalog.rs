@@ -90,7 +90,7 @@ pub struct Program {
     pub runtime: Arc<Runtime>,
 }
 
-/// What came of compiling.
+/// The result of compiling.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     /// The messages of the compiler.
@@ -99,7 +99,7 @@ pub struct Compiled {
     pub figures: Option<Figures>,
     /// The program was compiled before.
     pub from_cache: bool,
-    /// The program, or why there is none.
+    /// The program, or the reason why it is missing.
     pub result: Result<Arc<Program>, CompileError>,
 }
 
@@ -229,7 +229,7 @@ impl Catalog {
     /// The installed runtime with this name or alias, in any case.
     ///
     /// # Errors
-    /// There is none, or it is not installed.
+    /// No runtime has this name, or it is not installed.
     pub fn runtime(&self, name: &str) -> Result<Arc<Runtime>, CatalogError> {
         let lower = name.to_lowercase();
         let exact =

@@ -108,7 +108,7 @@ impl Engine {
             .map_err(ExecutionError::Sandbox)
     }
 
-    /// Executes a program and returns what came of it. If the future is dropped, the run is
+    /// Executes a program and returns its report. If the future is dropped, the run is
     /// cancelled.
     ///
     /// # Errors
@@ -464,7 +464,7 @@ impl Reader {
                 let new = new.slice(..room);
                 kept.extend_from_slice(&new);
                 if let Some(live) = &self.capture.live {
-                    // If nobody listens, the output is still kept.
+                    // Without a listener, the output is still kept.
                     let _ = live.send(new).await;
                 }
             }

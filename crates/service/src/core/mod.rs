@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `execution` | one sandboxed process: what is to be executed, and what came of it |
+//! | `execution` | one sandboxed process: the request and the report |
 //! | `engine` | executes programs on two supervisors |
 //! | `workspace` | files that go into a run and come out of it |
 //! | `catalog` | runtimes, and programs compiled for them |

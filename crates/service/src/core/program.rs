@@ -186,12 +186,12 @@ pub enum Event {
     },
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct ProgramReport {
-    /// What came of compiling; `None` for commands.
+    /// The result of compiling; `None` for commands.
     pub compiled: Option<Compiled>,
-    /// What came of each test, in order. Empty if there is no program.
+    /// The result of each test, in order. Empty if there is no program.
     pub tests: Vec<TestReport>,
     /// Time in the queue.
     pub queued: Duration,
@@ -201,12 +201,12 @@ pub struct ProgramReport {
     pub total: Duration,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Debug, Clone)]
 pub struct TestReport {
     /// The caller's name for it.
     pub id: String,
-    /// What came of it; `None` if it was skipped.
+    /// The result; `None` if it was skipped.
     pub report: Option<ExecutionReport>,
     /// Whether the program exited with 0 and wrote what was expected; `None` if nothing was
     /// expected or the test did not run.

@@ -107,3 +107,27 @@ fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
     }
     version::add(routes, &service.config.dialects)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+    use axum::http::StatusCode;
+    use axum::routing::get;
+    use tower::Service as _;
+
+    async fn bug() -> &'static str {
+        panic!("a bug");
+    }
+
+    #[tokio::test]
+    async fn panicking_handler_is_answered_with_a_problem() {
+        let mut routes = Router::new()
+            .route("/", get(bug))
+            .layer(CatchPanicLayer::custom(panicked));
+        let response = routes.call(Request::new(Body::empty())).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let kind = response.headers().get("content-type").unwrap();
+        assert_eq!(kind, "application/problem+json");
+    }
+}

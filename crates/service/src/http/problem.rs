@@ -47,7 +47,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "not_found",
         status: 404,
-        meaning: "The address, run or file does not exist, is not kept any more, or belongs to another client.",
+        meaning: "The address, run or file does not exist, has expired or is another client's.",
     },
     Kind {
         code: "method_not_allowed",

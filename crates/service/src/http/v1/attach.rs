@@ -156,7 +156,12 @@ impl Closing {
     params(("id" = String, Path, description = "The id of the run")),
     responses(
         (status = 101, description = "The connection is a WebSocket from now on"),
-        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 404,
+            description = "No such run of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn attach(

@@ -43,7 +43,7 @@ pub struct BatchLine {
     /// The results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunAnswer>,
-    /// The reason why there are none.
+    /// The reason why the run has no results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
 }
@@ -71,15 +71,26 @@ pub enum BatchOutput {
 ///
 /// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
 /// last one with the numbers `done` and `service_errors`. If the client closes the connection, the remaining runs
-/// are cancelled. Runs of a batch take turns with other requests of the client.
+/// are cancelled. Runs of a batch take turns with other requests of the client. Their results are
+/// not kept.
 #[utoipa::path(
     post,
     path = "/batches",
     tag = "runs",
     request_body = BatchRequest,
     responses(
-        (status = 200, description = "A line for each run, and a last line with the number of runs", body = inline(BatchOutput), content_type = "application/x-ndjson"),
-        (status = "4XX", description = "The request cannot be carried out", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 200,
+            description = "A line for each run, and a last one",
+            body = inline(BatchOutput),
+            content_type = "application/x-ndjson"
+        ),
+        (
+            status = "4XX",
+            description = "The request cannot be carried out",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn create(

@@ -30,8 +30,18 @@ use std::sync::Arc;
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event that was received"),
     ),
     responses(
-        (status = 200, description = "The events", content_type = "text/event-stream", body = String),
-        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 200,
+            description = "The events",
+            content_type = "text/event-stream",
+            body = String
+        ),
+        (
+            status = 404,
+            description = "No such run of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn of_run(
@@ -57,8 +67,18 @@ pub async fn of_run(
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event that was received"),
     ),
     responses(
-        (status = 200, description = "The events", content_type = "text/event-stream", body = String),
-        (status = 404, description = "No such judging of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 200,
+            description = "The events",
+            content_type = "text/event-stream",
+            body = String
+        ),
+        (
+            status = 404,
+            description = "No such judging of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn of_judging(

@@ -27,14 +27,33 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
     put,
     path = "/files/{sha256}",
     tag = "files",
-    params(("sha256" = String, Path, description = "The SHA-256 of the content, in lower-case hexadecimal")),
+    params((
+        "sha256" = String,
+        Path,
+        description = "The SHA-256 of the content, in lower case")
+    ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 201, description = "The file is stored"),
         (status = 200, description = "The file was stored before"),
-        (status = 413, description = "The file is too large", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The content has another digest", body = Problem, content_type = "application/problem+json"),
-        (status = 507, description = "The store is full", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 413,
+            description = "The file is too large",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
+        (
+            status = 422,
+            description = "The content has another digest",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
+        (
+            status = 507,
+            description = "The store is full",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn put(
@@ -85,8 +104,18 @@ pub async fn put(
     tag = "files",
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(
-        (status = 200, description = "The content; HEAD returns the headers alone", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 404, description = "No such file is stored", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 200,
+            description = "The content; HEAD returns the headers alone",
+            content_type = "application/octet-stream",
+            body = Vec<u8>
+        ),
+        (
+            status = 404,
+            description = "No such file is stored",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn get(
@@ -131,7 +160,12 @@ pub async fn get(
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(
         (status = 204, description = "The file is removed"),
-        (status = 404, description = "No such file is stored", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 404,
+            description = "No such file is stored",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn remove(

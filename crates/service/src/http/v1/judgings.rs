@@ -88,7 +88,7 @@ pub struct JudgingAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// `accepted`, `wrong_answer`, `output_limit`, `time_limit`, `memory_limit`, `run_time_error`,
-    /// `compile_error` or `judge_error`; `null` if there is none.
+    /// `compile_error` or `judge_error`; `null` without one.
     pub verdict: Option<String>,
     /// The fault behind the verdict. Only `program` may count against the submission.
     pub blame: Option<BlameName>,
@@ -258,7 +258,11 @@ impl From<JudgingError> for Problem {
     tag = "judgings",
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Names the request for repetitions"),
+        (
+            "Idempotency-Key" = Option<String>,
+            Header,
+            description = "Names the request for repetitions"
+        ),
     ),
     request_body(content(
         (JudgingRequest = "application/json"),
@@ -266,9 +270,23 @@ impl From<JudgingError> for Problem {
     )),
     responses(
         (status = 200, description = "The judging has ended", body = JudgingAnswer),
-        (status = 202, description = "The judging continues; `Location` is its address", body = JudgingAnswer),
-        (status = "4XX", description = "The request cannot be carried out", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "The service is full or failed; a retry may succeed", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 202,
+            description = "The judging continues; `Location` is its address",
+            body = JudgingAnswer
+        ),
+        (
+            status = "4XX",
+            description = "The request cannot be carried out",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
+        (
+            status = "5XX",
+            description = "The service is full or failed; a retry may succeed",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn create(
@@ -443,8 +461,17 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
     tag = "judgings",
     params(("id" = String, Path, description = "The id of the judging")),
     responses(
-        (status = 200, description = "The state, with the result if the judging has ended", body = JudgingAnswer),
-        (status = 404, description = "No such judging of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 200,
+            description = "The state, with the result if the judging has ended",
+            body = JudgingAnswer
+        ),
+        (
+            status = 404,
+            description = "No such judging of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn state(
@@ -464,7 +491,12 @@ pub async fn state(
     params(("id" = String, Path, description = "The id of the judging")),
     responses(
         (status = 204, description = "The judging has ended"),
-        (status = 404, description = "No such judging of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 404,
+            description = "No such judging of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn cancel(

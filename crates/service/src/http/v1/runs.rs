@@ -107,14 +107,32 @@ impl Rendering {
     tag = "runs",
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Names the request for repetitions"),
+        (
+            "Idempotency-Key" = Option<String>,
+            Header,
+            description = "Names the request for repetitions"
+        ),
     ),
     request_body = RunRequest,
     responses(
         (status = 200, description = "The run has ended", body = RunAnswer),
-        (status = 202, description = "The run continues; `Location` is its address", body = RunAnswer),
-        (status = "4XX", description = "The request cannot be carried out", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "The service is full or failed; a retry may succeed", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 202,
+            description = "The run continues; `Location` is its address",
+            body = RunAnswer
+        ),
+        (
+            status = "4XX",
+            description = "The request cannot be carried out",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
+        (
+            status = "5XX",
+            description = "The service is full or failed; a retry may succeed",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn create(
@@ -234,8 +252,17 @@ async fn run_job(
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(
-        (status = 200, description = "The state, with results if the run has ended", body = RunAnswer),
-        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 200,
+            description = "The state, with results if the run has ended",
+            body = RunAnswer
+        ),
+        (
+            status = 404,
+            description = "No such run of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn state(
@@ -257,7 +284,12 @@ pub async fn state(
     params(("id" = String, Path, description = "The id of the run")),
     responses(
         (status = 204, description = "The run has ended"),
-        (status = 404, description = "No such run of this client is known", body = Problem, content_type = "application/problem+json"),
+        (
+            status = 404,
+            description = "No such run of this client is known",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
     ),
 )]
 pub async fn cancel(

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use utoipa::ToSchema;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct RunAnswer {
     /// The id of the run.
@@ -26,9 +26,9 @@ pub struct RunAnswer {
     /// The label of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What came of compiling; `null` for commands.
+    /// The result of compiling; `null` for commands.
     pub compile: Option<CompileAnswer>,
-    /// What came of each test, in the order of the request.
+    /// The result of each test, in the order of the request.
     pub tests: Vec<TestAnswer>,
     /// Where the time went.
     pub timing: Timing,
@@ -54,7 +54,7 @@ pub enum RunState {
     Ended,
 }
 
-/// What came of compiling.
+/// The result of compiling.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CompileAnswer {
     /// `compiled`, `rejected`, `limit`, `unavailable` or `failed`.
@@ -76,7 +76,7 @@ pub struct CompileAnswer {
     pub memory_bytes: u64,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TestAnswer {
     /// The name of the test.

@@ -48,9 +48,9 @@ pub struct RunRequest {
     /// How long the request may wait in the queue, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<u64>,
-    /// How long the answer to the request may take, in milliseconds. Then the answer is 202, and the
-    /// run continues. Without it, or a header `Prefer: wait=SECONDS` or `Prefer: respond-async`, the
-    /// answer comes when the run has ended.
+    /// How long the answer to the request may take, in milliseconds. Then the answer is 202, and
+    /// the run continues. Without it, or a header `Prefer: wait=SECONDS` or
+    /// `Prefer: respond-async`, the answer comes when the run has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
     /// Standard input comes from the WebSocket `/v1/runs/{id}/attach`. Needs `wait_ms` or `Prefer`.
