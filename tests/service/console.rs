@@ -1,6 +1,5 @@
 //! The pages of the service, without a browser: forms, escaping, tokens and headers.
 
-use crate::everything::everything;
 use crate::server::Server;
 use millibox_tests::skip;
 use scraper::{Html, Selector};
@@ -123,7 +122,7 @@ fn counted(server: &Server, outcome: &str) -> String {
 
 #[test]
 fn form_runs_program_with_input() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let page = run(&server, "python3", "print(int(input()) * 2)", "21\r\n");
     assert_eq!(page.status, 200);
     assert_eq!(page.stdout(), "42\n");
@@ -143,7 +142,7 @@ fn form_runs_program_with_input() {
 
 #[test]
 fn form_sends_lines_without_carriage_returns() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let code = "import sys\r\nprint(repr(sys.stdin.read()))";
     let page = run(&server, "python3", code, "a\r\nb\r\n");
     assert_eq!(page.stdout(), "'a\\nb\\n'\n");
@@ -151,7 +150,7 @@ fn form_sends_lines_without_carriage_returns() {
 
 #[test]
 fn form_shows_exit_code_signal_and_blame() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let page = run(&server, "python3", "import sys; sys.exit('oh <no>')", "");
     assert_eq!(page.status, 200);
     let headline = "The program ended with exit code 1.";
@@ -172,7 +171,7 @@ fn form_shows_exit_code_signal_and_blame() {
 
 #[test]
 fn form_shows_compiler_messages() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     if !needs(&server, "cpp17") {
         return;
     }
@@ -190,7 +189,7 @@ fn form_shows_compiler_messages() {
 
 #[test]
 fn form_applies_limits_and_rejects_wrong_ones() {
-    let server = everything("[limits.max]\ncpu_ms = 5000\n");
+    let server = Server::with_config("", "[limits.max]\ncpu_ms = 5000\n");
     let with_limits = |cpu: &str, memory: &str, code: &str| {
         let fields = [
             ("runtime", "python3"),
@@ -220,7 +219,7 @@ fn form_applies_limits_and_rejects_wrong_ones() {
 
 #[test]
 fn hostile_output_is_shown_as_text() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let hostile = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>";
     let code = format!(
         "import sys\nsys.stdout.write({hostile:?} + '\\x1b]0;title\\x07\\x1b[2J\\u202e')\n\
@@ -240,7 +239,7 @@ fn hostile_output_is_shown_as_text() {
 
 #[test]
 fn link_fills_form_and_runs_nothing() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let page = run(&server, "python3", "print('<ü> & +')", "a b\n");
     let link = page.attribute("#share-box a", "href");
     let opened = get(&server, &link);
@@ -258,7 +257,7 @@ fn link_fills_form_and_runs_nothing() {
 
 #[test]
 fn form_shows_example_of_language() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let page = post(&server, "/", &[("runtime", "bash"), ("action", "example")]);
     assert_eq!(page.attribute("option[selected]", "value"), "bash");
     assert!(page.one("#code").contains("sum"));
@@ -267,7 +266,7 @@ fn form_shows_example_of_language() {
 
 #[test]
 fn malformed_and_foreign_forms_are_rejected() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     let page = run(&server, "klingon", "x", "");
     assert_eq!(page.status, 422);
     assert!(page.one("#result .explanation").contains("klingon"));
@@ -325,7 +324,7 @@ fn pages_ask_for_token_if_tokens_are_configured() {
 
 #[test]
 fn status_shows_load_outcomes_and_languages() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     run(&server, "python3", "import sys; sys.exit(3)", "");
     let page = get(&server, "/status");
     for id in STATUS_IDS {
@@ -346,7 +345,7 @@ fn status_shows_load_outcomes_and_languages() {
 
 #[test]
 fn headers_forbid_inline_code_and_assets_are_cached() {
-    let server = everything("");
+    let server = Server::with_config("", "");
     for path in ["/", "/status"] {
         let page = get(&server, path);
         let policy = page.header("content-security-policy");
@@ -380,7 +379,7 @@ fn status_names_the_package_of_a_missing_language() {
         [run]\ncommand = ['{klingonc}', '{main}']\n\
         [example]\nfile = 'main.klingon'\nsource = 'Qapla'\n";
     std::fs::write(suites.path().join("klingon.toml"), suite).expect("a suite");
-    let server = everything(&format!("suites = {:?}\n", suites.path()));
+    let server = Server::with_config("", &format!("suites = {:?}\n", suites.path()));
     let page = get(&server, "/status");
     let row: Vec<String> = page.texts("table[aria-labelledby=missing] tbody tr");
     let row = row.iter().find(|row| row.contains("Klingon <1>"));

@@ -1,7 +1,7 @@
 //! Supervisors that are killed during requests.
 
 use crate::server::Server;
-use millibox_tests::{HANG_TIMEOUT, descendants, eventually, kill, name};
+use millibox_tests::{HANG_TIMEOUT, descendants, eventually, kill, process_name};
 use rustix::process::Signal;
 use serde_json::json;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ fn kill_supervisors(server: &Server) -> usize {
         .into_iter()
         .filter(|process| process.parent == i32::try_from(server.pid()).unwrap_or(0))
         .map(|process| process.pid)
-        .filter(|pid| name(*pid).starts_with("millibox"))
+        .filter(|pid| process_name(*pid).starts_with("millibox"))
         .collect();
     for pid in &supervisors {
         kill(*pid, Signal::KILL);

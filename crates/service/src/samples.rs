@@ -85,6 +85,7 @@ mod tests {
         let samples = Samples::default();
         let load = Load {
             running: 0,
+            running_in: [0; 2],
             memory_bytes: 0,
             queued: 0,
             queued_bytes: 0,

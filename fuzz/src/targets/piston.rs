@@ -98,5 +98,8 @@ fn python() -> Runtime {
         is_compiled: false,
         example: String::new(),
         version: Ok("Python 3.11.2".to_owned()),
+        compiler_arguments: Vec::new(),
+        judge0: Vec::new(),
+        remedy: None,
     }
 }

@@ -52,11 +52,11 @@ impl Socket {
     }
 
     fn command(&mut self, command: &Value) {
-        self.request(1, command.to_string().as_bytes());
+        self.send(1, command.to_string().as_bytes());
     }
 
     fn input(&mut self, bytes: &[u8]) {
-        self.request(2, &[&[0], bytes].concat());
+        self.send(2, &[&[0], bytes].concat());
     }
 
     fn receive(&mut self) -> Frame {

@@ -99,7 +99,7 @@ fn killed_service_leaves_no_process_and_no_file() {
     assert!(processes.len() > 2, "{processes:?}");
     signal(&server, Signal::KILL);
     server.wait();
-    let are_gone = || processes.iter().all(|process| !process.is_there());
+    let are_gone = || processes.iter().all(|process| !process.is_alive());
     assert!(eventually(HANG_TIMEOUT, are_gone), "{ids:?}");
     assert!(eventually(HANG_TIMEOUT, || !scratch.exists()));
 }

@@ -333,6 +333,7 @@ mod tests {
     fn rates_are_differences_of_counts() {
         let load = Load {
             running: 0,
+            running_in: [0; 2],
             memory_bytes: 0,
             queued: 4,
             queued_bytes: 0,

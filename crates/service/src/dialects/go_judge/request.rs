@@ -268,7 +268,6 @@ impl From<EndRequest> for End {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
 
     fn command(fields: &str) -> Result<Command, RequestError> {
         let text = format!("{{\"cmd\":[{{{fields}}}]}}");

@@ -355,6 +355,7 @@ mod tests {
             version: version.map(str::to_owned).map_err(str::to_owned),
             compiler_arguments: Vec::new(),
             judge0: Vec::new(),
+            remedy: None,
         })
     }
 

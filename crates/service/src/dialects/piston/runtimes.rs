@@ -206,6 +206,9 @@ pub(super) mod tests {
             is_compiled: language == "cpp",
             example: String::new(),
             version: Ok(version.to_owned()),
+            compiler_arguments: Vec::new(),
+            judge0: Vec::new(),
+            remedy: None,
         })
     }
 
