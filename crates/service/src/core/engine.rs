@@ -19,8 +19,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
-/// Bytes that are read from a stream with one system call.
+/// Bytes that are read from a stream with one system call, at most.
 const CHUNK_BYTES: usize = 64 << 10;
+/// Bytes of the first read. Most streams are short, and malloc tidies up its small blocks whenever
+/// one of 64 KiB is freed.
+const FIRST_CHUNK_BYTES: usize = 4 << 10;
 /// How often a run is begun if supervisors end during it.
 const MAX_ATTEMPTS: u32 = 2;
 
@@ -450,11 +453,16 @@ impl Reader {
         let mut kept = BytesMut::new();
         let mut chunk = BytesMut::new();
         let mut total = 0_u64;
+        let mut chunk_bytes = FIRST_CHUNK_BYTES;
         loop {
-            chunk.reserve(CHUNK_BYTES);
+            chunk.reserve(chunk_bytes);
             let read = self.pipe.read_buf(&mut chunk).await;
-            if read.map_err(ExecutionError::system("read the output of a program"))? == 0 {
+            let read = read.map_err(ExecutionError::system("read the output of a program"))?;
+            if read == 0 {
                 break;
+            }
+            if read >= chunk_bytes {
+                chunk_bytes = CHUNK_BYTES;
             }
             let new = chunk.split().freeze();
             let room = max_bytes.saturating_sub(kept.len() as u64);
