@@ -2,48 +2,59 @@
 
 use super::{program, with};
 use crate::server::Server;
-use millibox_tests::{HANG_TIMEOUT, descendants, eventually, processes_with_argument};
+use millibox_tests::{HANG_TIMEOUT, descendants, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
-/// The memory suffices for one run, so another request is refused while it runs. The number of
-/// slots tells the supervisor for real time from the other one.
+/// The memory suffices for one run, so another request is refused while it runs.
 const CONFIG: &str = "\
 [running]
 memory_bytes = 268435456
-cpu_slots = 1
-real_slots = 3
 [queue]
 wait_ms = 50
 ";
 
-/// Kills the supervisor for real time when it exists, and waits until it has gone.
-fn kill_supervisor(server: &Server) {
-    let supervisor = || {
-        let family = descendants(server.pid());
-        processes_with_argument("--slots=3")
-            .into_iter()
-            .map(|process| process.pid)
-            .find(|pid| family.iter().any(|process| process.pid == *pid))
-    };
-    assert!(eventually(HANG_TIMEOUT, || supervisor().is_some()));
-    let pid = supervisor().expect("a supervisor");
-    kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("a living process");
-    assert!(eventually(HANG_TIMEOUT, || supervisor() != Some(pid)));
+/// The processes that the service has started.
+fn children(server: &Server) -> BTreeSet<i32> {
+    let parent = i32::try_from(server.pid()).expect("a pid");
+    descendants(server.pid())
+        .into_iter()
+        .filter(|process| process.parent == parent)
+        .map(|process| process.pid)
+        .collect()
 }
 
-/// Executes a request, and kills the supervisor some times while it runs.
+/// Kills a supervisor that is not in `known`, and adds it. Returns whether one was found.
+fn kill_supervisor(server: &Server, known: &mut BTreeSet<i32>) -> bool {
+    let found = children(server).difference(known).next().copied();
+    if let Some(pid) = found {
+        // It may have ended meanwhile.
+        let _ = kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL);
+        known.insert(pid);
+    }
+    found.is_some()
+}
+
+/// Executes a request, and kills up to `kills` supervisors while it runs. A kill before the run has
+/// begun does not count against it.
 fn execute_with_kills(request: &Value, kills: usize) -> (u16, Value) {
     let server = Server::with_config("piston", CONFIG);
+    // The supervisor for real time starts with the first run.
+    let mut known = children(&server);
     let short = program("bash", "true");
     let status = || server.post("/api/v2/execute", &short).status;
     assert_eq!(status(), 200);
     let answer = std::thread::scope(|scope| {
         let answer = scope.spawn(|| server.post("/api/v2/execute", request));
         assert!(eventually(HANG_TIMEOUT, || status() == 503));
-        for _ in 0..kills {
-            kill_supervisor(&server);
-        }
+        let mut killed = 0;
+        assert!(eventually(HANG_TIMEOUT, || {
+            if killed < kills && kill_supervisor(&server, &mut known) {
+                killed += 1;
+            }
+            answer.is_finished()
+        }));
         answer.join().expect("an answer")
     });
     // The service still works.
@@ -73,7 +84,7 @@ fn run_whose_supervisors_are_killed_returns_500() {
         program("bash", "sleep 600"),
         &json!({ "run_timeout": 600_000 }),
     );
-    let (status, answer) = execute_with_kills(&request, 2);
+    let (status, answer) = execute_with_kills(&request, usize::MAX);
     assert_eq!(status, 500, "{answer}");
     assert!(answer["message"].is_string(), "{answer}");
 }
