@@ -1,110 +1,117 @@
-# `make` lists what there is to make.
+# `make` lists the targets.
 #
-# CARGO_TARGET_DIR, if set, says where everything is built.
+# CARGO_TARGET_DIR, if set, is the directory for all build products.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
 BENCH ?= all
-# Where rustup puts cargo, for shells that have not heard of it yet.
+# The directory in which rustup installs cargo. A shell may lack it in its PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench \
+	install uninstall clean
 
-help: ## this list
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-10s %s\n' "$$name" "$$what"; done
 
-build: ## the command and the supervisor, optimised
+build: ## build the optimised command and supervisor
 	@$(need)
 	cargo build --release --locked --bin millibox --bin millibox-supervisor
 
-demo: ## example problems judged: right, wrong and hostile submissions (BACKEND=rlimit: without cgroups)
+demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-test: ## tests, with one part of the hostile programs' cases (ARGS=growth: only tests named so)
-	@# Started by root, it runs the tests of the sandbox again as an unprivileged user. Larger
-	@# compilers (Java, Go, Rust, Node.js) are tested if they are installed.
+test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests named so)
+	@# If started by root, .ci/test runs the tests of the sandbox again as an unprivileged user.
+	@# Java, Go, Rust and Node.js are tested if they are installed.
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
-	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; tests of Pascal are skipped'
+	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; the tests of Pascal are skipped'
 	@.ci/test $(ARGS)
 
-test-all: ## the same with all cases of the hostile programs
+test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
 
-test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
+test-vm: ## run the sandbox tests in emulated machines (ARGS=--list: list them)
 	@tests/vm/run $(ARGS)
 
-# Counters in every branch of everything that is compiled here: inputs that reach something new are kept.
+# Adds a counter to every branch, so that the fuzzer keeps inputs that reach new code.
 sancov := -C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=3 \
 	-C llvm-args=-sanitizer-coverage-inline-8bit-counters
 
-fuzz: ## readers, policy compiler and checkers with whatever bytes (ARGS='--seconds 600 tokens zip': how long, which)
+fuzz: ## fuzz the parsers, policy compiler and checkers (ARGS='--seconds 600 tokens zip')
 	@$(need)
 	RUSTFLAGS='$(sancov)' cargo run --locked --quiet --profile fuzz -p millibox-fuzz --bin fuzz \
-		--target-dir '$(or $(CARGO_TARGET_DIR),target)/fuzzing' --target $(shell rustc -vV | sed -n 's/^host: //p') -- $(ARGS)
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/fuzzing' \
+		--target $(shell rustc -vV | sed -n 's/^host: //p') -- $(ARGS)
 
-lint: prose ## prose, formatting, clippy and documentation, without a warning
+lint: prose ## check prose, formatting, clippy and rustdoc; warnings are errors
 	@$(need)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@# The command and the library have one name, so they are documented one after the other.
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
+	@# The command and the library share a name, so rustdoc runs once for each.
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins \
+		--document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
 
-prose: ## wording, width, links and commit subjects (ARGS='--all FILE': findings of a file)
+prose: ## check wording, width, links and commit subjects (ARGS='--all FILE')
 	@$(need) python3=python3
 	@.ci/prose-test --quiet
 	@.ci/prose $(ARGS)
 
 site := $(abspath $(or $(CARGO_TARGET_DIR),target))/book
-docs: ## the documentation as a site with search, in target/book (needs mdbook)
+docs: ## build the documentation as a site in target/book (needs mdbook)
 	@$(need) python3=python3
 	@mdbook --version >/dev/null 2>&1 || \
 		{ echo 'docs: mdbook not found: cargo install --locked mdbook (takes some minutes)' >&2; exit 1; }
 	mdbook build docs --dest-dir '$(site)' $(ARGS)
 	@echo 'docs: the site is $(site)/index.html'
 
-audit: ## dependencies: licences, known holes, where they come from (cargo-deny; OFFLINE=1: with lists that are there)
+audit: ## check licences, advisories and sources of dependencies (OFFLINE=1: without network)
 	@cargo deny --version >/dev/null 2>&1 || \
 		{ echo 'audit: cargo-deny not found: cargo install --locked cargo-deny' >&2; exit 1; }
-	@# Offline, the list of holes is a clone of rustsec/advisory-db; if there is none, what is said names its place.
+	@# Offline, cargo-deny reads a clone of rustsec/advisory-db. Without a clone, its error names the
+	@# directory.
 	cargo deny --locked $(if $(OFFLINE),--offline) check $(ARGS)
 
-miri: ## what has no system calls, under an interpreter that sees undefined behaviour (nightly Rust with miri)
+miri: ## find undefined behaviour in code without system calls (needs nightly Rust with miri)
 	@cargo +nightly miri --version >/dev/null 2>&1 || \
 		{ echo 'miri: not found: rustup component add --toolchain nightly miri rust-src' >&2; exit 1; }
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
 		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
-		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip nearest_name --skip kills_everything --skip pass_allows_only $(ARGS)
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- \
+		--skip nearest_name --skip kills_everything --skip pass_allows_only $(ARGS)
 
-sanitize: ## the crates' and the sandbox's tests with AddressSanitizer, ThreadSanitizer (nightly Rust), valgrind
+sanitize: ## run the tests with AddressSanitizer, ThreadSanitizer and valgrind
 	@$(need)
 	@.ci/sanitize $(ARGS)
 
-# The page of results shows pieces.txt.
+# The page of results includes pieces.txt.
 results := lab-results
 pieces := $(results)/pieces.txt
-bench: build ## all experiments, and pieces of a run; short, into lab-results (BENCH=true: one; ARGS='--scale full': options)
+bench: build ## run the experiments, into lab-results (BENCH=true: one; ARGS='--scale full')
 	cargo build --release --locked --bin millibox-lab
 	@mkdir -p $(results)
-	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && cargo bench --locked -p millibox-lab --bench pieces -- --noplot \
-		--output-format bencher --warm-up-time 0.5 --measurement-time 1; } > $(pieces) || { rm -f $(pieces); exit 1; })
+	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && \
+		cargo bench --locked -p millibox-lab --bench pieces -- --noplot --output-format bencher \
+		--warm-up-time 0.5 --measurement-time 1; } > $(pieces) || { rm -f $(pieces); exit 1; })
 	$(release)/millibox-lab $(BENCH) --out $(results) $(ARGS)
 	@echo 'make: the page is $(results)/index.html'
 
-install: ## the command and the supervisor into PREFIX/bin (PREFIX=/usr/local)
-	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || $(MAKE) --no-print-directory build
+install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/local)
+	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || \
+		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor '$(DESTDIR)$(PREFIX)/bin'
 
-uninstall: ## takes them away again
+uninstall: ## remove the installed command and supervisor
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor'
 
-clean: ## everything that was built
+clean: ## remove all build products
 	cargo clean

@@ -1,43 +1,42 @@
-//! From sources to what can be executed.
+//! Compiles the hostile programs.
 
 use crate::header::Program;
-use millibox_tests::share;
+use millibox_tests::set_mode;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is executed.
+/// A program that can be executed.
 #[derive(Debug, Clone)]
 pub enum Built {
-    /// An executable.
     Executable(PathBuf),
-    /// A text, and the path of its interpreter in the world.
+    /// A source file, and the path of its interpreter in the world.
     Script {
         interpreter: &'static str,
         path: PathBuf,
     },
 }
 
-/// Why there is nothing to execute.
+/// The reason why a program cannot be executed.
 #[derive(Debug, Clone)]
 pub enum Failure {
     /// The machine has no compiler or interpreter.
     Missing(String),
-    /// The program's fault.
+    /// The program is wrong.
     Wrong(String),
 }
 
 const FLAGS: [&str; 5] = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread"];
 
-/// Compiles a program, once, or takes what came of the same text before.
-pub fn build(program: &Program, place: &Path) -> Result<Built, Failure> {
+/// Compiles a program once. Reuses the executable of an earlier run if its sources are unchanged.
+pub fn build(program: &Program, directory: &Path) -> Result<Built, Failure> {
     program
         .built
-        .get_or_init(|| compile(program, place))
+        .get_or_init(|| compile(program, directory))
         .clone()
 }
 
-fn compile(program: &Program, place: &Path) -> Result<Built, Failure> {
+fn compile(program: &Program, directory: &Path) -> Result<Built, Failure> {
     let wrong = |what: &dyn std::fmt::Display| {
         Failure::Wrong(format!("{}: {what}", program.path.display()))
     };
@@ -55,17 +54,17 @@ fn compile(program: &Program, place: &Path) -> Result<Built, Failure> {
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| wrong(&error));
     let text = read(&program.path)?;
     text.hash(&mut hasher);
-    // What it has from its neighbours, or from all of them.
+    // Headers of its class, or of all programs.
     for name in text
         .lines()
         .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'))
     {
-        let beside = Some(program.path.with_file_name(name)).filter(|path| path.exists());
-        read(&beside.unwrap_or_else(|| include.join(name)))?.hash(&mut hasher);
+        let in_class = Some(program.path.with_file_name(name)).filter(|path| path.exists());
+        read(&in_class.unwrap_or_else(|| include.join(name)))?.hash(&mut hasher);
     }
     read(&include.join("hostile.h"))?.hash(&mut hasher);
     FLAGS.hash(&mut hasher);
-    let target = place.join(format!(
+    let target = directory.join(format!(
         "{}-{}-{:016x}",
         program.header.class,
         program.name,
@@ -74,7 +73,7 @@ fn compile(program: &Program, place: &Path) -> Result<Built, Failure> {
     if target.exists() {
         return Ok(Built::Executable(target));
     }
-    let unfinished = place.join(format!(
+    let unfinished = directory.join(format!(
         "{}-{}.{}",
         program.header.class,
         program.name,
@@ -87,18 +86,18 @@ fn compile(program: &Program, place: &Path) -> Result<Built, Failure> {
         .arg("-o")
         .args([&unfinished, &program.path])
         .output()
-        .map_err(|error| Failure::Missing(format!("there is no C compiler: cc: {error}")))?;
+        .map_err(|error| Failure::Missing(format!("cannot run the C compiler cc: {error}")))?;
     if !output.status.success() {
         return Err(wrong(&String::from_utf8_lossy(&output.stderr)));
     }
-    share(&unfinished, 0o755);
+    set_mode(&unfinished, 0o755);
     std::fs::rename(&unfinished, &target).map_err(|error| wrong(&error))?;
     Ok(Built::Executable(target))
 }
 
 fn script(program: &Program, interpreter: &'static str) -> Result<Built, Failure> {
     if !Path::new(interpreter).exists() {
-        return Err(Failure::Missing(format!("there is no {interpreter}")));
+        return Err(Failure::Missing(format!("{interpreter} does not exist")));
     }
     Ok(Built::Script {
         interpreter,
@@ -106,11 +105,11 @@ fn script(program: &Program, interpreter: &'static str) -> Result<Built, Failure
     })
 }
 
-/// Compiles all that can be compiled; what is wrong, in words.
-pub fn all(programs: &[Program], place: &Path) -> Vec<String> {
-    let why = |program: &Program| match build(program, place) {
+/// Compiles all programs and returns the errors.
+pub fn all(programs: &[Program], directory: &Path) -> Vec<String> {
+    let error = |program: &Program| match build(program, directory) {
         Ok(_) => None,
-        // An interpreter is wanted where it is run.
+        // Only the machine that runs the program needs its interpreter.
         Err(Failure::Missing(_))
             if program.path.extension().is_some_and(|ending| ending != "c") =>
         {
@@ -118,25 +117,25 @@ pub fn all(programs: &[Program], place: &Path) -> Vec<String> {
         }
         Err(Failure::Missing(why) | Failure::Wrong(why)) => Some(why),
     };
-    programs.iter().filter_map(why).collect()
+    programs.iter().filter_map(error).collect()
 }
 
-/// Where executables are kept: where `MILLIBOX_HOSTILE_EXECUTABLES` says; below target/ if that is
-/// ours; else in a temporary directory.
-pub fn place() -> PathBuf {
-    if let Some(place) = std::env::var_os("MILLIBOX_HOSTILE_EXECUTABLES") {
-        return place.into();
+/// The directory for executables: `MILLIBOX_HOSTILE_EXECUTABLES`, or a directory in target/ if this
+/// user may write there, or a temporary directory.
+pub fn directory() -> PathBuf {
+    if let Some(directory) = std::env::var_os("MILLIBOX_HOSTILE_EXECUTABLES") {
+        return directory.into();
     }
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let in_target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
     let writable = || {
-        std::fs::create_dir_all(&kept).is_ok()
-            && tempfile::tempfile_in(&kept).is_ok_and(|_| kept.is_dir())
+        std::fs::create_dir_all(&in_target).is_ok()
+            && tempfile::tempfile_in(&in_target).is_ok_and(|_| in_target.is_dir())
     };
-    let place = if writable() {
-        kept
+    let directory = if writable() {
+        in_target
     } else {
         std::env::temp_dir().join("millibox-hostile")
     };
-    std::fs::create_dir_all(&place).expect("a directory for executables");
-    place
+    std::fs::create_dir_all(&directory).expect("a directory for executables");
+    directory
 }

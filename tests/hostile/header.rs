@@ -1,7 +1,7 @@
 //! Programs and what stands on top of them.
 //!
-//! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. Keys and
-//! values are explained in README.md beside this file.
+//! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. README.md
+//! describes the keys.
 
 use crate::compile::{Built, Failure};
 use serde::{Deserialize, Serialize};
@@ -13,61 +13,61 @@ use std::time::Duration;
 /// One hostile program.
 #[derive(Debug)]
 pub struct Program {
-    /// File name without its ending.
+    /// The file name without its extension.
     pub name: String,
     pub path: PathBuf,
     pub header: Header,
-    /// What came of compiling it, once somebody has asked.
+    /// The compiled program, after its first use.
     pub built: OnceLock<Result<Built, Failure>>,
 }
 
 impl Program {
-    /// What the tests of it are called.
+    /// The prefix of the names of its tests.
     pub fn full_name(&self) -> String {
         format!("{}::{}", self.header.class, self.name)
     }
 }
 
-/// What stands on top of a program.
+/// The header of a program.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// The directory it lies in.
+    /// The name of its directory.
     pub class: String,
-    /// What it tries.
-    pub tries: String,
-    /// What must happen.
+    /// What the program attempts.
+    pub attempts: String,
+    /// What must happen instead.
     pub must: String,
-    /// What holds it.
+    /// The walls that hold the program.
     pub held_by: String,
-    /// Holes of other sandboxes, or of the kernel, whose idea it repeats.
+    /// Published vulnerabilities whose idea the program repeats.
     #[serde(default)]
     pub repeats: Vec<String>,
-    /// What must come of the run.
+    /// The expected result.
     #[serde(default)]
     pub expect: Expect,
-    /// Where something else must come of it; the last one that fits counts.
+    /// Conditions with another expected result. The last one that matches counts.
     #[serde(default)]
-    pub but: Vec<But>,
+    pub except: Vec<Except>,
     #[serde(default)]
     pub limits: Limits,
     #[serde(default = "both_profiles")]
     pub profiles: Vec<Profile>,
-    /// What the world has besides [`millibox::World::minimal`], and other things to be arranged.
+    /// Additions to [`millibox::World::minimal`] and to the request.
     #[serde(default)]
     pub with: Vec<With>,
-    /// Size and inodes of the tmpfs at /tmp.
+    /// Limits of the tmpfs at /tmp.
     #[serde(default)]
     pub tmp_size: Option<Bytes>,
     #[serde(default)]
     pub tmp_inodes: Option<u64>,
-    /// What it uses up is in no figure of memory.
+    /// No figure contains the memory that the program uses.
     #[serde(default)]
     pub uncharged: bool,
-    /// Two runs: one plants, another looks.
+    /// The program consists of two runs, `plant` and `look`.
     #[serde(default)]
     pub pair: Option<Pair>,
-    /// Without which protection the program must get through.
+    /// The wall without which the program must succeed.
     #[serde(default)]
     pub control: Option<Control>,
 }
@@ -79,14 +79,14 @@ fn both_profiles() -> Vec<Profile> {
 /// An exception from [`Header::expect`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct But {
+pub struct Except {
     /// All of these must hold.
     pub when: Vec<Condition>,
     pub expect: Expect,
-    /// Not held here: the reason. Without it, it is held by other means.
+    /// The reason why the program is not held. Without it, another wall holds the program.
     #[serde(default)]
     pub exception: Option<String>,
-    /// Not held here, and it should be: what is missing.
+    /// What is missing to hold the program, which should be held.
     #[serde(default)]
     pub known_failure: Option<String>,
 }
@@ -94,15 +94,15 @@ pub struct But {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// No cgroups.
+    /// Without cgroups.
     Rlimit,
     Hybrid,
     Cgroup2,
     /// Without seccomp.
     None,
-    /// Started by somebody who is not root, who owns what the run's user owns.
+    /// Started by an unprivileged user, which is also the user of the run.
     User,
-    /// Started by somebody who cannot raise limits: CAP_SYS_RESOURCE is not there.
+    /// Started without CAP_SYS_RESOURCE, which is needed to raise limits.
     Bounded,
 }
 
@@ -126,7 +126,7 @@ pub enum Profile {
     Default,
     /// No seccomp program.
     None,
-    /// The default profile, and pid1 in an address space of its own.
+    /// The default profile, with pid1 in a separate address space.
     Separate,
 }
 
@@ -147,27 +147,28 @@ pub enum With {
     Proc,
     /// A directory of the host at /box, writable.
     Box,
-    /// A directory of the host at /shared, read-only; `note` in it may be written by anybody as far
-    /// as modes go.
+    /// A directory of the host at /shared, read-only. The mode of its file `note` allows every user
+    /// to write.
     Shared,
-    /// The program itself, writable by anybody as far as modes go, as /shared/program; it is
-    /// started from there.
+    /// The program itself at /shared/program, from where it is started. Its mode allows every user
+    /// to write.
     Program,
-    /// The same file, started by a descriptor that is open for reading; the world does not have it.
+    /// The same file, started from a descriptor that is open for reading. The world does not
+    /// contain it.
     ProgramDescriptor,
     /// A loopback interface.
     Loopback,
-    /// User and group 0 inside.
+    /// User and group 0 inside the world.
     Root,
-    /// /sys/fs/cgroup of the host, writable as far as its owner allows.
+    /// /sys/fs/cgroup of the host, writable with the permissions of its files.
     Cgroups,
     /// /shared/setuid: a copy of the program that belongs to root and is set-user-id. Needs root.
     Setuid,
     /// /shared/capable: a copy of the program with file capabilities. Needs root.
     FileCapabilities,
-    /// /shared/device: a device node (1:5, zero) that anybody may read. Needs root.
+    /// /shared/device: a device node (1:5, zero) that every user may read. Needs root.
     Device,
-    /// A terminal as standard input, output going to a pipe.
+    /// A terminal as standard input. Standard output is a pipe.
     Terminal,
     /// The host's mount namespace as standard input.
     NamespaceStdin,
@@ -175,12 +176,12 @@ pub enum With {
     FileStdin,
     /// Standard output is a file.
     FileStdout,
-    /// Standard output and error are pipes with an output limit together.
+    /// Standard output and error are pipes with a common output limit.
     PipeLimit,
-    /// The world of the run that looks has a tmpfs at /box/planted besides.
+    /// The world of the run `look` also has a tmpfs at /box/planted.
     MountOnPlanted,
-    /// /box is the place of a checker's feedback, which is read and removed afterwards as the judge
-    /// does.
+    /// /box is the directory for a checker's feedback. After the run, it is read and removed as by
+    /// the judge.
     Feedback,
 }
 
@@ -189,7 +190,7 @@ pub enum With {
 pub enum Pair {
     /// One run after the other.
     After,
-    /// Both at one time.
+    /// Both runs at the same time.
     Beside,
 }
 
@@ -198,9 +199,9 @@ pub enum Pair {
 pub enum Control {
     /// Without the seccomp program.
     Seccomp,
-    /// Without limits but the one on real time.
+    /// Without limits, except that on real time.
     Limits,
-    /// Without any limit; the program ends by itself.
+    /// Without limits. The program ends by itself.
     AllLimits,
     /// As a plain process of the same user.
     Bare,
@@ -219,20 +220,20 @@ impl fmt::Display for Control {
     }
 }
 
-/// What may come of a run.
+/// The possible endings of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Expect(pub Vec<Ending>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// Exit code 0: the program found that it was refused.
+    /// Exit code 0: the program found that every attempt was refused.
     Contained,
-    /// The world could not be made, in words: nothing ran.
+    /// The world could not be created, so no program ran.
     NotStarted,
-    /// The sandbox says that it has failed itself.
+    /// The sandbox reports its own failure.
     SandboxError,
-    /// Exit code 1: the program found that it got through.
+    /// Exit code 1: the program succeeded.
     Escaped,
     /// Another exit code.
     Exited(i32),
@@ -266,7 +267,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ending::Contained => f.write_str("contained"),
-            Ending::Escaped => f.write_str("got through"),
+            Ending::Escaped => f.write_str("succeeded"),
             Ending::SandboxError => f.write_str("sandbox failure"),
             Ending::NotStarted => f.write_str("not started"),
             Ending::Exited(code) => write!(f, "exited {code}"),
@@ -307,7 +308,7 @@ impl TryFrom<String> for Expect {
                 _ => match (word.strip_prefix("exited"), word.strip_prefix("signaled")) {
                     (Some(rest), _) => Ending::Exited(number(rest)?),
                     (_, Some(rest)) => Ending::Signaled(number(rest)?),
-                    _ => return Err(format!("there is no ending {word:?}")),
+                    _ => return Err(format!("unknown ending {word:?}")),
                 },
             })
         };
@@ -319,7 +320,7 @@ impl TryFrom<String> for Expect {
     }
 }
 
-/// Limits of a run; all are there unless a program says otherwise.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -327,10 +328,10 @@ pub struct Limits {
     pub processes: u32,
     pub cpu: Time,
     pub real: Time,
-    /// Bytes of output, and of any file; without it, only of output: 8 MiB.
+    /// Bytes of output and of each file. By default, 8 MiB of output and no limit on files.
     pub output: Option<Bytes>,
-    /// Open files of each process; 0: as many as the sandbox allows those who say nothing. As many
-    /// as it ever does by itself, so that an attack has what it may need.
+    /// Open files of each process; 0 selects the sandbox's default. The default here is the highest
+    /// default of the sandbox, so that an attack has what it needs.
     pub descriptors: u64,
 }
 
@@ -372,7 +373,7 @@ impl TryFrom<String> for Bytes {
         digits
             .parse::<u64>()
             .map(|number| Bytes(number * unit))
-            .map_err(|_| format!("{text:?} is no size"))
+            .map_err(|_| format!("{text:?} is not a size"))
     }
 }
 
@@ -390,14 +391,15 @@ impl TryFrom<String> for Time {
             (_, Some(digits)) => digits.parse().ok().map(Duration::from_secs),
             _ => None,
         };
-        time.map(Time).ok_or_else(|| format!("{text:?} is no time"))
+        time.map(Time)
+            .ok_or_else(|| format!("{text:?} is not a time"))
     }
 }
 
-/// All programs below a directory: `CLASS/NAME.{c,py,sh}`, in order.
+/// Reads all programs in a directory, `CLASS/NAME.{c,py,sh}`, and sorts them by name.
 ///
 /// # Panics
-/// One has no header, or one that makes no sense: that is the program's fault, not the machine's.
+/// Panics if a program has no header or an invalid one.
 pub fn all(directory: &Path) -> std::io::Result<Vec<Program>> {
     let mut programs = Vec::new();
     for class in std::fs::read_dir(directory)? {
@@ -417,7 +419,7 @@ pub fn all(directory: &Path) -> std::io::Result<Vec<Program>> {
                 assert_eq!(
                     class.file_name(),
                     Some(header.class.as_ref()),
-                    "{}: its class",
+                    "{}: the class must be the name of the directory",
                     path.display()
                 );
                 let name = path
@@ -441,18 +443,17 @@ pub fn all(directory: &Path) -> std::io::Result<Vec<Program>> {
 fn header(text: &str) -> Result<Header, String> {
     let plain = |line: &str| line.trim_start_matches("# ").to_owned();
     let mut lines = text.lines().skip_while(|line| !line.ends_with("---"));
-    lines.next().ok_or("it has no line that ends with ---")?;
+    lines
+        .next()
+        .ok_or("the file has no line that ends with ---")?;
     let lines: Vec<String> = lines
         .take_while(|line| !line.contains("---"))
         .map(plain)
         .collect();
     let header: Header = toml::from_str(&lines.join("\n")).map_err(|error| error.to_string())?;
-    let said = [&header.tries, &header.must, &header.held_by];
-    if said
-        .iter()
-        .any(|text| text.is_empty() || text.contains('|'))
-    {
-        return Err("tries, must and held_by are words that fit in a table".to_owned());
+    let texts = [&header.attempts, &header.must, &header.held_by];
+    if texts.iter().any(|text| text.is_empty()) {
+        return Err("attempts, must and held_by must not be empty".to_owned());
     }
     Ok(header)
 }

@@ -1,12 +1,13 @@
-//! What all runs have in common: backends, supervisors, and a host whose state programs are after.
+//! The state that all cases share: backends, supervisors, and objects of the host that programs try
+//! to reach.
 
 #![allow(
     unsafe_code,
-    reason = "it leaves things on the host by plain system calls"
+    reason = "it creates keys and shared memory by plain system calls"
 )]
 
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
-use millibox_tests::{Gone, eventually, is_root};
+use millibox_tests::{Footprint, eventually, is_root};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// How a supervisor is started: runs that want the same share it.
+/// The configuration of a supervisor. Cases with the same configuration share supervisors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kind {
     pub backend: BackendKey,
@@ -30,7 +31,7 @@ pub struct Kind {
     pub slots: usize,
 }
 
-/// [`Backend`], as a key.
+/// [`Backend`] as a key of maps and records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum BackendKey {
     Cgroup2,
@@ -62,49 +63,49 @@ impl BackendKey {
     }
 }
 
-/// The host that must come to no harm.
+/// The host, which must stay unchanged.
 #[derive(Debug)]
 pub struct Machine {
-    /// Where executables are kept.
+    /// The directory for executables.
     pub executables: PathBuf,
-    /// Ids of the runs, outside.
+    /// User and group of the runs, outside the sandbox.
     pub ids: (u32, u32),
-    /// A port of 127.0.0.1 where somebody listens.
+    /// A port of 127.0.0.1 on which this process listens.
     pub port: u16,
-    /// An abstract socket where somebody listens.
+    /// An abstract socket on which this process listens.
     pub socket: String,
     pub host_name: String,
-    /// Where the hierarchies of cgroups hang, if they do.
+    /// The mount point of the cgroup hierarchies.
     pub cgroups: Option<PathBuf>,
     sentinel: Mutex<Child>,
     idle: Mutex<HashMap<Kind, Vec<Supervisor>>>,
-    gone: Mutex<Vec<Gone>>,
+    gone: Mutex<Vec<Footprint>>,
     _listeners: (TcpListener, UnixListener),
     _planted: Vec<OwnedFd>,
     segment: i32,
 }
 
-/// System V shared memory of the host.
+/// The key of System V shared memory of the host.
 pub const SEGMENT_KEY: i32 = 0x4d42_0077;
-/// A key in the client's session keyring.
+/// The name of a key in the client's session keyring.
 const KEY_NAME: &std::ffi::CStr = c"millibox-hostile";
 
 impl Machine {
-    /// Plants what programs look for, and says which backends there are; why not, for those that
-    /// are not.
+    /// Creates the objects that programs search for. Returns the available backends, and the others
+    /// with the reason.
     pub fn new() -> (Machine, Vec<BackendKey>, Vec<(BackendKey, String)>) {
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        let (mut available, mut missing) = (Vec::new(), Vec::new());
         let (mut ids, mut idle) = ((0, 0), HashMap::new());
-        // The usual soft limit on open files, which says what a user's runs may use up (unix(7)).
-        let most = getrlimit(Resource::Nofile).maximum;
+        // The usual soft limit on open files bounds the descriptors in flight of a user (unix(7)).
+        let limit = getrlimit(Resource::Nofile).maximum;
         let _ = setrlimit(
             Resource::Nofile,
             Rlimit {
-                current: most.map(|most| most.min(1024)),
-                maximum: most,
+                current: limit.map(|limit| limit.min(1024)),
+                maximum: limit,
             },
         );
-        // What supervisors could inherit: before the first of them.
+        // Supervisors could inherit these, so they must exist before the first one starts.
         let planted = planted_descriptors();
         plant_key();
         for backend in BackendKey::ALL {
@@ -117,7 +118,7 @@ impl Machine {
                 Ok(supervisor) => {
                     ids = supervisor.ids();
                     idle.insert(kind, vec![supervisor]);
-                    there.push(backend);
+                    available.push(backend);
                 }
                 Err(error) => missing.push((backend, error.to_string())),
             }
@@ -126,10 +127,10 @@ impl Machine {
         let socket = format!("millibox-hostile-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&socket).expect("a name");
         let unix = UnixListener::bind_addr(&address).expect("an abstract socket");
-        // SAFETY: a plain call with numbers; the segment is removed in `finish`.
+        // SAFETY: the call takes numbers only. `finish` removes the segment.
         let segment = unsafe { libc::shmget(SEGMENT_KEY, 4096, libc::IPC_CREAT | 0o666) };
         let machine = Machine {
-            executables: crate::compile::place(),
+            executables: crate::compile::directory(),
             ids,
             port: tcp.local_addr().expect("an address").port(),
             socket,
@@ -145,10 +146,10 @@ impl Machine {
             _planted: planted,
             segment,
         };
-        (machine, there, missing)
+        (machine, available, missing)
     }
 
-    /// A supervisor for one case alone, used by others before.
+    /// Returns a supervisor for exclusive use by one case. Earlier cases may have used it.
     pub fn supervisor(&self, kind: Kind) -> Result<Supervisor, String> {
         if let Some(supervisor) = self
             .idle
@@ -162,7 +163,8 @@ impl Machine {
         builder(kind).start().map_err(|error| error.to_string())
     }
 
-    /// Gives it back. One whose case has failed is not: the next case shall not suffer for it.
+    /// Returns a supervisor for use by other cases. The supervisor of a failed case is dropped
+    /// instead.
     pub fn give_back(&self, kind: Kind, supervisor: Supervisor) {
         self.idle
             .lock()
@@ -172,24 +174,24 @@ impl Machine {
             .push(supervisor);
     }
 
-    /// Process id of a process that belongs to the user that runs have outside.
+    /// The id of a process that belongs to the user of the runs.
     pub fn sentinel(&self) -> u32 {
         self.sentinel.lock().expect("no panic").id()
     }
 
-    /// What has come to harm.
+    /// Reports changes of the host.
     pub fn harmed(&self) -> Vec<String> {
         let mut harmed = Vec::new();
         if !matches!(self.sentinel.lock().expect("no panic").try_wait(), Ok(None)) {
             harmed.push("a process of the host was ended".to_owned());
         }
         if rustix::system::uname().nodename().to_string_lossy() != self.host_name {
-            harmed.push("the host's name was changed".to_owned());
+            harmed.push("the host's name has changed".to_owned());
         }
         harmed
     }
 
-    /// Ends all supervisors; what is left of them, in words.
+    /// Ends all supervisors. Reports their remains and changes of the host.
     pub fn finish(&self) -> Vec<String> {
         let all: Vec<Supervisor> = self
             .idle
@@ -199,18 +201,18 @@ impl Machine {
             .flat_map(|(_, idle)| idle)
             .collect();
         let mut gone = std::mem::take(&mut *self.gone.lock().expect("no panic"));
-        gone.extend(all.iter().map(Gone::of));
+        gone.extend(all.iter().map(Footprint::of));
         drop(all);
         eventually(Duration::from_secs(5), || {
-            gone.iter().all(|gone| gone.left().is_empty())
+            gone.iter().all(|gone| gone.remaining().is_empty())
         });
         let mut left: Vec<String> = gone
             .iter()
-            .map(Gone::left)
+            .map(Footprint::remaining)
             .filter(|left| !left.is_empty())
             .collect();
         left.extend(self.harmed());
-        // SAFETY: a plain call; the segment is ours.
+        // SAFETY: the call takes numbers only, and `new` created the segment.
         unsafe { libc::shmctl(self.segment, libc::IPC_RMID, std::ptr::null_mut()) };
         let mut sentinel = self.sentinel.lock().expect("no panic");
         let _ = sentinel.kill();
@@ -226,7 +228,7 @@ fn builder(kind: Kind) -> Builder {
         .separate_pid1(kind.separate_pid1)
 }
 
-/// A process of the runs' user, which ends with us.
+/// Starts a process of the runs' user. It ends with this process, which holds its standard input.
 fn sentinel(ids: (u32, u32)) -> Child {
     let mut shell = Command::new("/bin/sh");
     shell
@@ -238,13 +240,13 @@ fn sentinel(ids: (u32, u32)) -> Child {
         shell.uid(ids.0).gid(ids.1);
     }
     let mut child = shell.spawn().expect("a shell");
-    // It is there, and no longer us.
+    // The first byte arrives after the exec.
     let mut byte = [0];
     let _ = child.stdout.as_mut().map(|stdout| stdout.read(&mut byte));
     child
 }
 
-/// Descriptors that whoever we start inherits.
+/// Opens descriptors that every child process inherits.
 fn planted_descriptors() -> Vec<OwnedFd> {
     let open =
         |path: &str, flags| rustix::fs::open(path, flags, Mode::empty()).expect("a descriptor");
@@ -255,11 +257,10 @@ fn planted_descriptors() -> Vec<OwnedFd> {
     ]
 }
 
-/// A key that whoever we start would possess.
+/// Creates a key that every child process would possess.
 fn plant_key() {
     let value = b"value";
-    // SAFETY: strings end with NUL, and the value is as long as is said; keyrings are no memory.
-    // All may fail.
+    // SAFETY: the strings end with NUL, and the length is that of the value. Both calls may fail.
     unsafe {
         libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, 0usize);
         libc::syscall(

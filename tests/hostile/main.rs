@@ -1,44 +1,74 @@
-//! Hostile programs on the real kernel: each must be held, on every backend and under the profiles
-//! that it names.
+//! Hostile programs on the real kernel. Each must be held on every backend and under the profiles
+//! that its header names.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `programs/CLASS/NAME.c` | one program for one property, with what must happen written on top |
-//! | `header` | reading that |
-//! | `compile` | from sources to executables, once |
-//! | `machine` | backends, supervisors, and a host that must come to no harm |
+//! | `programs/CLASS/NAME.c` | one program for one property; the header states the expectation |
+//! | `header` | parses the headers |
+//! | `compile` | compiles the programs, once |
+//! | `machine` | backends, supervisors, and the state of the host that must not change |
 //! | `case` | one program on one backend under one profile |
-//! | `table` | docs/hostile.md |
+//! | `scene` | the files, the world and the request of a case |
+//! | `run` | runs a program, alone, as a pair, or beside a neighbour |
+//! | `checks` | checks the result and the host after a run |
+//! | `record` | the results of one run of these tests |
+//! | `document` | `docs/hostile.json`: the results of all programs |
+//! | `page` | `docs/hostile.md`: a summary of the document |
 //!
-//! `cargo test --test hostile NAME` runs those with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`;
-//! `::control` is the program without what holds it, when it must get through; `::beside` runs
-//! `/bin/true` beside it, which must not fail. Variables of the environment, `MILLIBOX_HOSTILE`
-//! and:
+//! `cargo test --test hostile NAME` runs the cases with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`.
+//! `::control` runs the program without its wall; it must then succeed. `::beside` runs `/bin/true`
+//! beside the program; these runs must not fail.
 //!
-//! | variable | what |
+//! Two commands do not run any case:
+//!
+//! * `cargo test --test hostile -- compile` compiles all programs.
+//! * `cargo test --test hostile -- update-docs [RECORD]...` writes `docs/hostile.json` and
+//!   `docs/hostile.md` from records. Without records, it keeps the results of `docs/hostile.json`
+//!   and updates the descriptions.
+//!
+//! Environment variables:
+//!
+//! | variable | meaning |
 //! | --- | --- |
-//! | (nothing more) | where the programs are, if that is not in the sources |
-//! | `_EXECUTABLES` | where what is compiled is kept; the argument `compile` compiles all, and ends |
-//! | `_TABLE` | the file to write the table to |
-//! | `_RECORD` | the file to write to what came of each case, for the table of another run |
+//! | `MILLIBOX_HOSTILE` | the directory of the programs; by default that in the sources |
+//! | `MILLIBOX_HOSTILE_EXECUTABLES` | the directory for executables |
+//! | `MILLIBOX_HOSTILE_RECORD` | write the record of this run to this file |
+//! | `MILLIBOX_HOSTILE_TABLE` | write the page to this file, and the JSON beside it |
+//! | `MILLIBOX_HOSTILE_WITH` | a record of another machine, to be included in the page |
 //! | `MILLIBOX_ROTATION` | `PART/PARTS`: run only this part of all cases |
-//! | `_WITH` | such a file, of another machine, for the table of this run |
 
 mod case;
+mod checks;
 mod compile;
+mod document;
 mod header;
 mod machine;
-mod table;
+mod page;
+mod record;
+mod run;
+mod scene;
 
-use case::{Case, Trouble};
-use header::{Profile, Program};
+use case::{Case, CaseError};
+use document::Document;
+use header::{Control, Profile, Program};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use machine::{BackendKey, Machine};
 use millibox_tests::skip_named;
+use record::{Neighbours, Record, Results};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
-use table::{Neighbours, Record, Results};
+
+/// The page of the documentation. The JSON file is beside it.
+const PAGE: &str = "docs/hostile.md";
+
+/// The results that the cases of this run add.
+#[derive(Default)]
+struct Collected {
+    results: Mutex<Results>,
+    neighbours: Mutex<Neighbours>,
+    known_failures: Mutex<Vec<String>>,
+}
 
 fn main() -> ExitCode {
     let directory = std::env::var_os("MILLIBOX_HOSTILE").map(PathBuf::from);
@@ -47,26 +77,38 @@ fn main() -> ExitCode {
     let programs = match header::all(&directory) {
         Ok(programs) => Arc::new(programs),
         Err(error) => {
-            skip_named(
-                "hostile",
-                &format!("{} cannot be read here: {error}", directory.display()),
-            );
+            let reason = format!("{} cannot be read here: {error}", directory.display());
+            skip_named("hostile", &reason);
             return ExitCode::SUCCESS;
         }
     };
-    if std::env::args().nth(1).as_deref() == Some("compile") {
-        let place = compile::place();
-        let wrong = match std::fs::create_dir_all(&place) {
-            Ok(()) => compile::all(&programs, &place),
-            Err(error) => vec![format!("{}: {error}", place.display())],
-        };
-        wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
-        return if wrong.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        };
+    let mut words = std::env::args().skip(1);
+    let errors = match words.next().as_deref() {
+        Some("compile") => Some(compile_all(&programs)),
+        Some("update-docs") => {
+            let records: Vec<PathBuf> = words.map(workspace).collect();
+            let error = write_document(&programs, &records).err();
+            Some(error.into_iter().collect())
+        }
+        _ => None,
+    };
+    if let Some(errors) = errors {
+        errors.iter().for_each(|error| eprintln!("{error}"));
+        return exit_code(errors.is_empty());
     }
+    run_tests(&programs)
+}
+
+fn exit_code(success: bool) -> ExitCode {
+    if success {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Runs the cases that the arguments select, and writes their results.
+fn run_tests(programs: &Arc<Vec<Program>>) -> ExitCode {
     let arguments = Arguments::from_args();
     let (machine, backends, missing) = Machine::new();
     let machine = Arc::new(machine);
@@ -75,62 +117,8 @@ fn main() -> ExitCode {
             skip_named(&format!("hostile::{}", backend.name()), &why);
         }
     }
-    let results: Arc<Mutex<Results>> = Arc::default();
-    let neighbours: Arc<Mutex<Neighbours>> = Arc::default();
-    let failures: Arc<Mutex<Vec<String>>> = Arc::default();
-    let mut trials = Vec::new();
-    for index in 0..programs.len() {
-        for (backend, profile, without) in ways(&programs[index], &backends) {
-            let (programs, machine) = (programs.clone(), machine.clone());
-            let (results, failures) = (results.clone(), failures.clone());
-            let name = Case {
-                program: &programs[index],
-                backend,
-                profile,
-                without,
-                beside: false,
-            }
-            .name();
-            trials.push(Trial::ignorable_test(name, move || {
-                let case = Case {
-                    program: &programs[index],
-                    backend,
-                    profile,
-                    without,
-                    beside: false,
-                };
-                one(&case, &machine, &results, &failures)
-            }));
-        }
-        for backend in backends.iter().copied() {
-            let (programs, machine, neighbours) =
-                (programs.clone(), machine.clone(), neighbours.clone());
-            let profile = programs[index]
-                .header
-                .profiles
-                .first()
-                .copied()
-                .unwrap_or(Profile::Default);
-            let name = Case {
-                program: &programs[index],
-                backend,
-                profile,
-                without: None,
-                beside: true,
-            }
-            .name();
-            trials.push(Trial::ignorable_test(name, move || {
-                let case = Case {
-                    program: &programs[index],
-                    backend,
-                    profile,
-                    without: None,
-                    beside: true,
-                };
-                beside(&case, &machine, &neighbours)
-            }));
-        }
-    }
+    let collected: Arc<Collected> = Arc::default();
+    let mut trials = all_trials(programs, &machine, &backends, &collected);
     if let Some((part, parts)) = rotation() {
         println!(
             "part {part} of {parts} of {} cases (see .ci/rotation)",
@@ -142,32 +130,116 @@ fn main() -> ExitCode {
             index % parts == part
         });
     }
+    // A run that writes the document cannot require that the old one is complete.
+    if std::env::var_os("MILLIBOX_HOSTILE_TABLE").is_none() {
+        let programs = programs.clone();
+        let name = "document::lists_every_program";
+        trials.push(Trial::ignorable_test(name, move || {
+            check_document(&programs)
+        }));
+    }
     let count = trials.len();
     let conclusion = libtest_mimic::run(&arguments, trials);
-    let left = machine.finish();
+    let remains = machine.finish();
     if arguments.list {
         return conclusion.exit_code();
     }
-    let failures = failures.lock().expect("no panic");
+    let failures = std::mem::take(&mut *collected.known_failures.lock().expect("no panic"));
     if !failures.is_empty() {
         println!("known failures: {}", failures.len());
         failures
             .iter()
             .for_each(|failure| println!("    {failure}"));
     }
-    for left in &left {
-        println!("LEFT: {left}");
-    }
-    if !left.is_empty() || conclusion.has_failed() {
+    remains.iter().for_each(|what| println!("REMAINS: {what}"));
+    if !remains.is_empty() || conclusion.has_failed() {
         return ExitCode::FAILURE;
     }
-    let results = std::mem::take(&mut *results.lock().expect("no panic"));
-    let neighbours = std::mem::take(&mut *neighbours.lock().expect("no panic"));
-    if let Err(why) = write(&programs, Record::of_here(results, neighbours)) {
-        println!("nothing written of {count} cases: {why}");
+    let results = std::mem::take(&mut *collected.results.lock().expect("no panic"));
+    let neighbours = std::mem::take(&mut *collected.neighbours.lock().expect("no panic"));
+    if let Err(why) = write(programs, Record::of_this_machine(results, neighbours)) {
+        println!("no results of {count} cases written: {why}");
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()
+}
+
+/// A case without its program, which the tests share.
+#[derive(Clone, Copy)]
+struct Way {
+    backend: BackendKey,
+    profile: Profile,
+    without: Option<Control>,
+    beside: bool,
+}
+
+impl Way {
+    fn of(self, program: &Program) -> Case<'_> {
+        Case {
+            program,
+            backend: self.backend,
+            profile: self.profile,
+            without: self.without,
+            beside: self.beside,
+        }
+    }
+}
+
+/// The tests of all programs.
+fn all_trials(
+    programs: &Arc<Vec<Program>>,
+    machine: &Arc<Machine>,
+    backends: &[BackendKey],
+    collected: &Arc<Collected>,
+) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for index in 0..programs.len() {
+        for way in ways(&programs[index], backends) {
+            let (programs, machine) = (programs.clone(), machine.clone());
+            let collected = collected.clone();
+            let name = way.of(&programs[index]).name();
+            trials.push(Trial::ignorable_test(name, move || {
+                let case = way.of(&programs[index]);
+                if way.beside {
+                    measure_neighbour(&case, &machine, &collected)
+                } else {
+                    run_case(&case, &machine, &collected)
+                }
+            }));
+        }
+    }
+    trials
+}
+
+/// The ways in which a program runs: on every backend under its profiles, once without its wall,
+/// and on every backend beside a neighbour.
+fn ways(program: &Program, backends: &[BackendKey]) -> Vec<Way> {
+    let header = &program.header;
+    let first = header.profiles.first().copied().unwrap_or(Profile::Default);
+    let mut ways = Vec::new();
+    for backend in backends {
+        ways.extend(header.profiles.iter().map(|profile| Way {
+            backend: *backend,
+            profile: *profile,
+            without: None,
+            beside: false,
+        }));
+    }
+    if let (Some(control), Some(best)) = (header.control, backends.first()) {
+        ways.push(Way {
+            backend: *best,
+            profile: first,
+            without: Some(control),
+            beside: false,
+        });
+    }
+    ways.extend(backends.iter().map(|backend| Way {
+        backend: *backend,
+        profile: first,
+        without: None,
+        beside: true,
+    }));
+    ways
 }
 
 /// The part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without it, all cases run.
@@ -178,82 +250,111 @@ fn rotation() -> Option<(usize, usize)> {
     let parsed = text.split_once('/').and_then(|(part, parts)| {
         Some((part.parse().ok()?, parts.parse().ok()?)).filter(|(part, parts)| part < parts)
     });
-    Some(parsed.unwrap_or_else(|| panic!("MILLIBOX_ROTATION={text} is not PART/PARTS, as 0/4")))
+    Some(parsed.unwrap_or_else(|| {
+        panic!("MILLIBOX_ROTATION={text} is not of the form PART/PARTS, such as 0/4")
+    }))
 }
 
-/// Writes the table and the record, as far as they are wanted.
-fn write(programs: &[Program], here: Record) -> Result<(), String> {
-    let named = |name: &str| std::env::var_os(name).map(workspace);
-    let failed =
-        |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+/// Compiles all programs and returns the errors.
+fn compile_all(programs: &[Program]) -> Vec<String> {
+    let directory = compile::directory();
+    match std::fs::create_dir_all(&directory) {
+        Ok(()) => compile::all(programs, &directory),
+        Err(error) => vec![format!("{}: {error}", directory.display())],
+    }
+}
+
+/// Writes the document from records. Without records, updates its descriptions.
+fn write_document(programs: &[Program], records: &[PathBuf]) -> Result<(), String> {
+    let path = named("MILLIBOX_HOSTILE_TABLE").unwrap_or_else(|| workspace(PAGE));
+    let document = if records.is_empty() {
+        let mut document = Document::read(&path.with_extension("json"))?;
+        document.refresh(programs);
+        document
+    } else {
+        let records = records.iter().map(|path| Record::read(path));
+        Document::new(programs, records.collect::<Result<_, String>>()?)?
+    };
+    write_page(&document, &path)
+}
+
+/// Writes the page, and the document beside it.
+fn write_page(document: &Document, path: &Path) -> Result<(), String> {
+    let write = |path: &Path, text: String| {
+        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    write(&path.with_extension("json"), document.to_json()?)?;
+    write(path, page::page(document))
+}
+
+/// Writes the record and the page of this run, if the environment requests them.
+fn write(programs: &[Program], record: Record) -> Result<(), String> {
     if let Some(path) = named("MILLIBOX_HOSTILE_RECORD") {
-        let text = serde_json::to_string(&here).map_err(|error| failed(&path, &error))?;
-        std::fs::write(&path, text + "\n").map_err(|error| failed(&path, &error))?;
+        record.write(&path)?;
     }
     let Some(path) = named("MILLIBOX_HOSTILE_TABLE") else {
         return Ok(());
     };
-    let mut records = vec![here];
+    let mut records = vec![record];
     if let Some(other) = named("MILLIBOX_HOSTILE_WITH") {
-        let text = std::fs::read_to_string(&other).map_err(|error| failed(&other, &error))?;
-        records.push(serde_json::from_str(&text).map_err(|error| failed(&other, &error))?);
+        records.push(Record::read(&other)?);
     }
-    let text = table::table(programs, &records)?;
-    std::fs::write(&path, text).map_err(|error| failed(&path, &error))
+    write_page(&Document::new(programs, records)?, &path)
 }
 
-/// A path that is relative is so to the workspace: cargo starts tests in their package.
+/// Checks that `docs/hostile.json` describes exactly the existing programs, and that
+/// `docs/hostile.md` was generated from it.
+fn check_document(programs: &[Program]) -> Result<Completion, Failed> {
+    let path = workspace(PAGE);
+    if let Err(error) = std::fs::read_dir(workspace("docs")) {
+        let reason = format!("docs cannot be read here: {error}");
+        skip_named("document::lists_every_program", &reason);
+        return Ok(Completion::ignored_with(reason));
+    }
+    let page = std::fs::read_to_string(&path).map_err(|error| format!("{PAGE}: {error}"))?;
+    let document = Document::read(&path.with_extension("json"))?;
+    let differences = document.differences(programs);
+    if !differences.is_empty() {
+        let list = differences.join("; ");
+        return Err(format!("docs/hostile.json and the programs differ: {list}").into());
+    }
+    if page != page::page(&document) {
+        return Err(format!("{PAGE} was not generated from docs/hostile.json").into());
+    }
+    Ok(Completion::Completed)
+}
+
+/// The path that an environment variable contains.
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(workspace)
+}
+
+/// Resolves a path relative to the workspace, because cargo starts tests in their package.
 fn workspace(path: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// In what ways a program is run: everywhere as it says, and once without what holds it.
-fn ways(
-    program: &Program,
-    backends: &[BackendKey],
-) -> Vec<(BackendKey, Profile, Option<header::Control>)> {
-    let mut ways = Vec::new();
-    for backend in backends {
-        ways.extend(
-            program
-                .header
-                .profiles
-                .iter()
-                .map(|profile| (*backend, *profile, None)),
-        );
-    }
-    if let (Some(control), Some(best)) = (program.header.control, backends.first()) {
-        ways.push((
-            *best,
-            program
-                .header
-                .profiles
-                .first()
-                .copied()
-                .unwrap_or(Profile::Default),
-            Some(control),
-        ));
-    }
-    ways
-}
-
-fn one(
+fn run_case(
     case: &Case<'_>,
     machine: &Machine,
-    results: &Mutex<Results>,
-    failures: &Mutex<Vec<String>>,
+    collected: &Collected,
 ) -> Result<Completion, Failed> {
-    let key = (case.program.full_name(), case.backend, case.profile);
     let outcome = case.run(machine);
     let keep = |result| {
         if case.without.is_none() {
-            results.lock().expect("no panic").insert(key, result);
+            let key = (case.program.full_name(), case.backend, case.profile);
+            collected
+                .results
+                .lock()
+                .expect("no panic")
+                .insert(key, result);
         }
     };
     match outcome {
         Ok(held) => {
             if let Some(why) = &held.known_failure {
-                failures
+                collected
+                    .known_failures
                     .lock()
                     .expect("no panic")
                     .push(format!("{}: {why}", case.name()));
@@ -261,30 +362,31 @@ fn one(
             keep(Ok(held));
             Ok(Completion::Completed)
         }
-        Err(Trouble::Skipped(why)) => {
+        Err(CaseError::Skipped(why)) => {
             keep(Err(why.clone()));
             Ok(skipped(case, why))
         }
-        Err(Trouble::Failed(why)) => Err(Failed::from(why)),
+        Err(CaseError::Failed(why)) => Err(Failed::from(why)),
     }
 }
 
-fn beside(
+fn measure_neighbour(
     case: &Case<'_>,
     machine: &Machine,
-    neighbours: &Mutex<Neighbours>,
+    collected: &Collected,
 ) -> Result<Completion, Failed> {
     match case.neighbour(machine) {
         Ok(longest) => {
             let key = (case.program.full_name(), case.backend);
-            neighbours
+            collected
+                .neighbours
                 .lock()
                 .expect("no panic")
                 .insert(key, longest.as_micros() as u64);
             Ok(Completion::Completed)
         }
-        Err(Trouble::Skipped(why)) => Ok(skipped(case, why)),
-        Err(Trouble::Failed(why)) => Err(Failed::from(why)),
+        Err(CaseError::Skipped(why)) => Ok(skipped(case, why)),
+        Err(CaseError::Failed(why)) => Err(Failed::from(why)),
     }
 }
 

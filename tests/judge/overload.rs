@@ -1,4 +1,4 @@
-//! Real-time limits on a machine that has more to do than it can.
+//! Real-time limits on an overloaded machine.
 
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
@@ -8,14 +8,14 @@ use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
 use millibox_languages::program::Limits;
 use millibox_languages::suite::Suites;
-use millibox_tests::{eventually, executable, processes_that_say, skip};
+use millibox_tests::{eventually, executable, processes_with_argument, skip};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Processes that compute on one CPU while this lives.
+/// Processes that compute on one CPU until the value is dropped.
 struct Load(Vec<Child>);
 
 impl Load {
@@ -23,8 +23,8 @@ impl Load {
         let mut only = CpuSet::new();
         only.set(cpu);
         let start = |_| {
-            // Each in a session of its own: where sessions are scheduled as groups, they would be
-            // one.
+            // Each process has its own session: a kernel that schedules sessions as groups would
+            // treat processes of one session as one.
             let mut command = Command::new("setsid");
             let child = command
                 .arg(executable("puppet"))
@@ -57,25 +57,25 @@ fn one_cpu() -> usize {
         .unwrap()
 }
 
-/// Time that something on this machine waited for a CPU, if the kernel tells.
+/// How long processes of this machine waited for a CPU, if the kernel reports it.
 fn waited() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
     let total = text.lines().next()?.split("total=").nth(1)?.parse().ok()?;
     Some(Duration::from_micros(total))
 }
 
-/// One test of these at a time; none if the kernel tells nothing.
+/// Serializes these tests, and skips them if the kernel does not report CPU pressure.
 fn turn() -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     if waited().is_none() {
-        skip("the kernel does not tell of pressure (/proc/pressure/cpu)");
+        skip("the kernel does not report CPU pressure (/proc/pressure/cpu)");
         return None;
     }
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What came of a script's first test, judged on this CPU, and how long that took. `beside` runs
-/// beside it.
+/// Judges a script on this CPU while `beside` runs in another thread. Returns the report of the
+/// first test and the time it took.
 fn judge(
     script: &str,
     time_limit: Duration,
@@ -108,28 +108,31 @@ fn judge(
 }
 
 #[test]
-fn who_was_kept_from_its_cpu_is_judged_once_more() {
+fn run_delayed_by_overload_is_judged_again() {
     let Some(_turn) = turn() else { return };
     let (cpu, time_limit) = (one_cpu(), Duration::from_millis(700));
     let real_time = Limits::real_time_for(time_limit);
-    // Some tenths of a second of CPU time, and then the answer to the first test.
+    // The script needs some tenths of a second of CPU time and then answers the first test.
     let script = "sleep 0.0309\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\necho 2\n";
     let load = Load::on(cpu, 60);
     let (test, took) = judge(script, time_limit, cpu, move || {
-        let runs = || !processes_that_say("0.0309").is_empty();
-        assert!(eventually(Duration::from_secs(60), runs), "it does not run");
-        // Until its real time is over, once.
+        let runs = || !processes_with_argument("0.0309").is_empty();
+        assert!(
+            eventually(Duration::from_secs(60), runs),
+            "the script does not run"
+        );
+        // The load lasts until the first attempt exceeds its real-time limit.
         std::thread::sleep(real_time + Duration::from_millis(300));
         drop(load);
     });
     if took < real_time {
-        return skip("the load did not keep the run from its CPU");
+        return skip("the load did not delay the run");
     }
     if test
         .comment
         .starts_with("twice, and the machine was overloaded")
     {
-        return skip("others kept the run from its CPU the second time, too");
+        return skip("other processes delayed the second attempt, too");
     }
     assert_eq!(
         (test.verdict, test.comment.as_str()),
@@ -139,7 +142,7 @@ fn who_was_kept_from_its_cpu_is_judged_once_more() {
 }
 
 #[test]
-fn who_sleeps_is_told_of_the_overload() {
+fn sleeping_submission_on_overloaded_machine_mentions_overload() {
     let Some(_turn) = turn() else { return };
     let (cpu, time_limit) = (one_cpu(), Duration::from_millis(10));
     let load = Load::on(cpu, 3);
@@ -160,15 +163,15 @@ fn who_sleeps_is_told_of_the_overload() {
 }
 
 #[test]
-fn who_computes_or_sleeps_by_itself_is_judged_once() {
+fn sleeping_submission_on_idle_machine_is_judged_once() {
     let Some(_turn) = turn() else { return };
-    // Processes of its own that wait for each other are no overload of the machine.
+    // Processes of the submission that wait for each other do not overload the machine.
     let own = "for i in 1 2 3; do (j=0; while [ $j -lt 10000 ]; do j=$((j + 1)); done) & \
         done\nsleep 1000\n";
     for (script, time_limit) in [("sleep 1000\n", 10), (own, 1000)] {
         let time_limit = Duration::from_millis(time_limit);
-        // Others may overload the machine, for a while: for half of the first of two attempts is a
-        // quarter of both.
+        // Other processes may overload the machine for a while. Half of the first of two attempts
+        // is a quarter of the total time.
         let quiet = (0..5).find_map(|_| {
             let (before, begin) = (waited()?, Instant::now());
             let judged = judge(script, time_limit, one_cpu(), || ());
@@ -176,7 +179,7 @@ fn who_computes_or_sleeps_by_itself_is_judged_once() {
             (part < 0.24).then_some(judged)
         });
         let Some((test, took)) = quiet else {
-            return skip("others overload the machine");
+            return skip("other processes overload the machine");
         };
         assert_eq!(
             (test.verdict, test.reason.as_str()),

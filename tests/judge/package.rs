@@ -1,4 +1,4 @@
-//! Packages that tests write, and what the command makes of them.
+//! Writes problem packages for tests, judges them with the command and returns its results.
 
 use crate::setting::supervisor;
 use millibox::Backend;
@@ -9,26 +9,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A package that is being written, a directory for temporary files, and one for what was compiled.
+/// A package under construction, with a directory for temporary files and one for the cache.
 pub struct Package {
     pub directory: TempDir,
 }
 
 impl Package {
     pub fn empty() -> Package {
-        // Ours alone to write to, or no cache is kept there.
+        // No other user may write to this directory; otherwise the command keeps no cache there.
         let package = Package {
             directory: tempfile::tempdir().unwrap(),
         };
-        millibox_tests::share(package.directory.path(), 0o755);
+        millibox_tests::set_mode(package.directory.path(), 0o755);
         for place in ["tmp", "cache"] {
             fs::create_dir(package.directory.path().join(place)).unwrap();
         }
-        millibox_tests::share(&package.directory.path().join("tmp"), 0o755);
+        millibox_tests::set_mode(&package.directory.path().join("tmp"), 0o755);
         package
     }
 
-    /// A problem with this problem.yaml besides: a number is doubled. The time limit is one second.
+    /// A legacy package with these lines in problem.yaml. The task is to double a number; the time
+    /// limit is one second.
     pub fn new(header: &str) -> Package {
         let package = Package::empty();
         package
@@ -39,7 +40,7 @@ impl Package {
             .test("secret/1", "21\n", "42\n")
     }
 
-    /// One of the format's newer version.
+    /// The same problem in version 2023-07 of the format.
     pub fn newer(header: &str) -> Package {
         let package = Package::empty();
         package.file(
@@ -79,12 +80,12 @@ impl Package {
         self.command_on(&self.path(), arguments)
     }
 
-    /// The command for a package that lies elsewhere.
+    /// `millibox judge` for a package at another path.
     pub fn command_on(&self, package: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(executable("millibox"));
         command
             .arg("judge")
-            .args(backend())
+            .args(backend_option())
             .arg(package)
             .args(arguments);
         command.env("TMPDIR", self.directory.path().join("tmp"));
@@ -119,7 +120,7 @@ impl Package {
     }
 }
 
-/// What came of `millibox judge`.
+/// The results of `millibox judge`.
 #[derive(Debug)]
 pub struct Judged {
     pub status: i32,
@@ -150,7 +151,7 @@ impl Judged {
         self.submission(name)["verdict"].as_str().unwrap_or("none")
     }
 
-    /// Verdicts of a submission's tests.
+    /// The verdicts of a submission's tests.
     #[track_caller]
     pub fn tests(&self, name: &str) -> Vec<&str> {
         let tests = self.submission(name)["tests"].as_array().unwrap();
@@ -161,9 +162,9 @@ impl Judged {
     }
 
     #[track_caller]
-    pub fn says(&self, words: &str) -> &Judged {
+    pub fn prints(&self, text: &str) -> &Judged {
         let all = format!("{}{}", self.stdout, self.stderr);
-        assert!(all.contains(words), "{words:?} is not in\n{all}");
+        assert!(all.contains(text), "{text:?} is not in\n{all}");
         self
     }
 }
@@ -172,8 +173,8 @@ pub fn has_cgroups() -> bool {
     supervisor().backend() != Backend::Rlimit
 }
 
-/// Without cgroups the weaker backend must be asked for.
-pub fn backend() -> &'static [&'static str] {
+/// The backend option for this machine: without cgroups, the command needs `--backend rlimit`.
+pub fn backend_option() -> &'static [&'static str] {
     if has_cgroups() {
         &[]
     } else {

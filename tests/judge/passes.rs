@@ -1,18 +1,18 @@
-//! Multi-pass problems: a submission is run again on what the validator makes of its output.
+//! Multi-pass problems: the validator turns the output of one pass into the input of the next.
 
 use crate::package::{Judged, Package};
 
-/// Counts down to zero, a pass for each number: reads N, wants N - 1.
-const COUNTS: &str = r#"
+/// Counts down to zero with one pass for each number: writes N and expects N - 1.
+const COUNTDOWN_VALIDATOR: &str = r#"
 read n <"$1"
-read said
-echo "$n: $said" >>"$3judgemessage.txt"
-test "$said" = $((n - 1)) || exit 43
-if [ "$said" -gt 0 ]; then echo "$said" >"$3nextpass.in"; fi
+read reply
+echo "$n: $reply" >>"$3judgemessage.txt"
+test "$reply" = $((n - 1)) || exit 43
+if [ "$reply" -gt 0 ]; then echo "$reply" >"$3nextpass.in"; fi
 exit 42
 "#;
 
-const COUNTS_DOWN: &str = "read n\necho $((n - 1))\n";
+const COUNTDOWN: &str = "read n\necho $((n - 1))\n";
 
 fn package(passes: u32, validator: &str) -> Package {
     let package = Package::newer("");
@@ -28,7 +28,7 @@ fn package(passes: u32, validator: &str) -> Package {
         .test("secret/1", "3\n", "")
 }
 
-/// Of the last test: verdict, passes, reason, comment.
+/// Verdict, number of passes, reason and comment of the last test.
 fn outcome(judged: &Judged, name: &str) -> (String, u64, String, String) {
     let test = &judged.submission(name)["tests"]
         .as_array()
@@ -59,13 +59,13 @@ fn expected(
 }
 
 #[test]
-fn each_pass_reads_what_the_last_one_left() {
-    let package = package(3, COUNTS);
+fn pass_reads_input_left_by_previous_pass() {
+    let package = package(3, COUNTDOWN_VALIDATOR);
     package
-        .submission("accepted/down.sh", COUNTS_DOWN)
+        .submission("accepted/down.sh", COUNTDOWN)
         .submission(
             "wrong_answer/at_last.sh",
-            "read n\nif [ $n = 1 ]; then echo 5; else echo $((n - 1)); fi\n",
+            "read n\n[ $n = 1 ] && echo 5 || echo $((n - 1))\n",
         )
         .submission(
             "run_time_error/at_last.sh",
@@ -78,9 +78,9 @@ fn each_pass_reads_what_the_last_one_left() {
     package
         .judge(&[])
         .exits_with(0)
-        .says("4 submissions: 4 as expected");
+        .prints("4 submissions: 4 as expected");
     let judged = package.judge(&["--tests", "secret/*"]);
-    // What the validator left in its directory is there in the next pass.
+    // Files that the validator left in its directory remain for the next pass.
     assert_eq!(
         outcome(&judged, "down.sh"),
         expected("accepted", 3, "", "3: 2\n2: 1\n1: 0")
@@ -97,9 +97,9 @@ fn each_pass_reads_what_the_last_one_left() {
 }
 
 #[test]
-fn limits_are_those_of_one_pass() {
-    // Each pass takes 0.4 s of CPU time, all of them more than the limit of 1 s.
-    let package = package(4, COUNTS);
+fn limits_apply_to_each_pass_alone() {
+    // Each pass takes 0.4 s of CPU time, and all passes together exceed the limit of 1 s.
+    let package = package(4, COUNTDOWN_VALIDATOR);
     let spins =
         "import time\nn = int(input())\nwhile time.process_time() < 0.4: pass\nprint(n - 1)\n";
     package.submission("accepted/spins.py", spins);
@@ -111,15 +111,15 @@ fn limits_are_those_of_one_pass() {
     let time = time("cpu_user_ns") + time("cpu_system_ns");
     assert!(
         (390_000_000..1_000_000_000).contains(&time),
-        "the most of one pass, not all together: {time}"
+        "the report has the maximum of one pass, not the sum: {time}"
     );
 }
 
 #[test]
-fn a_validator_that_wants_what_it_cannot_have_has_failed() {
+fn validator_with_invalid_next_pass_is_judge_error() {
     let judge = |passes, validator: &str| {
         let package = package(passes, validator);
-        package.submission("accepted/down.sh", COUNTS_DOWN);
+        package.submission("accepted/down.sh", COUNTDOWN);
         let judged = package.judge(&["--tests", "secret/*"]);
         judged.exits_with(2);
         judged.submission("down.sh")["reason"]
@@ -127,7 +127,7 @@ fn a_validator_that_wants_what_it_cannot_have_has_failed() {
             .unwrap()
             .to_owned()
     };
-    let too_many = judge(2, COUNTS);
+    let too_many = judge(2, COUNTDOWN_VALIDATOR);
     assert!(too_many.contains(
         "pass 2: validator: requests another pass (nextpass.in), but the problem has at most 2"
     ));
@@ -136,24 +136,24 @@ fn a_validator_that_wants_what_it_cannot_have_has_failed() {
         rejects.contains("rejects the output and still requests another pass"),
         "{rejects}"
     );
-    // Nothing is opened that could lead elsewhere.
+    // The judge opens only regular files.
     for strange in ["ln -s /judge/data/secret/1.ans", "mkfifo", "mkdir"] {
-        let says = judge(2, &format!("{strange} \"$3nextpass.in\"\nexit 42\n"));
-        assert!(says.contains("nextpass.in"), "{strange}: {says}");
+        let reason = judge(2, &format!("{strange} \"$3nextpass.in\"\nexit 42\n"));
+        assert!(reason.contains("nextpass.in"), "{strange}: {reason}");
     }
 }
 
 #[test]
-fn passes_may_be_conversations() {
+fn interactive_passes_are_judged() {
     let package = package(2, "");
     let header = "problem_format_version: 2023-07\nname: Down\nuuid: 1\ntype: [multi-pass, \
                   interactive]\nlimits: {time_limit: 1}\n";
-    // Tells the number and a secret word that only it knows of the pass before.
+    // Sends the number. The file `state` tells the second pass that a first one took place.
     let interactor = r#"
 read n <"$1"
 echo "$n"
-read said
-test "$said" = $((n - 1)) || exit 43
+read reply
+test "$reply" = $((n - 1)) || exit 43
 echo pass >>"$3judgemessage.txt"
 if [ ! -e "$3state" ]; then echo 20 >"$3nextpass.in"; fi
 echo seen >"$3state"
@@ -163,10 +163,10 @@ exit 42
         .file("problem.yaml", header)
         .file("output_validator/validate.sh", interactor);
     package
-        .submission("accepted/down.sh", COUNTS_DOWN)
+        .submission("accepted/down.sh", COUNTDOWN)
         .submission(
             "wrong_answer/second.sh",
-            "read n\nif [ $n = 20 ]; then echo 0; else echo $((n - 1)); fi\n",
+            "read n\n[ $n = 20 ] && echo 0 || echo $((n - 1))\n",
         )
         .submission(
             "run_time_error/second.sh",
@@ -174,7 +174,7 @@ exit 42
         );
     for more in [&[][..], &["--relay"]] {
         let judged = package.judge(more);
-        judged.exits_with(0).says("3 submissions: 3 as expected");
+        judged.exits_with(0).prints("3 submissions: 3 as expected");
         assert_eq!(
             outcome(&judged, "down.sh"),
             expected("accepted", 2, "", "pass\npass")

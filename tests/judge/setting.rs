@@ -1,11 +1,11 @@
-//! What the tests of batch problems have in common: a sandbox, programs, a test's files.
+//! Helpers for tests of batch problems: a sandbox, programs and the files of a test.
 
 use millibox::{Backend, BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::verdict::TestResult;
 use millibox_languages::program::{Executable, Limits};
-use millibox_tests::{builder, share, start};
+use millibox_tests::{builder, set_mode, start};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 pub const MIB: u64 = 1 << 20;
 
-/// A sandbox; without cgroups the weaker one, by its name, as the judge would ask for it.
+/// A sandbox. Without cgroups it uses the weaker backend, which the judge selects by name, too.
 pub fn supervisor() -> Supervisor {
     let best = start(builder());
     if best.backend() != Backend::Rlimit {
@@ -47,18 +47,19 @@ fn executable(argv: Vec<OsString>, world: World, files: Arc<TempDir>) -> Executa
     }
 }
 
-/// `subject.c`, compiled once. A directory kept for ever would be left behind.
+/// `subject.c`. It is compiled once, but each caller has its own directory, which is removed at the
+/// end.
 pub fn subject() -> Executable {
     static SUBJECT: OnceLock<Vec<u8>> = OnceLock::new();
     program(SUBJECT.get_or_init(|| compile(include_str!("subject.c"))))
 }
 
-/// A program in C.
+/// Compiles a C program.
 pub fn compiled(source: &str) -> Executable {
     program(&compile(source))
 }
 
-/// Compiles with the host's compiler.
+/// Compiles with the host's gcc and returns the executable's bytes.
 fn compile(source: &str) -> Vec<u8> {
     let files = millibox_tests::directory();
     let (code, program) = (files.path().join("program.c"), files.path().join("program"));
@@ -81,19 +82,19 @@ fn program(bytes: &[u8]) -> Executable {
     let files = Arc::new(millibox_tests::directory());
     let program = files.path().join("program");
     std::fs::write(&program, bytes).expect("the program");
-    share(&program, 0o755);
+    set_mode(&program, 0o755);
     let world = World::minimal()
         .mount(millibox::Mount::proc("/proc"))
         .read_only(&program, "/box/program");
     executable(vec!["/box/program".into()], world, files)
 }
 
-/// A script for /bin/sh.
+/// A /bin/sh script.
 pub fn script(text: &str) -> Executable {
     let files = Arc::new(millibox_tests::directory());
     let script = files.path().join("script");
     std::fs::write(&script, text).expect("the script");
-    share(&script, 0o644);
+    set_mode(&script, 0o644);
     let world = World::minimal().read_only(&script, "/box/script");
     let argv = ["/bin/sh", "/box/script"].map(OsString::from).to_vec();
     Executable {
@@ -102,7 +103,7 @@ pub fn script(text: &str) -> Executable {
     }
 }
 
-/// A package's directory of tests, with one test.
+/// The test directory of a package, with one test.
 pub struct Data {
     directory: TempDir,
     pub input: PathBuf,
@@ -112,16 +113,16 @@ pub struct Data {
 impl Data {
     pub fn new(input: impl AsRef<[u8]>, answer: impl AsRef<[u8]>) -> Data {
         let directory = millibox_tests::directory();
-        let (its_input, its_answer) = (
+        let (input_path, answer_path) = (
             directory.path().join("1.in"),
             directory.path().join("1.ans"),
         );
-        std::fs::write(&its_input, input).expect("the input");
-        std::fs::write(&its_answer, answer).expect("the answer");
+        std::fs::write(&input_path, input).expect("the input");
+        std::fs::write(&answer_path, answer).expect("the answer");
         Data {
             directory,
-            input: its_input,
-            answer: its_answer,
+            input: input_path,
+            answer: answer_path,
         }
     }
 
@@ -160,7 +161,7 @@ impl Data {
     }
 }
 
-/// Judges [`subject`] on one test, by comparing all bytes.
+/// Judges [`subject`] on one test with the exact checker.
 pub fn judge_subject(
     supervisor: &Supervisor,
     arguments: &[&str],

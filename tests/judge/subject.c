@@ -1,5 +1,5 @@
-/* The submission that the tests of the judge run: many kinds of behaviour, chosen by the first
- * argument. Standard input and output are used by read(2) and write(2) alone. */
+/* The submission of the judge's tests. Its first argument selects a behaviour. It uses standard
+ * input and output only through read(2) and write(2). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static void put(const char *bytes, size_t length) {
 
 static void say(const char *text) { put(text, strlen(text)); }
 
-/* Copies standard input to standard output, at most so many bytes. */
+/* Copies at most `most` bytes from standard input to standard output. */
 static void echo(size_t most) {
     while (most > 0) {
         ssize_t got = read(0, buffer, most < sizeof buffer ? most : sizeof buffer);
@@ -57,7 +57,7 @@ static void nap(long millis) {
     nanosleep(&time, NULL);
 }
 
-/* Standard output, in flight in a socket that is in flight itself: only the kernel's garbage
+/* Sends standard output through a socket that is itself in flight: only the kernel's garbage
  * collector closes it. */
 static void leave_output_in_flight(void) {
     int ends[2];
@@ -109,7 +109,7 @@ int main(int count, char **arguments) {
     } else if (!strcmp(what, "sleep")) {
         nap(number);
     } else if (!strcmp(what, "half")) {
-        /* Reads some, closes, writes more than a pipe holds. */
+        /* Reads some bytes, closes the input and writes more than a pipe holds. */
         echo(number);
         close(0);
         pour(1 << 20);
@@ -142,24 +142,25 @@ int main(int count, char **arguments) {
         for (;;) fork();
     } else if (!strcmp(what, "eat")) {
         for (long i = 0; i < number; i++) {
-            char *piece = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            char *piece = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (piece == MAP_FAILED) return 12;
             memset(piece, 1, 1 << 20);
         }
         say("done\n");
     } else if (!strcmp(what, "recurse")) {
-        /* So many pages of stack. */
+        /* Uses one page of stack for each level. */
         char zero = 0;
         recurse(&zero, number);
         say("done\n");
     } else if (!strcmp(what, "open")) {
-        /* Whether files can be opened: each named by an argument. */
+        /* Reports for each argument whether the file can be opened. */
         for (int i = 2; i < count; i++) {
             int file = open(arguments[i], O_RDONLY);
             say(file >= 0 ? "open\n" : "closed\n");
         }
     } else if (!strcmp(what, "streams")) {
-        /* Neither can be sought in, nor read or written a second time. */
+        /* Neither stream is seekable, and a second open yields no data. */
         for (int fd = 0; fd < 2; fd++)
             if (lseek(fd, 0, SEEK_SET) != -1 || errno != ESPIPE) return 20 + fd;
         long first = 0, second = 0;
@@ -170,7 +171,7 @@ int main(int count, char **arguments) {
         char line[64];
         put(line, sprintf(line, "%ld %ld\n", first, second));
     } else if (!strcmp(what, "bad-vector")) {
-        /* How much of the good part is written is the kernel's choice. */
+        /* The kernel decides how much of the valid part it writes. */
         memset(buffer, 'x', sizeof buffer);
         struct iovec parts[2] = {{buffer, 5000}, {(void *)1, 5}};
         ssize_t written = writev(1, parts, 2);

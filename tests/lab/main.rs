@@ -3,7 +3,7 @@
 
 mod programs;
 
-use millibox_tests::{Gone, eventually, executable, kill};
+use millibox_tests::{Footprint, eventually, executable, kill};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ fn lab(arguments: &[&str]) -> Output {
     command(arguments).output().expect("millibox-lab")
 }
 
-fn said(output: &Output) -> String {
+fn all_output(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -31,9 +31,9 @@ fn said(output: &Output) -> String {
     )
 }
 
-fn names() -> Vec<String> {
+fn experiment_names() -> Vec<String> {
     let output = lab(&["list"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", all_output(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines()
         .filter(|line| !line.is_empty() && !line.starts_with(' '))
@@ -42,7 +42,7 @@ fn names() -> Vec<String> {
 }
 
 /// Runs one experiment, checks everything that it wrote, and returns its report.
-fn experiment(name: &str, more: &[&str]) -> Value {
+fn run_experiment(name: &str, more: &[&str]) -> Value {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("results");
     let mut arguments = vec![
@@ -54,7 +54,7 @@ fn experiment(name: &str, more: &[&str]) -> Value {
     ];
     arguments.extend(more);
     let output = lab(&arguments);
-    assert!(output.status.success(), "{name}: {}", said(&output));
+    assert!(output.status.success(), "{name}: {}", all_output(&output));
 
     let read = |file: &str| {
         std::fs::read_to_string(out.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
@@ -69,7 +69,7 @@ fn experiment(name: &str, more: &[&str]) -> Value {
     let tables = report["tables"].as_array().expect("tables");
     assert!(!tables.is_empty(), "{name}: no table");
     for table in tables {
-        look_at(name, table);
+        assert_table_is_valid(name, table);
     }
     let page = read("index.html");
     let parsed = scraper::Html::parse_document(&page);
@@ -113,15 +113,15 @@ fn experiment(name: &str, more: &[&str]) -> Value {
     assert_eq!(
         count("figure > svg"),
         plots.len(),
-        "{name}: plots are in the page"
+        "{name}: the page lacks plots"
     );
     for plot in plots {
-        is_svg(&plot.path());
+        assert_is_svg(&plot.path());
     }
     report
 }
 
-fn look_at(name: &str, table: &Value) {
+fn assert_table_is_valid(name: &str, table: &Value) {
     let metrics = table["metrics"].as_array().expect("metrics").len();
     let variants = table["variants"].as_array().expect("variants");
     assert!(!variants.is_empty() && metrics > 0, "{name}: {table}");
@@ -139,8 +139,8 @@ fn look_at(name: &str, table: &Value) {
             assert!(order.is_sorted(), "{name}: {order:?}");
             assert!(number("deviation") >= 0.0);
             if let Some(ratio) = figures["ratio"].as_object() {
-                let of = |key: &str| ratio[key].as_f64().expect("a number");
-                assert!(of("low") <= of("high"), "{name}: {ratio:?}");
+                let bound = |key: &str| ratio[key].as_f64().expect("a number");
+                assert!(bound("low") <= bound("high"), "{name}: {ratio:?}");
             }
         }
     }
@@ -152,7 +152,7 @@ fn look_at(name: &str, table: &Value) {
     }
 }
 
-fn is_svg(path: &Path) {
+fn assert_is_svg(path: &Path) {
     let text = std::fs::read_to_string(path).expect("a plot");
     let mut reader = quick_xml::Reader::from_str(&text);
     let mut elements = 0;
@@ -180,10 +180,10 @@ fn is_svg(path: &Path) {
 
 #[test]
 fn each_experiment_writes_json_plots_summary_and_page() {
-    let names = names();
-    assert!(names.len() >= 6, "{names:?}");
-    for name in names {
-        let report = experiment(&name, &[]);
+    let experiment_names = experiment_names();
+    assert!(experiment_names.len() >= 6, "{experiment_names:?}");
+    for name in experiment_names {
+        let report = run_experiment(&name, &[]);
         assert_eq!(report["experiment"], name.as_str());
         if name == "reactive" || name == "interception" {
             // These compare nothing but the lab's own programs, so no variant may be missing.
@@ -199,39 +199,39 @@ fn each_experiment_writes_json_plots_summary_and_page() {
 }
 
 #[test]
-fn peer_that_is_missing_or_fails_is_named_with_its_reason() {
+fn missing_or_failing_peer_is_named_with_its_reason() {
     let directory = tempfile::tempdir().expect("a directory");
-    let script = |name: &str, words: &str| {
+    let script = |name: &str, text: &str| {
         let path = directory.path().join(name);
-        // It answers --version, and counts its other calls in a file beside it.
-        let words = format!(
+        // The script answers --version, and counts its other calls in a file beside it.
+        let text = format!(
             "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \
-             \"$0.count\")\n{words}\n"
+             \"$0.count\")\n{text}\n"
         );
-        std::fs::write(&path, words).expect("a script");
+        std::fs::write(&path, text).expect("a script");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
             .expect("executable");
         path
     };
-    // It works for the first calls only.
-    let tired = script(
-        "tired",
+    // This peer works only for its first calls.
+    let exhausted = script(
+        "exhausted",
         "[ $count -le 3 ] || { echo 'no more' >&2; exit 1; }",
     );
-    let tired = format!("bubblewrap={}", tired.display());
+    let exhausted = format!("bubblewrap={}", exhausted.display());
     let stuck = script("stuck", "exec sleep 1000");
     let stuck = format!("firejail={}", stuck.display());
-    let gone = [
+    let peers = [
         "--peer",
         "nsjail=/nonexistent/nsjail",
         "--peer",
         "go-judge=/bin/false",
         "--peer",
-        &tired,
+        &exhausted,
         "--peer",
         &stuck,
     ];
-    let report = experiment("peers", &gone);
+    let report = run_experiment("peers", &peers);
     let missing = report["tables"][0]["missing"].as_array().expect("missing");
     let why = |name: &str| {
         let found = missing
@@ -264,7 +264,7 @@ fn peer_that_is_missing_or_fails_is_named_with_its_reason() {
 fn signal_ends_the_lab_and_leaves_nothing() {
     for (name, signal) in [("peers", Signal::TERM), ("true", Signal::INT)] {
         let directory = tempfile::tempdir().expect("a directory");
-        // The sandbox's user must be able to reach the files in it.
+        // The sandbox's user must be able to reach the files in the directory.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
             .expect("opened");
         let mut command = command(&[name, "--scale", "full"]);
@@ -274,35 +274,35 @@ fn signal_ends_the_lab_and_leaves_nothing() {
             .stderr(Stdio::piped())
             .spawn();
         let child = child.expect("millibox-lab");
-        let in_it = || {
+        let entries = || {
             std::fs::read_dir(directory.path())
                 .expect("the directory")
                 .count()
         };
         assert!(
-            eventually(Duration::from_secs(20), || in_it() > 0),
-            "{name} has no directory"
+            eventually(Duration::from_secs(20), || entries() > 0),
+            "{name} has not created a directory"
         );
         std::thread::sleep(Duration::from_secs(2));
-        let gone = Gone::new(child.id(), Vec::new());
+        let footprint = Footprint::new(child.id(), Vec::new());
         kill(child.id() as i32, signal);
-        // Returns when every process that holds its pipes is gone.
-        let output = child.wait_with_output().expect("its end");
+        // Returns once every process that holds the pipes has ended.
+        let output = child.wait_with_output().expect("the end of the lab");
         assert_eq!(
             output.status.code(),
             Some(128 + signal.as_raw()),
             "{name}: {}",
-            said(&output)
+            all_output(&output)
         );
-        assert_eq!(in_it(), 0, "{name} left its directory");
-        gone.assert();
+        assert_eq!(entries(), 0, "{name} has not removed its directory");
+        footprint.assert_gone();
     }
 }
 
 #[test]
 fn true_json_has_the_keys_that_scripts_read() {
     let output = lab(&["true", "--runs", "20", "--seconds", "0.05", "--json", "-"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", all_output(&output));
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
     for key in [
         "ratio_1_slot",
@@ -365,17 +365,17 @@ fn invalid_options_are_rejected_in_one_line() {
         ),
     ] {
         let output = lab(arguments);
-        let words = said(&output);
-        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {words}");
+        let text = all_output(&output);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {text}");
         assert!(
-            words.contains(named) && words.trim().lines().count() == 1,
-            "{arguments:?}: {words}"
+            text.contains(named) && text.trim().lines().count() == 1,
+            "{arguments:?}: {text}"
         );
     }
 }
 
 #[test]
-fn output_to_a_closed_stream_is_an_error_and_no_panic() {
+fn output_to_closed_or_full_stream_returns_error() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     for arguments in [&["list"][..], &["--completions", "bash"]] {
@@ -384,12 +384,12 @@ fn output_to_a_closed_stream_is_an_error_and_no_panic() {
             .output()
             .expect("millibox-lab");
         assert_eq!(
-            (output.status.code(), said(&output)),
+            (output.status.code(), all_output(&output)),
             (Some(141), String::new()),
             "{arguments:?}"
         );
     }
-    // Rust opens /dev/null in place of a closed standard output; JSON written to it would be lost.
+    // Rust opens /dev/null instead of a closed standard output, so JSON would be lost.
     for arguments in [
         &["true", "--runs", "20", "--seconds", "0.01", "--json", "-"][..],
         &["--completions", "bash"],
@@ -411,14 +411,15 @@ fn output_to_a_closed_stream_is_an_error_and_no_panic() {
                 output.status.code(),
                 Some(status),
                 "{script}: {arguments:?}: {}",
-                said(&output)
+                all_output(&output)
             );
-            let is_named = said(&output).contains("cannot write to standard output: it is closed");
+            let is_named =
+                all_output(&output).contains("cannot write to standard output: it is closed");
             assert_eq!(
                 is_named,
                 status == 125,
                 "{script}: {arguments:?}: {}",
-                said(&output)
+                all_output(&output)
             );
         }
     }
@@ -430,16 +431,16 @@ fn output_to_a_closed_stream_is_an_error_and_no_panic() {
         .stdout(full)
         .output()
         .expect("millibox-lab");
-    assert_eq!(output.status.code(), Some(125), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(125), "{}", all_output(&output));
     assert!(
-        said(&output).starts_with("millibox-lab: cannot write to standard output"),
+        all_output(&output).starts_with("millibox-lab: cannot write to standard output"),
         "{}",
-        said(&output)
+        all_output(&output)
     );
 }
 
 #[test]
-fn millibox_bench_is_rejected_with_a_hint_at_millibox_lab() {
+fn millibox_bench_is_rejected_with_hint_at_millibox_lab() {
     for arguments in [&["bench", "true"][..], &["bench"], &["help", "bench"]] {
         let output = Command::new(executable("millibox"))
             .args(arguments)
@@ -449,12 +450,12 @@ fn millibox_bench_is_rejected_with_a_hint_at_millibox_lab() {
             output.status.code(),
             Some(125),
             "{arguments:?}: {}",
-            said(&output)
+            all_output(&output)
         );
         assert!(
-            said(&output).contains("millibox-lab"),
+            all_output(&output).contains("millibox-lab"),
             "{arguments:?}: {}",
-            said(&output)
+            all_output(&output)
         );
     }
 }

@@ -24,24 +24,24 @@ fn program(arguments: &[&str], input: &str) -> Output {
 }
 
 /// Runs a shell script under an observer. Returns the script's output and the observer's report.
-fn under(around: &str, script: &str) -> (String, Value) {
-    let output = program(&["under", around, "/bin/sh", "-c", script], "");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let used: Value = said
+fn run_under(observer: &str, script: &str) -> (String, Value) {
+    let output = program(&["under", observer, "/bin/sh", "-c", script], "");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let report: Value = stderr
         .lines()
         .last()
         .and_then(|line| serde_json::from_str(line).ok())
         .unwrap_or_default();
-    assert!(used["calls"].is_u64(), "{around}: {said:?}");
+    assert!(report["calls"].is_u64(), "{observer}: {stderr:?}");
     assert_eq!(
         output.status.code().map(i64::from),
-        used["code"].as_i64(),
-        "{around}: {said}"
+        report["code"].as_i64(),
+        "{observer}: {stderr}"
     );
-    (String::from_utf8_lossy(&output.stdout).into_owned(), used)
+    (String::from_utf8_lossy(&output.stdout).into_owned(), report)
 }
 
-const ALL: [&str; 6] = [
+const OBSERVERS: [&str; 6] = [
     "nothing",
     "ptrace",
     "notify",
@@ -52,56 +52,56 @@ const ALL: [&str; 6] = [
 
 #[test]
 fn program_under_any_observer_behaves_the_same() {
-    for around in ALL {
-        // A child, a pipe, a signal that is caught. Not a pipeline: a signal interrupts a call that
-        // waits for the answer to its notification, and dash gives up when SIGCHLD of the first
-        // child interrupts the fork(2) of the second.
-        let (said, used) = under(
-            around,
+    for observer in OBSERVERS {
+        // A child, a pipe and a caught signal. The pipe is not a pipeline: a signal interrupts a
+        // call that waits for the answer to its notification, and dash fails if the SIGCHLD of the
+        // first child interrupts the fork(2) of the second.
+        let (stdout, report) = run_under(
+            observer,
             "trap 'echo caught' USR1; echo $(echo a; echo b); kill -USR1 $$; exit 7",
         );
         assert_eq!(
-            (said.as_str(), used["code"].as_i64()),
+            (stdout.as_str(), report["code"].as_i64()),
             ("a b\ncaught\n", Some(7)),
-            "{around}"
+            "{observer}"
         );
-        let (_, used) = under(around, "kill -KILL $$");
-        assert_eq!(used["code"].as_i64(), Some(128 + 9), "{around}");
+        let (_, report) = run_under(observer, "kill -KILL $$");
+        assert_eq!(report["code"].as_i64(), Some(128 + 9), "{observer}");
     }
 }
 
 #[test]
-fn observer_of_calls_counts_each_call() {
-    let calls = |around: &str, times: usize| {
-        let (_, used) = under(
-            around,
+fn observer_counts_each_system_call() {
+    let calls = |observer: &str, times: usize| {
+        let (_, report) = run_under(
+            observer,
             &format!("for i in $(seq {times}); do umask 22; done"),
         );
-        used["calls"].as_u64().expect("a number")
+        report["calls"].as_u64().expect("a number")
     };
-    for around in ["ptrace", "notify", "notify-sync"] {
-        // Setting the mask takes at least one call.
-        let (few, many) = (calls(around, 1), calls(around, 501));
-        assert!(few > 10 && many >= few + 500, "{around}: {few}, {many}");
+    for observer in ["ptrace", "notify", "notify-sync"] {
+        // Setting the mask needs at least one system call.
+        let (few, many) = (calls(observer, 1), calls(observer, 501));
+        assert!(few > 10 && many >= few + 500, "{observer}: {few}, {many}");
     }
-    for around in ["nothing", "seccomp-allow", "seccomp-argument"] {
-        assert_eq!(calls(around, 1), 0, "{around}");
+    for observer in ["nothing", "seccomp-allow", "seccomp-argument"] {
+        assert_eq!(calls(observer, 1), 0, "{observer}");
     }
 }
 
 #[test]
 fn seccomp_observer_has_a_filter_attached() {
-    for (around, mode) in [
+    for (observer, mode) in [
         ("nothing", "0"),
         ("notify", "2"),
         ("seccomp-allow", "2"),
         ("seccomp-argument", "2"),
     ] {
-        let (said, _) = under(around, "grep '^Seccomp:' /proc/self/status");
+        let (stdout, _) = run_under(observer, "grep '^Seccomp:' /proc/self/status");
         assert_eq!(
-            said.split_whitespace().last(),
+            stdout.split_whitespace().last(),
             Some(mode),
-            "{around}: {said}"
+            "{observer}: {stdout}"
         );
     }
 }
@@ -116,7 +116,7 @@ fn solution_answers_each_query() {
             "{form:?}"
         );
     }
-    // The answers given here are wrong.
+    // These answers are wrong.
     let output = program(&["ask", "2"], "5\n5\n");
     assert_eq!(output.status.code(), Some(43));
     assert_eq!(program(&["no-such-program"], "").status.code(), Some(99));

@@ -8,12 +8,12 @@ use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 use millibox_judge::verdict::{TestResult, Verdict};
 use millibox_languages::program::Limits;
 use millibox_package::model::{Expected, Format, Rules, Scoring};
-use millibox_tests::{builder, needs_cgroups, request, result, start};
+use millibox_tests::{builder, has_cgroups_or_skips, request, result, start};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 use tree::{group, problem};
 
-// Problems as the judge's own tests write them down.
+// Problems in the notation of the judge's own tests.
 #[allow(dead_code)]
 #[path = "../../crates/judge/tests/results/tree.rs"]
 mod tree;
@@ -58,20 +58,20 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> JudgedTest {
 }
 
 #[test]
-fn judged_in_parallel_the_first_failure_in_order_decides() {
+fn first_failure_in_order_decides_parallel_tests() {
     let supervisor = start(builder());
-    if needs_cgroups(&supervisor) {
-        judged_in_parallel(&supervisor);
+    if has_cgroups_or_skips(&supervisor) {
+        assert_first_failure_decides(&supervisor);
     }
 }
 
 #[test]
-fn judged_in_parallel_without_cgroups() {
-    judged_in_parallel(&start(builder().backend(BackendChoice::Rlimit)));
+fn first_failure_in_order_decides_parallel_tests_without_cgroups() {
+    assert_first_failure_decides(&start(builder().backend(BackendChoice::Rlimit)));
 }
 
-fn judged_in_parallel(supervisor: &Supervisor) {
-    // The second is over long after the third.
+fn assert_first_failure_decides(supervisor: &Supervisor) {
+    // The second test ends long after the third.
     let programs: [&[&str]; 5] = [
         &["exit", "0"],
         &["spin", "10000"],
@@ -104,7 +104,7 @@ fn judged_in_parallel(supervisor: &Supervisor) {
     });
     let progress = progress.into_inner().unwrap();
     assert!(progress.is_finished());
-    let about = SubmissionInfo {
+    let submission_info = SubmissionInfo {
         name: "a.c".to_owned(),
         expected: vec![Expected::TimeLimit],
         ..SubmissionInfo::default()
@@ -117,11 +117,11 @@ fn judged_in_parallel(supervisor: &Supervisor) {
         warnings: Vec::new(),
         started,
         duration_ns: 0,
-        submissions: vec![SubmissionReport::judged(about, &progress)],
+        submissions: vec![SubmissionReport::judged(submission_info, &progress)],
     };
-    let mut made = Vec::new();
-    json::write(&report, &mut made).unwrap();
-    let report: serde_json::Value = serde_json::from_slice(&made).unwrap();
+    let mut bytes = Vec::new();
+    json::write(&report, &mut bytes).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(
         report["machine"]["backend"],
         supervisor.backend().to_string()

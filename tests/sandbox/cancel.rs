@@ -1,27 +1,30 @@
-//! Cancel and kill, at every moment.
+//! Cancelling and killing runs at every moment.
 
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
-    Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token,
-    wait,
+    Random, eventually, pipe, processes_with_argument, read_all, request, result, start,
+    start_sleeper, token, wait,
 };
 use std::time::{Duration, Instant};
 
-const SOON: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[test]
-fn cancel_while_it_runs() {
+fn running_program_is_cancelled() {
     let supervisor = supervisor();
     let token = token();
-    let (handle, read) = sleeper(&supervisor, &[&token]);
-    assert_eq!(processes_that_say(&token).len(), 1);
+    let (handle, read) = start_sleeper(&supervisor, &[&token]);
+    assert_eq!(processes_with_argument(&token).len(), 1);
     handle.cancel();
-    // The reader of its output sees the end, though the handle is still there.
+    // The reader of the output sees its end, although the handle still exists.
     assert_eq!(read_all(read), b"");
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
     assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
-    // Again: nothing.
+    // Cancelling again has no effect.
     handle.cancel();
     handle.cancel();
     assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
@@ -32,9 +35,9 @@ fn cancel_while_it_runs() {
 }
 
 #[test]
-fn cancel_before_it_runs() {
+fn waiting_run_is_cancelled() {
     let supervisor = start(builder().slots(1));
-    let (first, _first_read) = sleeper(&supervisor, &[]);
+    let (first, _first_read) = start_sleeper(&supervisor, &[]);
     let token = token();
     let neighbour = supervisor.run(&request(["exit", "8"])).unwrap();
     let pipes: Vec<_> = (0..100)
@@ -49,7 +52,7 @@ fn cancel_before_it_runs() {
         })
         .collect();
     let last = supervisor.run(&request(["exit", "9"])).unwrap();
-    // Some of them are with the supervisor, the others still with us.
+    // Some of the requests have reached the supervisor, the others are still with the client.
     for (handle, read) in pipes {
         handle.cancel();
         assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
@@ -59,11 +62,11 @@ fn cancel_before_it_runs() {
     first.kill();
     assert_eq!(wait(&neighbour).outcome, Outcome::Exited(8));
     assert_eq!(wait(&last).outcome, Outcome::Exited(9));
-    assert!(processes_that_say(&token).is_empty());
+    assert!(processes_with_argument(&token).is_empty());
 }
 
 #[test]
-fn cancel_and_kill_when_it_is_over() {
+fn ended_run_is_not_changed_by_cancel_or_kill() {
     let supervisor = supervisor();
     let handle = supervisor.run(&request(["exit", "5"])).unwrap();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
@@ -73,25 +76,28 @@ fn cancel_and_kill_when_it_is_over() {
 }
 
 #[test]
-fn dropping_a_handle_cancels() {
+fn dropped_handle_cancels_its_run() {
     let supervisor = supervisor();
     let token = token();
-    let (handle, read) = sleeper(&supervisor, &[&token]);
-    let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+    let (handle, read) = start_sleeper(&supervisor, &[&token]);
+    let (neighbour, _neighbour_read) = start_sleeper(&supervisor, &[]);
     let queued = supervisor
         .run(&request(["sleep", "100000", &token]))
         .unwrap();
     drop(queued);
     drop(handle);
     assert_eq!(read_all(read), b"");
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
     assert!(neighbour.try_wait().unwrap().is_none());
     neighbour.kill();
     assert_eq!(wait(&neighbour).outcome, Outcome::Killed);
 }
 
 #[test]
-fn a_whole_tree_goes() {
+fn all_processes_of_a_run_are_killed() {
     let supervisor = supervisor();
     let token = token();
     let (read, write) = pipe();
@@ -101,22 +107,30 @@ fn a_whole_tree_goes() {
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(read), b"done\n");
     assert!(
-        eventually(SOON, || processes_that_say(&token).is_empty()),
+        eventually(CLEANUP_TIMEOUT, || processes_with_argument(&token)
+            .is_empty()),
         "orphans survive the first process"
     );
-    // And when it is cancelled.
+    // The same applies to a cancelled run.
     let handle = supervisor
         .run(&request(["forks-stay", "20", &token]))
         .unwrap();
-    assert!(eventually(SOON, || processes_that_say(&token).len() == 21));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .len()
+        == 21));
     handle.cancel();
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
 }
 
 #[test]
-fn kill_from_another_thread() {
+fn run_is_killed_from_another_thread() {
     let supervisor = supervisor();
-    let (handle, _read) = sleeper(&supervisor, &[]);
+    let (handle, _read) = start_sleeper(&supervisor, &[]);
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| wait(&handle));
         std::thread::sleep(Duration::from_millis(50));
@@ -132,9 +146,9 @@ fn kill_from_another_thread() {
 }
 
 #[test]
-fn kill_before_it_runs() {
+fn waiting_run_is_killed() {
     let supervisor = start(builder().slots(1));
-    let (first, _read) = sleeper(&supervisor, &[]);
+    let (first, _read) = start_sleeper(&supervisor, &[]);
     let waiting: Vec<_> = (0..100)
         .map(|_| supervisor.run(&request(["sleep", "100000"])).unwrap())
         .collect();
@@ -149,15 +163,15 @@ fn kill_before_it_runs() {
     assert!(first.try_wait().unwrap().is_none());
 }
 
-/// What a run that was ended at a random moment may say.
-fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
+/// Ends runs at random moments and checks that their outcomes are allowed.
+fn end_at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
     let supervisor = supervisor();
     let mut random = Random::new();
     let token = token();
     let mut seen = std::collections::BTreeMap::new();
     for round in 0..300 {
         let neighbour = supervisor.run(&request(["exit", "6"])).unwrap();
-        // Every fourth in a world that is not there yet.
+        // Every fourth run has a new world.
         let new = Mount::CreateDir {
             path: format!("/mark-{round}").into(),
             mode: 0o755,
@@ -187,8 +201,11 @@ fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
             "round {round}"
         );
     }
-    eprintln!("after the exec or not: {seen:?}");
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    eprintln!("runs that had reached their exec: {seen:?}");
+    assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
+        &token
+    )
+    .is_empty()));
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,
         Outcome::Exited(0)
@@ -196,17 +213,17 @@ fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
 }
 
 #[test]
-fn kill_at_random_moments() {
-    at_random_moments(millibox::Handle::kill, &[Outcome::Killed]);
+fn run_killed_at_random_moment_reports_killed() {
+    end_at_random_moments(millibox::Handle::kill, &[Outcome::Killed]);
 }
 
 #[test]
-fn cancel_at_random_moments() {
-    at_random_moments(millibox::Handle::cancel, &[Outcome::Cancelled]);
+fn run_cancelled_at_random_moment_reports_cancelled() {
+    end_at_random_moments(millibox::Handle::cancel, &[Outcome::Cancelled]);
 }
 
 #[test]
-fn killing_a_large_run_does_not_stall_others() {
+fn killing_a_large_run_does_not_delay_others() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     let token = token();
@@ -214,14 +231,14 @@ fn killing_a_large_run_does_not_stall_others() {
         .run(&request(["forks-stay", "400", &token]).stdout(write))
         .unwrap();
     assert_eq!(millibox_tests::read_line(&read), "ready");
-    assert_eq!(processes_that_say(&token).len(), 401);
+    assert_eq!(processes_with_argument(&token).len(), 401);
     large.kill();
     let begin = Instant::now();
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,
         Outcome::Exited(0)
     );
-    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < CLEANUP_TIMEOUT, "{:?}", begin.elapsed());
     assert_eq!(wait(&large).outcome, Outcome::Killed);
-    assert_eq!(processes_that_say(&token), []);
+    assert_eq!(processes_with_argument(&token), []);
 }

@@ -1,17 +1,17 @@
-//! Inside of containers as Docker and Podman make them by default: what cannot be had there is
-//! refused, in words that name the option which helps, and no run gets a weaker world instead.
+//! Containers as Docker and Podman create them by default. What is impossible there is rejected
+//! with a message that names the option to use. No run gets a weaker world instead.
 
-use millibox_tests::{Said, client, executable, is_root, skip};
+use millibox_tests::{ClientOutput, client, executable, is_root, skip};
 
-/// What changes around the client; as root (a container's, who has a mount namespace of its own),
-/// and as an ordinary user in a user namespace of its own.
-fn around(changes: &[&str]) -> Vec<Vec<String>> {
+/// The arguments of clients with these changes to their environment: an ordinary user in its own
+/// user namespace, and, if possible, root in its own mount namespace, as in a container.
+fn client_arguments(changes: &[&str]) -> Vec<Vec<String>> {
     let uid = if is_root() {
         12345
     } else {
         rustix::process::geteuid().as_raw()
     };
-    let words = |before: &[String]| {
+    let arguments = |before: &[String]| {
         let changes = changes.iter().map(|word| (*word).to_owned());
         before
             .iter()
@@ -20,39 +20,40 @@ fn around(changes: &[&str]) -> Vec<Vec<String>> {
             .chain(changes)
             .collect::<Vec<_>>()
     };
-    let mut all = vec![words(&[format!("user={uid}:{uid}")])];
+    let mut all = vec![arguments(&[format!("user={uid}:{uid}")])];
     if is_root() {
-        all.push(words(&[]));
+        all.push(arguments(&[]));
     }
     all
 }
 
-fn able(said: &Said) -> bool {
-    if said.stdout.contains("unable=") {
-        skip(said.stdout.trim());
+/// Returns whether the client could change its environment. If not, reports the test as skipped.
+fn is_prepared(output: &ClientOutput) -> bool {
+    if output.stdout.contains("unable=") {
+        skip(output.stdout.trim());
     }
-    !said.stdout.contains("unable=")
+    !output.stdout.contains("unable=")
 }
 
-/// The command, among these changes.
-fn millibox(changes: &[String], arguments: &[&str]) -> Said {
+/// Runs the command `millibox` with these changes to its environment.
+fn millibox(changes: &[String], arguments: &[&str]) -> ClientOutput {
     let command = executable("millibox").display().to_string();
-    let words = changes
+    let before = changes
         .iter()
         .map(String::as_str)
         .chain(["exec", "--", &command]);
-    client(words.chain(arguments.iter().copied()))
+    client(before.chain(arguments.iter().copied()))
 }
 
-/// The check of the doctor's with this name: whether it is well, and the remedy.
-fn check(said: &Said, name: &str) -> (bool, String) {
+/// The doctor's check with this name: whether it succeeded, and the remedy.
+fn check(output: &ClientOutput, name: &str) -> (bool, String) {
     let found: serde_json::Value =
-        serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let checks = found["checks"].as_array().cloned().unwrap_or_default();
     let check = checks
         .iter()
         .find(|check| check["name"] == name)
-        .unwrap_or_else(|| panic!("no {name} in {said:?}"));
+        .unwrap_or_else(|| panic!("no {name} in {output:?}"));
     (
         check["ok"] == true,
         check["remedy"].as_str().unwrap_or_default().to_owned(),
@@ -60,81 +61,87 @@ fn check(said: &Said, name: &str) -> (bool, String) {
 }
 
 #[test]
-fn a_masked_proc_gives_no_other_procfs() {
-    for mut words in around(&["masked-proc"]) {
-        words.extend(["--", "ids"].map(str::to_owned));
-        let said = client(&words);
-        if !able(&said) {
+fn masked_proc_rejects_runs_with_procfs() {
+    for mut arguments in client_arguments(&["masked-proc"]) {
+        arguments.extend(["--", "ids"].map(str::to_owned));
+        let output = client(&arguments);
+        if !is_prepared(&output) {
             return;
         }
-        let outcome = said.value("outcome");
-        assert!(
-            outcome.starts_with("could not be started: cannot mount /proc"),
-            "{said:?}"
+        let outcome = output.value("outcome");
+        let error = ["outcome_name", "step", "errno"].map(|key| output.value(key));
+        assert_eq!(
+            error,
+            ["not_started", "mount", &libc::EPERM.to_string()],
+            "{output:?}"
         );
+        assert!(outcome.contains("systempaths=unconfined"), "{output:?}");
         assert!(
-            outcome.contains("os error 1") && outcome.contains("systempaths=unconfined"),
-            "{said:?}"
+            !output.stdout.contains("uid="),
+            "the program ran: {output:?}"
         );
-        assert!(!said.stdout.contains("uid="), "it has run: {said:?}");
     }
 }
 
 #[test]
-fn a_masked_proc_is_no_matter_to_who_wants_none() {
-    for mut words in around(&["masked-proc", "no-procfs"]) {
-        words.extend(["--", "ids"].map(str::to_owned));
-        let said = client(&words);
-        if !able(&said) {
+fn masked_proc_allows_runs_without_procfs() {
+    for mut arguments in client_arguments(&["masked-proc", "no-procfs"]) {
+        arguments.extend(["--", "ids"].map(str::to_owned));
+        let output = client(&arguments);
+        if !is_prepared(&output) {
             return;
         }
-        assert_eq!(said.value("outcome"), "exited with 0", "{said:?}");
+        assert_eq!(output.value("exit_code"), "0", "{output:?}");
     }
 }
 
 #[test]
-fn cpu_time_that_cannot_be_seen_is_not_limited_in_silence() {
+fn invisible_cpu_time_rejects_cpu_time_limit() {
     if !is_root() {
-        return skip("only root can mount a procfs with hidepid here");
+        return skip("only root can mount a procfs with hidepid");
     }
     let run = |limits: &[&str]| {
-        let words = ["mount-namespace", "hidden-proc"].map(str::to_owned);
+        let changes = ["mount-namespace", "hidden-proc"].map(str::to_owned);
         let arguments = ["run", "--backend=rlimit"]
             .iter()
             .chain(limits)
             .chain(&["--", "/bin/true"]);
-        millibox(&words, &arguments.copied().collect::<Vec<_>>())
+        millibox(&changes, &arguments.copied().collect::<Vec<_>>())
     };
-    let said = run(&["--cpu-time-limit=1s"]);
-    assert!(said.stderr.contains("hidepid"), "{said:?}");
-    let said = run(&["--real-time-limit=10s"]);
-    assert!(!said.stderr.contains("hidepid"), "{said:?}");
+    let output = run(&["--cpu-time-limit=1s"]);
+    assert!(output.stderr.contains("hidepid"), "{output:?}");
+    let output = run(&["--real-time-limit=10s"]);
+    assert!(!output.stderr.contains("hidepid"), "{output:?}");
 }
 
 #[test]
-fn the_doctor_knows_a_masked_proc() {
-    for words in around(&["masked-proc"]) {
-        let said = millibox(&words, &["doctor", "--json"]);
-        if !able(&said) {
+fn doctor_with_masked_proc_names_remedy() {
+    for arguments in client_arguments(&["masked-proc"]) {
+        let output = millibox(&arguments, &["doctor", "--json"]);
+        if !is_prepared(&output) {
             return;
         }
-        assert_eq!(check(&said, "mounts"), (true, String::new()), "{said:?}");
-        let (ok, remedy) = check(&said, "procfs");
+        assert_eq!(
+            check(&output, "mounts"),
+            (true, String::new()),
+            "{output:?}"
+        );
+        let (ok, remedy) = check(&output, "procfs");
         assert!(
             !ok && remedy.contains("--security-opt systempaths=unconfined"),
-            "{said:?}"
+            "{output:?}"
         );
     }
 }
 
 #[test]
-fn the_doctor_knows_where_file_locks_are_not_counted() {
+fn doctor_with_hidden_proc_reports_uncounted_file_locks() {
     if !is_root() {
-        return skip("only root can mount a procfs with hidepid here");
+        return skip("only root can mount a procfs with hidepid");
     }
-    let locks = |words: &[&str]| {
-        let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
-        check(&millibox(&words, &["doctor", "--json"]), "file locks")
+    let locks = |arguments: &[&str]| {
+        let arguments: Vec<_> = arguments.iter().map(|&word| word.to_owned()).collect();
+        check(&millibox(&arguments, &["doctor", "--json"]), "file locks")
     };
     assert_eq!(locks(&["mount-namespace"]), (true, String::new()));
     let (ok, remedy) = locks(&["mount-namespace", "hidden-proc"]);
@@ -142,45 +149,48 @@ fn the_doctor_knows_where_file_locks_are_not_counted() {
 }
 
 #[test]
-fn where_namespaces_are_filtered_no_supervisor_starts() {
-    // As whoever we are, too: without a user namespace around us.
-    for mut words in around(&["container-seccomp"])
+fn filtered_namespaces_prevent_the_start() {
+    // Also as the current user, without a user namespace around the client.
+    for mut arguments in client_arguments(&["container-seccomp"])
         .into_iter()
         .chain([vec!["container-seccomp".to_owned()]])
     {
-        words.extend(["--", "ids"].map(str::to_owned));
-        let said = client(&words);
-        if !able(&said) {
+        arguments.extend(["--", "ids"].map(str::to_owned));
+        let output = client(&arguments);
+        if !is_prepared(&output) {
             return;
         }
-        let error = said.value("error");
+        let error = output.value("error");
         assert!(
             error.contains("cannot make new namespaces") && error.contains("os error 1"),
-            "{said:?}"
+            "{output:?}"
         );
-        assert!(error.contains("`millibox doctor`"), "{said:?}");
-        assert!(!said.stdout.contains("outcome="), "it has run: {said:?}");
+        assert!(error.contains("`millibox doctor`"), "{output:?}");
+        assert!(
+            !output.stdout.contains("outcome="),
+            "the program ran: {output:?}"
+        );
     }
 }
 
 #[test]
-fn the_doctor_and_run_know_a_filter_of_namespaces() {
-    let words = ["container-seccomp".to_owned()];
-    let said = millibox(&words, &["doctor", "--json"]);
-    if !able(&said) {
+fn doctor_and_run_report_filtered_namespaces() {
+    let arguments = ["container-seccomp".to_owned()];
+    let output = millibox(&arguments, &["doctor", "--json"]);
+    if !is_prepared(&output) {
         return;
     }
-    let (ok, remedy) = check(&said, "user namespaces");
-    // A sysctl that forbids them, too, is named first.
+    let (ok, remedy) = check(&output, "user namespaces");
+    // The doctor first names a sysctl that also forbids them.
     assert!(
         !ok && (remedy.contains("--security-opt seccomp=unconfined") || remedy.contains("sysctl")),
-        "{said:?}"
+        "{output:?}"
     );
-    let said = millibox(&words, &["run", "--", "/bin/echo", "it has run"]);
+    let output = millibox(&arguments, &["run", "--", "/bin/echo", "the program ran"]);
     assert!(
-        said.stderr.contains("cannot make new namespaces")
-            && said.stderr.contains("millibox doctor"),
-        "{said:?}"
+        output.stderr.contains("cannot make new namespaces")
+            && output.stderr.contains("millibox doctor"),
+        "{output:?}"
     );
-    assert_eq!(said.stdout, "");
+    assert_eq!(output.stdout, "");
 }

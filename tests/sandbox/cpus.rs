@@ -1,16 +1,16 @@
-//! Where runners are held, and that programs are not.
+//! The CPUs of runners and programs.
 
 use crate::builder;
 use millibox::{Outcome, Supervisor};
 use millibox_tests::{
-    descendants, eventually, is_root, kill, name, needs_cgroups, result, run, skip, sleeper, start,
-    wait, world_with_proc,
+    descendants, eventually, has_cgroups_or_skips, is_root, kill, process_name, result, run, skip,
+    start, start_sleeper, wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The numbers of a list of CPUs, as the kernel writes them.
+/// The numbers in a list of CPUs, in the kernel's format.
 fn numbers(list: &str) -> Vec<usize> {
     let number = |text: &str| text.trim().parse().expect("a number");
     let range = |part: &str| match part.split_once('-') {
@@ -24,7 +24,7 @@ fn numbers(list: &str) -> Vec<usize> {
         .collect()
 }
 
-/// What a process may use.
+/// The CPUs that a process may use.
 fn cpus_of(process: i32) -> Vec<usize> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     numbers(
@@ -35,7 +35,7 @@ fn cpus_of(process: i32) -> Vec<usize> {
     )
 }
 
-/// That of each runner, as soon as all have settled.
+/// The CPU of each runner, once every runner has one.
 fn cpus_of_runners(supervisor: &Supervisor, count: usize) -> Vec<usize> {
     let mut cpus = Vec::new();
     let settled = eventually(Duration::from_secs(10), || {
@@ -52,53 +52,52 @@ fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
     let all = descendants(supervisor.pid())
         .into_iter()
         .map(|process| process.pid);
-    all.filter(|&pid| name(pid) == "millibox-runner")
+    all.filter(|&pid| process_name(pid) == "millibox-runner")
 }
 
-/// All that a supervisor may use. Neither our own affinity nor a share of the CPUs' time changes
-/// that.
+/// All CPUs that a supervisor may use. Neither the client's affinity nor a CPU quota changes them.
 fn at_least_two_cpus() -> Option<Vec<usize>> {
     let all = cpus_of(start(builder().slots(2)).pid() as i32);
     if all.len() < 2 {
-        skip("there is one CPU");
+        skip("this machine has one CPU");
         return None;
     }
     Some(all)
 }
 
-/// The one CPU where a lone slot's supervisor is.
+/// The CPU of a supervisor with one slot.
 fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
-    let its = cpus_of(supervisor.pid() as i32);
-    assert_eq!(its.len(), 1, "CPUs of a lone slot's supervisor");
-    its[0]
+    let cpus = cpus_of(supervisor.pid() as i32);
+    assert_eq!(cpus.len(), 1, "CPUs of a supervisor with one slot");
+    cpus[0]
 }
 
-/// The one CPU on which the runner of a sleeper's run is held.
+/// The CPU of the runner in which a sleeper runs.
 fn cpu_of_run(supervisor: &Supervisor) -> usize {
-    let (handle, _output) = sleeper(supervisor, &[]);
-    let its = runners(supervisor)
+    let (handle, _output) = start_sleeper(supervisor, &[]);
+    let cpus = runners(supervisor)
         .filter(|&runner| {
             descendants(runner as u32)
                 .iter()
-                .any(|process| name(process.pid) == "probe")
+                .any(|process| process_name(process.pid) == "probe")
         })
         .flat_map(cpus_of);
-    let its: Vec<usize> = its.collect();
+    let cpus: Vec<usize> = cpus.collect();
     handle.cancel();
     wait(&handle);
-    assert_eq!(its.len(), 1, "CPUs of runners in which something runs");
-    its[0]
+    assert_eq!(cpus.len(), 1, "CPUs of runners with a program");
+    cpus[0]
 }
 
 #[test]
-fn a_lone_slots_runners_are_on_several_cpus_and_its_programs_on_all() {
+fn runners_of_single_slot_use_several_cpus_and_programs_all() {
     let Some(all) = at_least_two_cpus() else {
         return;
     };
     let supervisor = start(builder().slots(1).runners_per_slot(4));
-    let held: BTreeSet<usize> = cpus_of_runners(&supervisor, 4).into_iter().collect();
-    assert_eq!(held.len(), (all.len() - 1).min(4));
-    assert!(!held.contains(&cpu_of_supervisor(&supervisor)));
+    let runner_cpus: BTreeSet<usize> = cpus_of_runners(&supervisor, 4).into_iter().collect();
+    assert_eq!(runner_cpus.len(), (all.len() - 1).min(4));
+    assert!(!runner_cpus.contains(&cpu_of_supervisor(&supervisor)));
     for _ in 0..4 {
         let output = run(
             &supervisor,
@@ -108,21 +107,21 @@ fn a_lone_slots_runners_are_on_several_cpus_and_its_programs_on_all() {
     }
 }
 
-/// What is woken on the way of a request is all on one CPU, and what is prepared and taken apart is
-/// elsewhere.
+/// All processes that a request wakes are on one CPU. Processes that prepare runs or clean up are
+/// on others.
 #[test]
-fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
+fn run_of_single_slot_starts_on_supervisors_cpu() {
     if at_least_two_cpus().is_none() {
         return;
     }
     for builder in [builder(), builder().separate_pid1(true)] {
         let supervisor = start(builder.slots(1));
-        let its = cpu_of_supervisor(&supervisor);
+        let cpu = cpu_of_supervisor(&supervisor);
         run(&supervisor, &millibox_tests::request(["exit", "0"]));
         for _ in 0..4 {
-            // Who comes before all is prepared begins where the runner is.
+            // A run that arrives before its target is prepared would start on the runner's CPU.
             std::thread::sleep(Duration::from_millis(100));
-            let (handle, _output) = sleeper(&supervisor, &[]);
+            let (handle, _output) = start_sleeper(&supervisor, &[]);
             let all = descendants(supervisor.pid());
             let parent_of = |child: i32| {
                 let is_parent = |&pid: &i32| {
@@ -139,13 +138,13 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
             let program = all
                 .iter()
                 .map(|process| process.pid)
-                .find(|&pid| name(pid) == "probe")
+                .find(|&pid| process_name(pid) == "probe")
                 .expect("the program");
             let pid1 = parent_of(program).expect("a pid1");
             let zygote = parent_of(pid1).expect("a zygote");
-            assert_eq!(cpus_of(pid1), [its], "pid1");
+            assert_eq!(cpus_of(pid1), [cpu], "pid1");
             assert!(
-                !cpus_of(zygote).contains(&its),
+                !cpus_of(zygote).contains(&cpu),
                 "the zygote is on {:?}",
                 cpus_of(zygote)
             );
@@ -156,28 +155,29 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
 }
 
 #[test]
-fn of_as_many_slots_as_cpus_each_has_one() {
+fn slots_as_numerous_as_cpus_have_one_cpu_each() {
     let Some(all) = at_least_two_cpus() else {
         return;
     };
     if all.len() > 16 {
-        return skip("there are many CPUs");
+        return skip("this machine has more than 16 CPUs");
     }
     let supervisor = start(builder().slots(all.len()).runners_per_slot(2));
     let twice: Vec<usize> = all.iter().flat_map(|&cpu| [cpu, cpu]).collect();
     assert_eq!(cpus_of_runners(&supervisor, 2 * all.len()), twice);
 }
 
-/// Else it would come upon the end of the run before it, and the preparation of the next.
+/// Otherwise, the run would compete with the end of the previous run and the preparation of the
+/// next one.
 #[test]
-fn the_next_run_is_not_where_the_last_one_was() {
+fn next_run_uses_another_cpu_than_the_last() {
     if at_least_two_cpus().is_none() {
         return;
     }
     let supervisor = start(builder().slots(2));
     let mut last = cpu_of_run(&supervisor);
     for _ in 0..4 {
-        // A second runner is ready for this world by then.
+        // By then, a second runner is prepared for this world.
         std::thread::sleep(Duration::from_millis(100));
         let next = cpu_of_run(&supervisor);
         assert_ne!(next, last);
@@ -185,28 +185,28 @@ fn the_next_run_is_not_where_the_last_one_was() {
     }
 }
 
-/// A runner that dies is followed by another in its place.
+/// A runner that dies is replaced.
 #[test]
-fn a_runners_successor_is_where_it_was() {
+fn replacement_of_runner_uses_the_same_cpu() {
     let supervisor = start(builder().slots(1));
     let before = cpus_of_runners(&supervisor, 3);
     let victim = descendants(supervisor.pid())
         .into_iter()
-        .find(|process| name(process.pid) == "millibox-runner");
+        .find(|process| process_name(process.pid) == "millibox-runner");
     let victim = victim.expect("a runner");
     kill(victim.pid, Signal::KILL);
-    assert!(eventually(Duration::from_secs(10), || !victim.is_there()));
+    assert!(eventually(Duration::from_secs(10), || !victim.is_alive()));
     assert_eq!(cpus_of_runners(&supervisor, 3), before);
 }
 
-/// A pool's members have one CPU each, and a request may name others.
+/// The members of a pool have one CPU each, but a request may name others.
 #[test]
-fn a_cpu_time_limit_holds_on_more_cpus_than_the_supervisor_has() {
+fn cpu_time_limit_applies_on_more_cpus_than_the_supervisors() {
     let Some(all) = at_least_two_cpus() else {
         return;
     };
     let supervisor = start(builder().cpus([all[0]]).slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all);
@@ -218,18 +218,18 @@ fn a_cpu_time_limit_holds_on_more_cpus_than_the_supervisor_has() {
     );
     assert_eq!(over.outcome, Outcome::CpuTimeLimit);
     let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
-    // A first look after a second of real time would find two.
+    // A first measurement after one second of real time would find two seconds of CPU time.
     assert!(used < 1_600_000_000, "{:?}", over.figures);
 }
 
-/// The nice value of a process's session, where the kernel schedules by sessions.
+/// The nice value of a process's session, if the kernel schedules by sessions.
 fn session_nice(process: i32) -> Option<i32> {
     let autogroup = std::fs::read_to_string(format!("/proc/{process}/autogroup")).ok()?;
     autogroup.trim().rsplit(' ').next()?.parse().ok()
 }
 
 #[test]
-fn session_of_a_supervisor_started_by_root_has_the_highest_priority() {
+fn session_of_supervisor_started_by_root_has_highest_priority() {
     let own = std::process::id() as i32;
     let Some(before) = session_nice(own) else {
         return skip("the kernel does not schedule by sessions");
@@ -244,10 +244,10 @@ fn session_of_a_supervisor_started_by_root_has_the_highest_priority() {
         "the supervisor's session"
     );
     assert_eq!(session_nice(own), Some(before), "the client's session");
-    let (run, _output) = sleeper(&supervisor, &[]);
+    let (run, _output) = start_sleeper(&supervisor, &[]);
     let programs = descendants(supervisor.pid())
         .into_iter()
-        .filter(|process| name(process.pid) == "probe");
+        .filter(|process| process_name(process.pid) == "probe");
     let programs: Vec<Option<i32>> = programs.map(|process| session_nice(process.pid)).collect();
     assert_eq!(programs, [Some(0)], "the program's session");
     run.kill();

@@ -1,14 +1,12 @@
-//! What a run has open, and what it does not.
+//! Descriptors: those that a program has, and those that it must not have.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that make what is to be seen"
-)]
+#![allow(unsafe_code, reason = "plain system calls that prepare descriptors")]
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, World};
 use millibox_tests::{
-    PATIENCE, client, is_root, pipe, probe_run, read_all, readable, request, run, skip, start, wait,
+    HANG_TIMEOUT, client, is_root, pipe, read_all, readable, request, run, run_probe, skip, start,
+    wait,
 };
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -17,25 +15,25 @@ use std::time::Duration;
 const NULL_READ: &str = "20000 0 1:3";
 const NULL_WRITE: &str = "20000 1 1:3";
 
-/// Descriptors without O_CLOEXEC, one of them far out.
-fn leaky() -> Vec<OwnedFd> {
-    // SAFETY: each call makes a descriptor that is nobody else's.
+/// Opens descriptors without O_CLOEXEC, one of them with a high number.
+fn open_without_cloexec() -> Vec<OwnedFd> {
+    // SAFETY: each call returns a new descriptor, which has no other owner.
     let mut all: Vec<OwnedFd> = (0..5)
         .map(|_| unsafe {
             OwnedFd::from_raw_fd(libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY))
         })
         .collect();
-    // SAFETY: as above; F_DUPFD takes a free number.
+    // SAFETY: as above; F_DUPFD returns a free number.
     all.push(unsafe { OwnedFd::from_raw_fd(libc::fcntl(0, libc::F_DUPFD, 900)) });
     all
 }
 
 #[test]
-fn a_run_has_three_descriptors() {
-    let before = leaky();
+fn program_has_exactly_three_descriptors() {
+    let before = open_without_cloexec();
     let supervisor = supervisor();
-    let after = leaky();
-    // With nothing given, and a program by path (no program descriptor), all is /dev/null.
+    let after = open_without_cloexec();
+    // Without redirections and with a program by path, all three are /dev/null.
     let directory = millibox_tests::directory();
     let file = directory.path().join("out");
     std::fs::write(&file, "").unwrap();
@@ -49,17 +47,18 @@ fn a_run_has_three_descriptors() {
     assert_eq!(values["0"], NULL_READ);
     assert_eq!(values["1"], format!("{:o} 1 0:0", libc::S_IFIFO));
     assert_eq!(values["2"], NULL_WRITE);
-    // The next pid1 was made while that ran.
+    // The next pid1 was prepared while this program ran.
     for _ in 0..3 {
-        assert_eq!(probe_run(&supervisor, &["fds"]).values().len(), 3);
+        assert_eq!(run_probe(&supervisor, &["fds"]).values().len(), 3);
     }
     drop((before, after));
 }
 
 #[test]
-fn what_the_client_leaves_open_is_kept_by_nobody() {
+fn descriptor_leaked_by_client_is_not_kept_open() {
     let (read, write) = pipe();
-    // SAFETY: the call makes a descriptor that is nobody else's; F_DUPFD sets no FD_CLOEXEC.
+    // SAFETY: the call returns a new descriptor, which has no other owner. F_DUPFD does not set
+    // FD_CLOEXEC.
     let leaked = unsafe { OwnedFd::from_raw_fd(libc::fcntl(write.as_raw_fd(), libc::F_DUPFD, 0)) };
     drop(write);
     let supervisor = supervisor();
@@ -68,20 +67,20 @@ fn what_the_client_leaves_open_is_kept_by_nobody() {
         Outcome::Exited(0)
     );
     drop(leaked);
-    // A child that another test started meanwhile may have it for a while.
+    // A child that another test forked meanwhile may hold the pipe for a while.
     assert!(
-        readable(&read, PATIENCE),
-        "somebody still has the other end"
+        readable(&read, HANG_TIMEOUT),
+        "another process still holds the writing end"
     );
     assert_eq!(read_all(read), b"");
     drop(supervisor);
 }
 
 #[test]
-fn a_missing_standard_output_is_dev_null() {
+fn missing_standard_output_is_dev_null() {
     let supervisor = supervisor();
     let (read, write) = pipe();
-    // Standard error shows what standard output is: fds writes to 1, so let a shell turn it round.
+    // `fds` writes to standard output, so a shell redirects that to standard error.
     let script = "exec 3>&1 1>&2; exec /probe fds";
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
@@ -100,14 +99,14 @@ fn a_missing_standard_output_is_dev_null() {
 }
 
 #[test]
-fn given_descriptors_arrive_at_their_places() {
+fn given_descriptors_arrive_in_their_places() {
     let supervisor = supervisor();
     let (input_read, input_write) = pipe();
     rustix::io::write(&input_write, &[1; 1234]).unwrap();
     drop(input_write);
     let output = run(&supervisor, &request(["stdin"]).stdin(input_read));
     assert_eq!(output.number("bytes"), 1234);
-    // One descriptor at two places.
+    // One descriptor in two places.
     let (read, write) = pipe();
     let shell = millibox::Request::new("/bin/sh")
         .args(["-c", "echo out; echo err >&2"])
@@ -117,7 +116,7 @@ fn given_descriptors_arrive_at_their_places() {
     drop(shell);
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(read), b"out\nerr\n");
-    // And one that is itself a low number with us: the copies must not overwrite each other.
+    // A descriptor with a low number in the client: the copies must not overwrite each other.
     let null = Arc::new(OwnedFd::from(std::fs::File::open("/dev/zero").unwrap()));
     let output = run(
         &supervisor,
@@ -128,24 +127,27 @@ fn given_descriptors_arrive_at_their_places() {
 }
 
 #[test]
-fn standard_input_of_dev_null_ends_at_once() {
+fn standard_input_from_dev_null_is_empty() {
     let supervisor = supervisor();
-    assert_eq!(probe_run(&supervisor, &["stdin"]).number("bytes"), 0);
+    assert_eq!(run_probe(&supervisor, &["stdin"]).number("bytes"), 0);
 }
 
 #[test]
-fn a_pipe_breaks_when_the_run_closes_its_end() {
+fn pipe_breaks_when_program_closes_its_end() {
     let supervisor = supervisor();
-    // Its standard output: we see the end while it lives.
+    // Standard output: the client sees the end of file while the program lives.
     let (read, write) = pipe();
     let closes_stdout = request(["close-sleep", "1", "100000"]).stdout(write);
     let handle = supervisor.run(&closes_stdout).unwrap();
     drop(closes_stdout);
     assert_eq!(read_all(read), b"");
-    assert!(handle.try_wait().unwrap().is_none(), "it was over before");
+    assert!(
+        handle.try_wait().unwrap().is_none(),
+        "the run has ended too early"
+    );
     handle.kill();
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
-    // Its standard input: we get EPIPE.
+    // Standard input: the client's write returns EPIPE.
     let (read, write) = pipe();
     let closes_stdin = request(["close-sleep", "0", "100000"]).stdin(read);
     let handle = supervisor.run(&closes_stdin).unwrap();
@@ -153,25 +155,25 @@ fn a_pipe_breaks_when_the_run_closes_its_end() {
     let broken = millibox_tests::eventually(Duration::from_secs(10), || {
         rustix::io::write(&write, b"x") == Err(rustix::io::Errno::PIPE)
     });
-    assert!(broken, "somebody else holds the reading end");
+    assert!(broken, "another process holds the reading end");
     assert!(handle.try_wait().unwrap().is_none());
 }
 
 #[test]
-fn a_pipe_breaks_when_the_run_ends() {
+fn pipe_breaks_when_the_run_ends() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     let handle = supervisor
         .run(&request(["exit", "0"]).stdout(write))
         .unwrap();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
-    // At once: who holds the result must not wait for the end.
+    // The end of file follows at once, so a caller with the result need not wait for it.
     assert!(readable(&read, Duration::from_secs(5)));
     assert_eq!(read_all(read), b"");
 }
 
 #[test]
-fn a_run_that_cannot_start_lets_go_of_its_descriptors() {
+fn run_that_cannot_start_closes_its_descriptors() {
     let supervisor = supervisor();
     for path in ["/missing", "/usr"] {
         let (read, write) = pipe();
@@ -184,83 +186,84 @@ fn a_run_that_cannot_start_lets_go_of_its_descriptors() {
 }
 
 #[test]
-fn a_client_without_standard_descriptors() {
+fn client_without_standard_descriptors_does_not_hang() {
     let close_all = "exec 0<&- 1>&- 2>&-; exec \"$0\" -- fds";
-    let said = std::process::Command::new("/bin/sh")
+    let output = std::process::Command::new("/bin/sh")
         .args(["-c", close_all])
         .arg(millibox_tests::executable("client"))
         .output()
         .unwrap();
-    // It has nowhere to say anything; but it must not hang, nor write into a socket.
-    drop(said);
+    // The client cannot print anything. It must neither hang nor write into a socket.
+    drop(output);
     let supervisor = start(builder());
-    assert_eq!(probe_run(&supervisor, &["fds"]).values().len(), 3);
+    assert_eq!(run_probe(&supervisor, &["fds"]).values().len(), 3);
 }
 
 #[test]
-fn a_large_output_through_a_pipe() {
+fn large_output_arrives_through_a_pipe() {
     let supervisor = supervisor();
     let output = run(&supervisor, &request(["out", "5000000"]));
     assert_eq!(output.stdout.len(), 5_000_000 + "written=5000000\n".len());
 }
 
 #[test]
-fn a_run_cannot_use_up_what_may_be_on_its_way_to_others() {
-    // The kernel counts descriptors in messages that nobody has received for the user, and compares
-    // them with the soft limit of whoever sends (unix(7), ETOOMANYREFS).
+fn run_cannot_exhaust_descriptors_in_flight() {
+    // The kernel counts a user's descriptors in messages that have not been received. It compares
+    // them with the soft limit of the sender (unix(7), ETOOMANYREFS).
     let uid = if is_root() {
         12345
     } else {
         rustix::process::geteuid().as_raw()
     };
     let user = format!("user={uid}:{uid}");
-    // Far fewer than others of our user may have, the tests beside this one.
-    let said = client([user.as_str(), "files=256:768", "crowd", "--", "park"]);
-    if said.stdout.contains("unable=") {
-        return skip(said.stdout.trim());
+    // The limit is far lower than what other tests of the same user use.
+    let output = client([user.as_str(), "files=256:768", "crowd", "--", "park"]);
+    if output.stdout.contains("unable=") {
+        return skip(output.stdout.trim());
     }
     let number = |key: &str| {
-        said.value(key)
+        output
+            .value(key)
             .parse::<i64>()
-            .unwrap_or_else(|_| panic!("{said:?}"))
+            .unwrap_or_else(|_| panic!("{output:?}"))
     };
-    // More than our soft limit, or the test tries nothing.
-    assert!(number("parked") > 256, "{said:?}");
-    assert_eq!(number("others"), 20, "{said:?}");
-    // If somebody else of our user has as many on their way as we may have, runs wait, and quietly.
-    assert_eq!(said.value("waits"), "true", "{said:?}");
-    assert!(number("cpu_ms") < 400, "{said:?}");
-    assert_eq!(number("after"), 2, "{said:?}");
+    // More than the soft limit; otherwise, the test would prove nothing.
+    assert!(number("parked") > 256, "{output:?}");
+    assert_eq!(number("others"), 20, "{output:?}");
+    // If another process of this user has as many descriptors in flight as the limit allows, runs
+    // wait without busy polling.
+    assert_eq!(output.value("waits"), "true", "{output:?}");
+    assert!(number("cpu_ms") < 400, "{output:?}");
+    assert_eq!(number("after"), 2, "{output:?}");
 }
 
 #[test]
-fn too_few_open_files_are_no_reason_for_a_weaker_backend() {
+fn low_open_files_limit_does_not_select_a_weaker_backend() {
     let automatic = supervisor().backend().to_string();
     let mut started = 0;
-    for most in (32..=512).step_by(48) {
-        let said = client([
-            format!("files={most}:{most}"),
+    for limit in (32..=512).step_by(48) {
+        let output = client([
+            format!("files={limit}:{limit}"),
             "--".to_owned(),
             "exit".to_owned(),
             "0".to_owned(),
         ]);
-        if said.stdout.contains("backend=") {
-            assert_eq!(said.value("backend"), automatic, "{most}: {said:?}");
+        if output.stdout.contains("backend=") {
+            assert_eq!(output.value("backend"), automatic, "{limit}: {output:?}");
             started += 1;
         } else {
-            // Or because of what others of our user, the tests beside this one, have on its way.
-            let why = said.value("error");
+            // Or because of the descriptors in flight of other tests of this user.
+            let why = output.value("error");
             assert!(
                 why.contains("ulimit -n") || why.contains("ulimit -Hn"),
-                "{most}: {said:?}"
+                "{limit}: {output:?}"
             );
         }
         assert!(
-            !said.stdout.contains("still in use") && !said.stderr.contains("still in use"),
-            "{most}: {said:?}"
+            !output.stdout.contains("still in use") && !output.stderr.contains("still in use"),
+            "{limit}: {output:?}"
         );
     }
-    // As a user there may be nothing left beside the test above, which uses up what all may have on
-    // its way.
+    // For an unprivileged user, the test above may use up all descriptors in flight at this moment.
     assert!(started > 0 || !millibox_tests::is_root());
 }

@@ -1,25 +1,25 @@
-//! What a result says that a run used.
+//! Figures: the resources that a result reports.
 
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
 use millibox_tests::{
-    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_that_say, request,
-    result, run, start, token, wait,
+    HANG_TIMEOUT, eventually, has_cgroups_or_skips, kill, process, processes_with_argument,
+    request, result, run, run_probe, start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-fn cpu(figures: &Figures) -> u64 {
+fn cpu_ns(figures: &Figures) -> u64 {
     figures.cpu_user_ns + figures.cpu_system_ns
 }
 
 #[test]
-fn real_time_is_at_least_what_was_slept() {
+fn real_time_includes_sleep() {
     let supervisor = supervisor();
     for millis in [1, 20, 150] {
-        let figures = probe_run(&supervisor, &["sleep", &millis.to_string()])
+        let figures = run_probe(&supervisor, &["sleep", &millis.to_string()])
             .result
             .figures;
         assert!(figures.real_time_ns >= millis * 1_000_000, "{figures:?}");
@@ -28,61 +28,61 @@ fn real_time_is_at_least_what_was_slept() {
 }
 
 #[test]
-fn cpu_time_is_at_least_what_the_program_read() {
+fn cpu_time_is_at_least_the_programs_own_measurement() {
     let supervisor = supervisor();
     for millis in ["1", "10", "60"] {
-        let output = probe_run(&supervisor, &["spin", millis]);
-        // The clock of a figure from rusage is in microseconds.
+        let output = run_probe(&supervisor, &["spin", millis]);
+        // A figure from rusage has a resolution of one microsecond.
         let figures = output.result.figures;
         assert!(
-            cpu(&figures) + 1000 >= output.number("own") as u64,
+            cpu_ns(&figures) + 1000 >= output.number("own") as u64,
             "{figures:?} {}",
             output.text()
         );
-        // One thread cannot use more than one CPU; pid1's own work is a part of a millisecond, of
-        // several on a slow machine.
-        let most = figures.real_time_ns + figures.real_time_ns / 10 + 2_000_000;
-        assert!(cpu(&figures) <= most, "{figures:?}");
+        // One thread cannot use more than one CPU. pid1 itself needs part of a millisecond, or
+        // several milliseconds on a slow machine.
+        let max = figures.real_time_ns + figures.real_time_ns / 10 + 2_000_000;
+        assert!(cpu_ns(&figures) <= max, "{figures:?}");
     }
 }
 
 #[test]
-fn cpu_time_of_a_tree_is_the_sum() {
+fn cpu_time_is_the_sum_of_the_tree() {
     let supervisor = supervisor();
-    let figures = probe_run(&supervisor, &["spin-tree", "6", "20"])
+    let figures = run_probe(&supervisor, &["spin-tree", "6", "20"])
         .result
         .figures;
-    assert!(cpu(&figures) >= 120_000_000, "{figures:?}");
-    assert!(cpu(&figures) < 1_000_000_000, "{figures:?}");
-    let output = probe_run(&supervisor, &["spin-threads", "3", "20"]);
-    assert!(cpu(&output.result.figures) + 1000 >= output.number("own") as u64);
-    assert!(cpu(&output.result.figures) >= 60_000_000);
+    assert!(cpu_ns(&figures) >= 120_000_000, "{figures:?}");
+    assert!(cpu_ns(&figures) < 1_000_000_000, "{figures:?}");
+    let output = run_probe(&supervisor, &["spin-threads", "3", "20"]);
+    assert!(cpu_ns(&output.result.figures) + 1000 >= output.number("own") as u64);
+    assert!(cpu_ns(&output.result.figures) >= 60_000_000);
 }
 
 #[test]
-fn cpu_time_of_children_that_nobody_waited_for() {
+fn cpu_time_includes_children_without_wait() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    let figures = probe_run(&supervisor, &["spin-unwaited", "4", "20"])
+    let figures = run_probe(&supervisor, &["spin-unwaited", "4", "20"])
         .result
         .figures;
-    assert!(cpu(&figures) >= 80_000_000, "{figures:?}");
+    assert!(cpu_ns(&figures) >= 80_000_000, "{figures:?}");
 }
 
 #[test]
-fn cpu_time_is_not_another_runs() {
+fn cpu_time_excludes_earlier_runs() {
     let supervisor = start(builder().slots(1));
     for _ in 0..3 {
-        probe_run(&supervisor, &["spin", "1500"]);
-        let figures = probe_run(&supervisor, &["exit", "0"]).result.figures;
-        assert!(cpu(&figures) < 1_200_000_000, "{figures:?}");
+        run_probe(&supervisor, &["spin", "1500"]);
+        let figures = run_probe(&supervisor, &["exit", "0"]).result.figures;
+        assert!(cpu_ns(&figures) < 1_200_000_000, "{figures:?}");
     }
 }
 
 #[test]
-fn user_and_system_time_are_told_apart() {
+fn user_and_system_time_are_distinguished() {
     let supervisor = supervisor();
     let shell = |script: &str| {
         let figures = run(&supervisor, &Request::new("/bin/sh").args(["-c", script]))
@@ -92,14 +92,14 @@ fn user_and_system_time_are_told_apart() {
     };
     let (user, system) = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
     assert!(user > system, "{user} {system}");
-    // dd copies zeroes: the kernel's work.
+    // dd copies zeroes, which is the kernel's work.
     let (user, system) = shell("dd if=/dev/zero of=/dev/null bs=1M count=2000 2>/dev/null");
     assert!(system > user, "{user} {system}");
 }
 
-/// Nobody waits for the processes of a killed pid1.
+/// No process waits for the processes of a killed pid1.
 #[test]
-fn user_and_system_time_are_told_apart_of_a_run_that_was_ended() {
+fn user_and_system_time_of_ended_run_are_distinguished() {
     let supervisor = supervisor();
     let ended = |script: &str| {
         let request = Request::new("/bin/sh")
@@ -111,23 +111,23 @@ fn user_and_system_time_are_told_apart_of_a_run_that_was_ended() {
     };
     let (user, system) = ended("while :; do :; done");
     assert!(user > system, "{user} {system}");
-    // One byte for each call, in a child.
+    // A child that works in the kernel.
     let (user, system) = ended("dd if=/dev/zero of=/dev/null bs=1M; exit 1");
     assert!(system > user, "{user} {system}");
 }
 
-/// What the kernel had charged ahead for a CPU (64 pages each), or was still to free, was there
-/// before a run and is not counted as its; the run may have been given it all the same.
-const AHEAD: u64 = 2 * MIB;
+/// Memory that the kernel had charged in advance for a CPU (64 pages each), or had yet to free, is
+/// not counted as the run's. The run may still have received such memory.
+const PRECHARGED_BYTES: u64 = 2 * MIB;
 
 #[test]
-fn peak_memory_is_what_was_touched() {
+fn peak_memory_is_the_touched_memory() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let peak = |mib: u64| {
-        let output = probe_run(&supervisor, &["eat", &mib.to_string()]);
+        let output = run_probe(&supervisor, &["eat", &mib.to_string()]);
         output.result.figures.peak_memory_bytes
     };
     for round in 0..3 {
@@ -136,7 +136,7 @@ fn peak_memory_is_what_was_touched() {
         for mib in [33, 100] {
             let peak = peak(mib);
             assert!(
-                peak + AHEAD >= mib * MIB,
+                peak + PRECHARGED_BYTES >= mib * MIB,
                 "round {round}: {peak} for {mib} MiB"
             );
             assert!(
@@ -147,11 +147,12 @@ fn peak_memory_is_what_was_touched() {
     }
 }
 
-/// It is the kernel's word to who has waited for it; nobody waits for what is killed with its pid1.
+/// The kernel reports the peak to the process that waits. No process waits for those that are
+/// killed with their pid1.
 #[test]
-fn peak_memory_without_cgroups_of_a_run_that_was_ended() {
+fn peak_memory_of_ended_run_without_cgroups_is_reported() {
     let supervisor = start(builder().backend(millibox::BackendChoice::Rlimit));
-    // In the first process, and in a child of it.
+    // In the first process, and in one of its children.
     for program in [
         &["eat", "50", "60000"][..],
         &["map-fork-eat", "100", "60000"],
@@ -164,7 +165,7 @@ fn peak_memory_without_cgroups_of_a_run_that_was_ended() {
         let peak = ended.figures.peak_memory_bytes;
         assert!((50 * MIB..54 * MIB).contains(&peak), "{program:?}: {peak}");
     }
-    let by_itself = probe_run(&supervisor, &["eat", "50"])
+    let by_itself = run_probe(&supervisor, &["eat", "50"])
         .result
         .figures
         .peak_memory_bytes;
@@ -172,25 +173,28 @@ fn peak_memory_without_cgroups_of_a_run_that_was_ended() {
 }
 
 #[test]
-fn peak_memory_of_a_tree_is_the_sum() {
+fn peak_memory_is_the_sum_of_the_tree() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    let peak = probe_run(&supervisor, &["map-fork-eat", "80"])
+    let peak = run_probe(&supervisor, &["map-fork-eat", "80"])
         .result
         .figures
         .peak_memory_bytes;
-    assert!((80 * MIB - AHEAD..86 * MIB).contains(&peak), "{peak}");
+    assert!(
+        (80 * MIB - PRECHARGED_BYTES..86 * MIB).contains(&peak),
+        "{peak}"
+    );
 }
 
 #[test]
-fn an_empty_program_uses_little() {
+fn peak_memory_of_empty_program_is_small() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // The first ones bring the program into the page cache.
+    // The first runs read the program into the page cache.
     let mut peaks: Vec<u64> = (0..12)
         .map(|_| {
             result(&supervisor, &Request::new("/bin/true"))
@@ -202,18 +206,22 @@ fn an_empty_program_uses_little() {
     let peaks = &mut peaks[4..];
     peaks.sort_unstable();
     assert!(peaks[peaks.len() / 2] < MIB, "{peaks:?}");
-    // Half a megabyte of its own, and on a busy machine what each CPU it was on has charged ahead.
-    assert!(peaks.iter().all(|peak| *peak < AHEAD), "{peaks:?}");
+    // Half a megabyte of its own, and on a busy machine the memory that each of its CPUs has
+    // charged in advance.
+    assert!(
+        peaks.iter().all(|peak| *peak < PRECHARGED_BYTES),
+        "{peaks:?}"
+    );
 }
 
 #[test]
-fn peak_memory_is_not_another_runs() {
+fn peak_memory_excludes_earlier_runs() {
     let supervisor = start(builder().slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    probe_run(&supervisor, &["exit", "0"]);
-    // tmpfs, shared memory and page cache are the kinds that can stay behind.
+    run_probe(&supervisor, &["exit", "0"]);
+    // Memory of tmpfs, shared memory and page cache may outlive a run.
     for before in [
         &["eat", "100"][..],
         &["charge", "tmp", "64"],
@@ -222,8 +230,8 @@ fn peak_memory_is_not_another_runs() {
         &["charge", "pipes", "8"],
     ] {
         for _ in 0..3 {
-            probe_run(&supervisor, before);
-            let peak = probe_run(&supervisor, &["exit", "0"])
+            run_probe(&supervisor, before);
+            let peak = run_probe(&supervisor, &["exit", "0"])
                 .result
                 .figures
                 .peak_memory_bytes;
@@ -233,39 +241,42 @@ fn peak_memory_is_not_another_runs() {
 }
 
 #[test]
-fn kernel_memory_is_counted() {
+fn peak_memory_includes_kernel_memory() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for what in ["tmp", "shm", "memfd"] {
-        let peak = probe_run(&supervisor, &["charge", what, "20"])
+        let peak = run_probe(&supervisor, &["charge", what, "20"])
             .result
             .figures
             .peak_memory_bytes;
         assert!(
-            (20 * MIB - AHEAD..25 * MIB).contains(&peak),
+            (20 * MIB - PRECHARGED_BYTES..25 * MIB).contains(&peak),
             "{what}: {peak}"
         );
     }
     for what in ["pipes", "sockets"] {
-        let output = probe_run(&supervisor, &["charge", what, "8"]);
+        let output = run_probe(&supervisor, &["charge", what, "8"]);
         let (filled, peak) = (
             output.number("filled") as u64,
             output.result.figures.peak_memory_bytes,
         );
         assert!(filled >= 4 * MIB, "{what}: {filled}");
-        assert!(peak + AHEAD >= filled, "{what}: {peak} of {filled}");
+        assert!(
+            peak + PRECHARGED_BYTES >= filled,
+            "{what}: {peak} of {filled}"
+        );
     }
 }
 
 #[test]
-fn page_cache_of_a_written_file_is_counted() {
+fn peak_memory_includes_page_cache_of_written_files() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // On the host's file system, whatever that is.
+    // On the host's file system, of any type.
     let directory = millibox_tests::directory();
     let world = millibox::World::minimal().read_write(directory.path(), "/data");
     let output = run(
@@ -277,13 +288,13 @@ fn page_cache_of_a_written_file_is_counted() {
         (20 << 20, 0)
     );
     let peak = output.result.figures.peak_memory_bytes;
-    assert!(peak + AHEAD >= 20 * MIB, "{peak}");
+    assert!(peak + PRECHARGED_BYTES >= 20 * MIB, "{peak}");
 }
 
 #[test]
-fn peak_processes() {
+fn peak_processes_is_the_largest_number() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     for round in 0..3 {
@@ -293,8 +304,8 @@ fn peak_processes() {
             ("threads", "12", 13),
             ("exit", "0", 1),
         ] {
-            let figures = probe_run(&supervisor, &[command, count]).result.figures;
-            // None: the kernel is older than 6.1.
+            let figures = run_probe(&supervisor, &[command, count]).result.figures;
+            // `None` on kernels before 6.1.
             if let Some(peak) = figures.peak_processes {
                 assert_eq!(peak, expected, "round {round}: {command} {count}");
             }
@@ -303,7 +314,7 @@ fn peak_processes() {
 }
 
 #[test]
-fn a_run_that_did_not_start_used_no_time() {
+fn run_that_did_not_start_has_no_real_time() {
     let supervisor = supervisor();
     let result = result(&supervisor, &Request::new("/missing"));
     assert!(matches!(result.outcome, Outcome::NotStarted(_)));
@@ -314,18 +325,21 @@ fn a_run_that_did_not_start_used_no_time() {
     );
 }
 
-/// A process that is killed may live on for long in the kernel. Nobody knows of a call that does so
-/// on every machine, so the zygote, which sees the end, sees it late here.
+/// A killed process may live on in the kernel for a while. No known call causes this on every
+/// machine, so the test delays the zygote, which detects the end.
 #[test]
-fn real_time_of_a_run_that_was_ended_is_until_its_last_process_is_gone() {
+fn real_time_of_ended_run_lasts_until_its_last_process_is_gone() {
     let supervisor = supervisor();
     let token = token();
     let limit = Duration::from_millis(300);
     let run = supervisor
         .run(&request(["sleep", "100000", &token]).real_time_limit(limit))
         .unwrap();
-    assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
-    let target = processes_that_say(&token).remove(0);
+    assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
+        &token
+    )
+    .is_empty()));
+    let target = processes_with_argument(&token).remove(0);
     let zygote = process(target.parent).expect("pid1").parent;
     kill(zygote, Signal::STOP);
     std::thread::sleep(Duration::from_millis(1000));

@@ -1,19 +1,19 @@
-//! After some thousand runs everything is as it was after some hundred.
+//! After thousands of runs, the supervisor uses no more resources than after hundreds.
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    Gone, Process, Random, SPAWNER, descendants, eventually, name, needs_cgroups, pipe, request,
-    skip, wait,
+    Footprint, Process, Random, SPAWNER, descendants, eventually, has_cgroups_or_skips, pipe,
+    process_name, request, skip, wait,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What might grow.
+/// Resources that might grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Size {
+struct Usage {
     descriptors: Option<usize>,
     resident_kib: u64,
     processes: usize,
@@ -45,9 +45,9 @@ fn resident_kib(pid: u32) -> u64 {
         .unwrap_or(0)
 }
 
-fn size(supervisor: &Supervisor) -> Size {
+fn usage(supervisor: &Supervisor) -> Usage {
     let family = descendants(supervisor.pid());
-    Size {
+    Usage {
         descriptors: family
             .iter()
             .map(|process| open_descriptors(process.pid as u32))
@@ -62,11 +62,11 @@ fn size(supervisor: &Supervisor) -> Size {
     }
 }
 
-/// What [`some_runs`] asks for in one round, at the least.
-const REQUESTS_IN_A_ROUND: usize = 7;
+/// The minimum number of requests in a round of [`make_runs`].
+const REQUESTS_PER_ROUND: usize = 7;
 
-/// Every kind of run, some at once.
-fn some_runs(supervisor: &Supervisor, rounds: usize) {
+/// Makes runs of every kind, some at the same time.
+fn make_runs(supervisor: &Supervisor, rounds: usize) {
     let worlds = [
         World::minimal(),
         World::minimal().uid(0),
@@ -113,14 +113,14 @@ fn some_runs(supervisor: &Supervisor, rounds: usize) {
     }
 }
 
-fn does_not_grow(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
-    some_runs(supervisor, warm_up);
+fn assert_no_growth(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
+    make_runs(supervisor, warm_up);
     std::thread::sleep(Duration::from_millis(300));
-    let before = size(supervisor);
-    some_runs(supervisor, rounds);
-    let mut after = size(supervisor);
-    // What is prepared at the moment varies by a runner.
-    let fits = |after: &Size| {
+    let before = usage(supervisor);
+    make_runs(supervisor, rounds);
+    let mut after = usage(supervisor);
+    // The number of prepared runs varies.
+    let fits = |after: &Usage| {
         after.processes <= before.processes + 2
             && after.descriptors.unwrap_or(0) <= before.descriptors.unwrap_or(0) + 20
             && after.cgroups <= before.cgroups + 4
@@ -128,23 +128,23 @@ fn does_not_grow(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
             && after.own_descriptors <= before.own_descriptors
     };
     eventually(Duration::from_secs(5), || {
-        after = size(supervisor);
+        after = usage(supervisor);
         fits(&after)
     });
     assert!(fits(&after), "before {before:?}, after {after:?}");
     eprintln!("before {before:?}, after {after:?}");
     if before.descriptors.is_none() {
-        skip("the supervisor's descriptors may not be looked at");
+        skip("this process may not read the supervisor's descriptors");
     }
 }
 
-/// In a process of its own: other tests beside it open descriptors, too.
+/// Runs in its own process, because other tests open descriptors at the same time.
 #[test]
-fn some_thousand_runs() {
+fn resources_do_not_grow_over_thousands_of_runs() {
     let test = std::env::current_exe().unwrap();
     let arguments = [
         "--exact",
-        "growth::some_thousand_runs_alone",
+        "growth::resources_do_not_grow_over_thousands_of_runs_alone",
         "--ignored",
         "--nocapture",
     ];
@@ -152,23 +152,24 @@ fn some_thousand_runs() {
         .args(arguments)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let output_text =
+        String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}"
+        output.status.success() && output_text.contains("1 passed"),
+        "{output_text}"
     );
 }
 
 #[test]
-#[ignore = "some_thousand_runs starts it"]
-fn some_thousand_runs_alone() {
-    does_not_grow(&supervisor(), 40, 400);
+#[ignore = "resources_do_not_grow_over_thousands_of_runs starts it"]
+fn resources_do_not_grow_over_thousands_of_runs_alone() {
+    assert_no_growth(&supervisor(), 40, 400);
 }
 
 #[test]
-fn cgroups_after_runs_with_many_processes() {
+fn cgroups_do_not_grow_after_runs_with_many_processes() {
     let supervisor = millibox_tests::start(builder().slots(1));
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let count = || {
@@ -179,7 +180,7 @@ fn cgroups_after_runs_with_many_processes() {
     };
     let runs = |times: usize| {
         for _ in 0..times {
-            millibox_tests::probe_run(&supervisor, &["forks", "10"]);
+            millibox_tests::run_probe(&supervisor, &["forks", "10"]);
         }
     };
     runs(20);
@@ -192,12 +193,12 @@ fn cgroups_after_runs_with_many_processes() {
     );
 }
 
-/// Whoever waits uninterruptibly counts in the host's load average: none of ours may, when
-/// all is prepared and nothing runs.
+/// A process in uninterruptible sleep counts for the host's load average. An idle supervisor must
+/// have no such process.
 #[test]
-fn an_idle_supervisor_is_no_load() {
+fn idle_supervisor_adds_no_load() {
     let supervisor = millibox_tests::start(builder().slots(1));
-    millibox_tests::probe_run(&supervisor, &["exit", "0"]);
+    millibox_tests::run_probe(&supervisor, &["exit", "0"]);
     let waiting = || -> Vec<char> {
         let state = |pid: i32| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -220,12 +221,12 @@ fn an_idle_supervisor_is_no_load() {
 #[test]
 #[ignore = "takes minutes"]
 fn soak_100k() {
-    does_not_grow(&supervisor(), 500, 12_500);
+    assert_no_growth(&supervisor(), 500, 12_500);
 }
 
-/// A million requests of every kind, among them cancelled and killed ones; now and then somebody of
-/// the supervisor's family is killed from outside. `MILLIBOX_SOAK` says how many requests. It ends
-/// with an account: processes, cgroups, descriptors, mounts.
+/// A million requests of every kind, some of them cancelled or killed. Sometimes a process of the
+/// sandbox is killed. `MILLIBOX_SOAK` sets the number of requests. At the end, the test counts
+/// processes, cgroups, descriptors and mounts.
 #[test]
 #[ignore = "takes hours"]
 fn soak_million() {
@@ -239,34 +240,34 @@ fn soak_million() {
         || std::fs::read_to_string("/proc/self/mountinfo").map_or(0, |text| text.lines().count());
     let (mounts_before, own_before) = (mounts(), open_descriptors(std::process::id()));
     let mut supervisor = supervisor();
-    // Killed since all was well, with their families.
+    // Processes killed since the last check, with their descendants.
     let mut victims: Vec<Process> = Vec::new();
-    some_runs(&supervisor, 40);
+    make_runs(&supervisor, 40);
     std::thread::sleep(Duration::from_millis(300));
-    let mut before = size(&supervisor);
+    let mut before = usage(&supervisor);
     let mut cgroups: BTreeSet<PathBuf> = supervisor.cgroups().collect();
     while done < requests {
-        // Who was killed has to go, and who cannot live without him: how long that takes on a busy
-        // machine nobody knows. A run that is on its way there fails with them, so these may.
+        // Waits for the end of each killed process and of those that depend on it. On a busy
+        // machine, this may take long. Runs that use them fail, which is allowed here.
         let settled = eventually(Duration::from_secs(60), || {
-            let twelve =
+            let outcomes =
                 (0..12).map(|_| wait(&supervisor.run(&request(["exit", "0"])).unwrap()).outcome);
             done += 12;
-            let all_well = twelve
+            let all_well = outcomes
                 .filter(|outcome| *outcome != Outcome::Exited(0))
                 .count()
                 == 0;
-            all_well && !victims.iter().any(Process::is_there)
+            all_well && !victims.iter().any(Process::is_alive)
         });
         victims.clear();
         assert!(
             settled,
-            "after {kills} kills no twelve runs in a row succeed"
+            "after {kills} kills, no twelve runs in a row succeed"
         );
-        // Undisturbed: every result is what it should be.
-        some_runs(&supervisor, 50);
-        done += 50 * REQUESTS_IN_A_ROUND;
-        // Disturbed: an end or an error in words, but an end.
+        // Without kills, every result is as expected.
+        make_runs(&supervisor, 50);
+        done += 50 * REQUESTS_PER_ROUND;
+        // With kills, every run ends, possibly with an error.
         for _ in 0..5 {
             let handles: Vec<_> = (0..8)
                 .map(|_| {
@@ -276,16 +277,16 @@ fn soak_million() {
                 })
                 .collect();
             done += handles.len();
-            // Without the spawner a supervisor ends; that is for later.
+            // The supervisor ends without its spawner, which is killed later.
             let mut below = descendants(supervisor.pid());
             below.retain(|process| {
-                process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER
+                process.pid != supervisor.pid() as i32 && process_name(process.pid) != SPAWNER
             });
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
                 let victim = below[random.below(below.len() as u64) as usize];
-                // A dead runner whose pid1 has still to die is taken for a living one: they have
-                // one socket.
+                // A dead runner whose pid1 is still alive counts as alive, because they share a
+                // socket.
                 victims.extend(descendants(victim.pid as u32));
                 millibox_tests::kill(victim.pid, Signal::KILL);
             }
@@ -300,7 +301,7 @@ fn soak_million() {
                         let result = wait(&handle);
                         match &result.outcome {
                             Outcome::Exited(0) => {}
-                            // At most those that were on their way when somebody was killed.
+                            // Only runs that were in progress at a kill may fail.
                             Outcome::SandboxError(error) => {
                                 failed += 1;
                                 assert!(error.errno.is_some() || error.hint.is_some(), "{error:?}");
@@ -313,50 +314,53 @@ fn soak_million() {
             }
         }
         if random.below(20) == 0 {
-            // All of it: by its own death, or by that of the spawner, which it ends with.
-            let gone = Gone::of(&supervisor);
+            // Ends the supervisor: kills it, or the spawner that it needs.
+            let footprint = Footprint::of(&supervisor);
             deaths += 1;
             let spawner = descendants(supervisor.pid())
                 .into_iter()
-                .find(|process| name(process.pid) == SPAWNER);
+                .find(|process| process_name(process.pid) == SPAWNER);
             let victim = spawner
                 .filter(|_| random.below(2) == 0)
                 .map_or(supervisor.pid() as i32, |spawner| spawner.pid);
             millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
-            gone.assert();
+            footprint.assert_gone();
             supervisor = self::supervisor();
-            some_runs(&supervisor, 40);
+            make_runs(&supervisor, 40);
             std::thread::sleep(Duration::from_millis(300));
-            before = size(&supervisor);
+            before = usage(&supervisor);
             cgroups.extend(supervisor.cgroups());
         }
     }
-    let mut after = size(&supervisor);
-    let fits = |after: &Size| {
+    let mut after = usage(&supervisor);
+    let fits = |after: &Usage| {
         after.processes <= before.processes + 2
             && after.descriptors.unwrap_or(0) <= before.descriptors.unwrap_or(0) + 20
             && after.cgroups <= before.cgroups + 4
             && after.resident_kib <= before.resident_kib + 3000
     };
     eventually(Duration::from_secs(5), || {
-        after = size(&supervisor);
+        after = usage(&supervisor);
         fits(&after)
     });
     eprintln!(
-        "{done} requests, {kills} kills, {deaths} deaths, {failed} failed by them; {before:?}, \
+        "{done} requests, {kills} kills, {deaths} deaths, {failed} failures; {before:?}, \
          {after:?}"
     );
     assert!(fits(&after), "before {before:?}, after {after:?}");
-    assert!(failed <= kills * 8, "{failed} runs failed by {kills} kills");
-    let gone = Gone::of(&supervisor);
+    assert!(
+        failed <= kills * 8,
+        "{failed} runs failed after {kills} kills"
+    );
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
     let left: Vec<&PathBuf> = cgroups.iter().filter(|path| path.exists()).collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(mounts(), mounts_before, "mounts");
     assert!(
         open_descriptors(std::process::id()) <= own_before.map(|before| before + 2),
-        "our descriptors"
+        "descriptors of this process"
     );
 }

@@ -1,94 +1,104 @@
-//! Nothing of the client's circumstances is the runs'.
+//! Programs inherit no state of the client.
 
 use crate::supervisor;
-use millibox_tests::{Said, client, probe_run, request, run, skip, world_with_proc};
+use millibox_tests::{ClientOutput, client, request, run, run_probe, skip, world_with_proc};
 
-/// The probe's answer when the client is in an odd state, and when it is not.
-fn dirty(arguments: &[&str]) -> Option<Said> {
-    let said = client(["dirty", "--"].iter().chain(arguments));
-    if said.stdout.contains("unable=") {
-        skip(said.stdout.trim());
+/// The probe's output from a client in an unusual state.
+fn run_from_unusual_client(arguments: &[&str]) -> Option<ClientOutput> {
+    let output = client(["dirty", "--"].iter().chain(arguments));
+    if output.stdout.contains("unable=") {
+        skip(output.stdout.trim());
         return None;
     }
-    assert_eq!(said.value("outcome"), "exited with 0", "{said:?}");
-    Some(said)
+    assert_eq!(output.value("exit_code"), "0", "{output:?}");
+    Some(output)
 }
 
 #[test]
-fn umask() {
-    assert_eq!(probe_run(&supervisor(), &["umask"]).value("umask"), "22");
-    let Some(said) = dirty(&["umask"]) else {
+fn umask_is_not_inherited() {
+    assert_eq!(run_probe(&supervisor(), &["umask"]).value("umask"), "22");
+    let Some(output) = run_from_unusual_client(&["umask"]) else {
         return;
     };
-    assert_eq!(said.value("umask"), "22");
+    assert_eq!(output.value("umask"), "22");
 }
 
 #[test]
-fn scheduling() {
+fn scheduling_is_not_inherited() {
     let supervisor = supervisor();
-    let clean = probe_run(&supervisor, &["scheduling"]);
-    let Some(said) = dirty(&["scheduling"]) else {
+    let clean = run_probe(&supervisor, &["scheduling"]);
+    let Some(output) = run_from_unusual_client(&["scheduling"]) else {
         return;
     };
     assert_eq!(
-        said.value("cpus"),
+        output.value("cpus"),
         clean.value("cpus"),
         "the client's affinity"
     );
-    assert_eq!(said.value("policy"), "0", "the client's scheduling policy");
+    assert_eq!(
+        output.value("policy"),
+        "0",
+        "the client's scheduling policy"
+    );
     for what in ["personality", "ioprio", "no_huge_pages", "mempolicy"] {
-        assert_eq!(said.value(what), clean.value(what), "the client's {what}");
+        assert_eq!(output.value(what), clean.value(what), "the client's {what}");
     }
     assert_eq!(clean.value("personality"), "0");
     if millibox_tests::is_root() {
-        assert_eq!(said.value("nice"), "0", "the client's nice value");
+        assert_eq!(output.value("nice"), "0", "the client's nice value");
     } else {
-        skip("an unprivileged user's nice value cannot be lowered again");
+        skip("an unprivileged user cannot lower a nice value");
     }
 }
 
 #[test]
-fn signals() {
+fn signal_state_is_not_inherited() {
     let expected = [
         ("blocked", "0"),
         ("pending", "0"),
         ("changed", ""),
         ("stack", "0"),
     ];
-    // Rust's own runtime ignores SIGPIPE, so a test is an odd client itself.
-    let output = probe_run(&supervisor(), &["signals"]);
+    // Rust's runtime ignores SIGPIPE, so the test process itself has an unusual state.
+    let output = run_probe(&supervisor(), &["signals"]);
     for (what, value) in expected {
         assert_eq!(output.value(what), value, "{what}");
     }
-    let Some(said) = dirty(&["signals"]) else {
+    let Some(output) = run_from_unusual_client(&["signals"]) else {
         return;
     };
     for (what, value) in expected {
-        assert_eq!(said.value(what), value, "{what}");
+        assert_eq!(output.value(what), value, "{what}");
     }
 }
 
 #[test]
-fn environment_and_arguments() {
-    assert_eq!(probe_run(&supervisor(), &["env"]).text(), "");
-    let Some(said) = dirty(&["env"]) else { return };
+fn environment_and_arguments_are_not_inherited() {
+    assert_eq!(run_probe(&supervisor(), &["env"]).text(), "");
+    let Some(output) = run_from_unusual_client(&["env"]) else {
+        return;
+    };
     assert!(
-        !said.stdout.contains("SECRET") && !said.stdout.contains("LD_PRELOAD"),
-        "{said:?}"
+        !output.stdout.contains("SECRET") && !output.stdout.contains("LD_PRELOAD"),
+        "{output:?}"
     );
-    assert!(!said.stdout.contains("PATH="), "{said:?}");
+    assert!(!output.stdout.contains("PATH="), "{output:?}");
 }
 
 #[test]
-fn working_directory() {
-    let Some(said) = dirty(&["cwd"]) else { return };
-    assert_eq!(said.value("cwd"), "/");
+fn working_directory_is_not_inherited() {
+    let Some(output) = run_from_unusual_client(&["cwd"]) else {
+        return;
+    };
+    assert_eq!(output.value("cwd"), "/");
 }
 
 #[test]
-fn descriptors() {
-    let Some(said) = dirty(&["fds"]) else { return };
-    let numbers: Vec<&str> = said
+fn descriptors_are_not_inherited() {
+    let Some(output) = run_from_unusual_client(&["fds"]) else {
+        return;
+    };
+    let numbers: Vec<&str> = output
         .stdout
         .lines()
         .filter_map(|line| line.split_once('='))
@@ -99,42 +109,42 @@ fn descriptors() {
 }
 
 #[test]
-fn oom_score() {
+fn oom_score_is_not_inherited() {
     let adjusted = |output: String| output.trim().lines().last().unwrap_or_default().to_owned();
     let clean = run(
         &supervisor(),
         &request(["cat", "/proc/self/oom_score_adj"]).world(&world_with_proc()),
     );
-    let Some(said) = dirty(&["cat", "/proc/self/oom_score_adj"]) else {
+    let Some(output) = run_from_unusual_client(&["cat", "/proc/self/oom_score_adj"]) else {
         return;
     };
-    let dirty = adjusted(said.stdout.clone());
+    let inherited = adjusted(output.stdout.clone());
     if millibox_tests::is_root() {
-        assert_eq!(dirty, adjusted(clean.text()), "the client's OOM score");
+        assert_eq!(inherited, adjusted(clean.text()), "the client's OOM score");
     }
-    // In any case a run goes before the supervisor does.
-    let dirty: i32 = dirty.parse().unwrap_or_else(|_| panic!("{said:?}"));
-    assert!(dirty >= 0, "{dirty}");
+    // In any case, the kernel kills a program before the supervisor.
+    let inherited: i32 = inherited.parse().unwrap_or_else(|_| panic!("{output:?}"));
+    assert!(inherited >= 0, "{inherited}");
 }
 
-/// Soft limits that the client has lowered, though its hard limits are what they were.
+/// The client has lowered soft limits; its hard limits are unchanged.
 #[test]
-fn resource_limits() {
-    let clean = probe_run(&supervisor(), &["limits"]);
-    let Some(said) = dirty(&["limits"]) else {
+fn resource_limits_are_not_inherited() {
+    let clean = run_probe(&supervisor(), &["limits"]);
+    let Some(output) = run_from_unusual_client(&["limits"]) else {
         return;
     };
     for number in 0..16 {
         let key = number.to_string();
-        // RLIMIT_NPROC is the host's business, and hardly any kernel heeds RLIMIT_RSS.
+        // RLIMIT_NPROC depends on the host, and hardly any kernel applies RLIMIT_RSS.
         assert_eq!(
-            said.value(&key),
+            output.value(&key),
             clean.value(&key),
             "the client's soft limit {number} (getrlimit(2))"
         );
     }
-    // What a run has that asks for nothing (docs of Request::rlimit); hard limits are the host's if
-    // we may not raise them.
+    // The defaults of a run without options (documentation of Request::rlimit). Hard limits are the
+    // host's if the supervisor may not raise them.
     let infinite = u64::MAX.to_string();
     let soft = |number: i32| {
         clean
@@ -164,7 +174,7 @@ fn resource_limits() {
 }
 
 #[test]
-fn the_parent_death_signal() {
-    // What the sandbox needs for itself the program does not see.
-    assert_eq!(probe_run(&supervisor(), &["caps"]).value("pdeathsig"), "0");
+fn parent_death_signal_is_not_inherited() {
+    // The sandbox sets the signal for itself.
+    assert_eq!(run_probe(&supervisor(), &["caps"]).value("pdeathsig"), "0");
 }

@@ -1,30 +1,27 @@
-//! Nothing of another run can be seen: neither of one before, nor of one beside.
+//! A run sees neither earlier runs nor runs at the same time.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that make what is to be seen"
-)]
+#![allow(unsafe_code, reason = "plain system calls that create IPC objects")]
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    pipe, probe_run, read_line, request, run, sleeper, start, wait, world_with_proc,
+    pipe, read_line, request, run, run_probe, start, start_sleeper, wait, world_with_proc,
 };
 
 const IPC: [&str; 4] = ["shm", "sem", "msg", "mq"];
 
-/// All of IPC is made in one run and is not there in the others.
-fn ipc(supervisor: &Supervisor, world: &World) {
+/// Creates IPC objects in one run and checks that later runs do not see them.
+fn assert_ipc_is_separate(supervisor: &Supervisor, world: &World) {
     for round in 0..4 {
-        let made = run(supervisor, &request(["ipc", "make", "4711"]).world(world));
+        let created = run(supervisor, &request(["ipc", "make", "4711"]).world(world));
         for kind in IPC {
-            assert_eq!(made.number(kind), 0, "round {round}: {kind}");
+            assert_eq!(created.number(kind), 0, "round {round}: {kind}");
         }
         for _ in 0..3 {
-            let looked = run(supervisor, &request(["ipc", "look", "4711"]).world(world));
+            let seen = run(supervisor, &request(["ipc", "look", "4711"]).world(world));
             for kind in IPC {
                 assert_eq!(
-                    looked.number(kind),
+                    seen.number(kind),
                     i64::from(libc::ENOENT),
                     "round {round}: {kind} of another run"
                 );
@@ -34,29 +31,29 @@ fn ipc(supervisor: &Supervisor, world: &World) {
 }
 
 #[test]
-fn ipc_objects_of_a_run_before() {
-    ipc(&start(builder().slots(1)), &World::minimal());
-    ipc(
+fn ipc_objects_of_earlier_run_are_invisible() {
+    assert_ipc_is_separate(&start(builder().slots(1)), &World::minimal());
+    assert_ipc_is_separate(
         &start(builder().slots(1).runners_per_slot(1)),
         &World::minimal(),
     );
-    ipc(&supervisor(), &World::minimal().uid(0));
+    assert_ipc_is_separate(&supervisor(), &World::minimal().uid(0));
 }
 
 #[test]
-fn ipc_objects_of_the_host() {
+fn ipc_objects_of_host_are_invisible() {
     let supervisor = supervisor();
-    // SAFETY: plain calls; the segment is removed below.
+    // SAFETY: shmget(2) takes numbers only. The segment is removed below.
     let segment = unsafe { libc::shmget(0x4d42_0001, 4096, libc::IPC_CREAT | 0o666) };
-    let looked = probe_run(&supervisor, &["ipc", "look", &0x4d42_0001.to_string()]);
-    // SAFETY: as above.
+    let seen = run_probe(&supervisor, &["ipc", "look", &0x4d42_0001.to_string()]);
+    // SAFETY: IPC_RMID does not use the pointer.
     unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
     assert!(segment >= 0);
-    assert_eq!(looked.number("shm"), i64::from(libc::ENOENT));
+    assert_eq!(seen.number("shm"), i64::from(libc::ENOENT));
 }
 
 #[test]
-fn abstract_sockets() {
+fn abstract_sockets_of_other_runs_are_unreachable() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     let name = "millibox-test";
@@ -64,52 +61,52 @@ fn abstract_sockets() {
     let server_handle = supervisor.run(&server).unwrap();
     drop(server);
     assert_eq!(read_line(&read), "errno=0");
-    // Beside it, in the other slot.
+    // At the same time, in the other slot.
     assert_eq!(
-        probe_run(&supervisor, &["abstract-connect", name]).number("errno"),
+        run_probe(&supervisor, &["abstract-connect", name]).number("errno"),
         i64::from(libc::ECONNREFUSED)
     );
     assert_eq!(
-        probe_run(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
+        run_probe(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
         0
     );
     server_handle.kill();
     wait(&server_handle);
-    // After it.
+    // Afterwards.
     for _ in 0..4 {
         assert_eq!(
-            probe_run(&supervisor, &["abstract-connect", name]).number("errno"),
+            run_probe(&supervisor, &["abstract-connect", name]).number("errno"),
             i64::from(libc::ECONNREFUSED)
         );
         assert_eq!(
-            probe_run(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
+            run_probe(&supervisor, &["abstract-bind", name, "0"]).number("errno"),
             0
         );
     }
 }
 
 #[test]
-fn files() {
+fn files_of_other_runs_are_invisible() {
     let supervisor = supervisor();
-    let (beside, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     for _ in 0..6 {
-        assert_eq!(probe_run(&supervisor, &["ls", "/tmp"]).text(), "\n");
+        assert_eq!(run_probe(&supervisor, &["ls", "/tmp"]).text(), "\n");
         assert_eq!(
-            probe_run(&supervisor, &["file", "/tmp/file", "100"]).number("written"),
+            run_probe(&supervisor, &["file", "/tmp/file", "100"]).number("written"),
             100
         );
         assert_eq!(
-            probe_run(&supervisor, &["mkdirs", "/tmp", "3"]).number("made"),
+            run_probe(&supervisor, &["mkdirs", "/tmp", "3"]).number("made"),
             3
         );
     }
-    beside.kill();
+    neighbour.kill();
 }
 
 #[test]
-fn processes() {
+fn processes_of_other_runs_are_invisible() {
     let supervisor = supervisor();
-    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     for _ in 0..4 {
         let orphans = run(
             &supervisor,
@@ -131,25 +128,25 @@ fn processes() {
 }
 
 #[test]
-fn ids_of_processes_start_anew() {
+fn process_ids_restart_for_each_run() {
     let supervisor = start(builder().slots(1));
-    let first = probe_run(&supervisor, &["pids"]).text();
-    probe_run(&supervisor, &["forks", "20"]);
+    let first = run_probe(&supervisor, &["pids"]).text();
+    run_probe(&supervisor, &["forks", "20"]);
     for _ in 0..4 {
-        assert_eq!(probe_run(&supervisor, &["pids"]).text(), first);
+        assert_eq!(run_probe(&supervisor, &["pids"]).text(), first);
     }
 }
 
-/// A runner that has moved to fresh cgroups shows none of it: neither a name of the host's, nor
-/// that an earlier run had many processes.
+/// A runner that has moved to new cgroups does not show it: no name of the host's cgroups appears,
+/// and no sign that an earlier run had many processes.
 #[test]
-fn cgroups_look_the_same_whatever_ran_before() {
+fn cgroups_look_the_same_after_any_run() {
     let supervisor = millibox_tests::start(builder().slots(1));
-    if !millibox_tests::needs_cgroups(&supervisor) {
+    if !millibox_tests::has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // What is cached of its file goes when a cgroup is emptied, and would be other tests' to read
-    // again.
+    // This test has its own copy of the probe. Emptying a cgroup drops the cached pages of the
+    // file, and other tests would have to read them again.
     let directory = millibox_tests::directory();
     let copy = millibox_tests::copy_probe(directory.path());
     let with_copy = |world: World| world.read_only(&copy, "/probe");
@@ -159,20 +156,19 @@ fn cgroups_look_the_same_whatever_ran_before() {
             &supervisor,
             &request(["cat", "/proc/self/cgroup"]).world(&world),
         );
-        // Hierarchies that have nothing to do with runs are the host's business, and stay as they
-        // are.
-        let elsewhere: Vec<String> = seen
+        // Hierarchies without controllers for runs belong to the host and do not change.
+        let foreign: Vec<String> = seen
             .text()
             .lines()
             .filter(|line| line.contains("runner") || line.contains("/.."))
             .map(str::to_owned)
             .collect();
         assert!(
-            elsewhere.is_empty() && !seen.stdout.is_empty(),
-            "round {round}: {elsewhere:?}"
+            foreign.is_empty() && !seen.stdout.is_empty(),
+            "round {round}: {foreign:?}"
         );
-        // Every second time in a new zygote. Shared memory is still being freed when the next run
-        // is prepared.
+        // Every second run has a new zygote. The kernel is still freeing shared memory when the
+        // next run is prepared.
         let other = with_copy(World::minimal().uid(round));
         for before in [["forks", "5", ""], ["charge", "shm", "400"]] {
             let before = Request::new("/probe").args(before);

@@ -1,18 +1,18 @@
-//! What a run leaves may take long to be taken apart: that is nobody else's fault.
+//! Cleaning up after a run may take long, which must not delay or fail other runs.
 
 use crate::builder;
 use millibox::{Figures, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, result, skip, start,
-    token, wait,
+    HANG_TIMEOUT, eventually, kill, pipe, process, processes_with_argument, request, result, skip,
+    start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// A run that does this in a shell; its zygote is stopped before it ends, so that its runner comes
-/// to no end of it. Nobody knows of a thing that the kernel takes apart for so long in all
-/// machines.
-fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
+/// Makes a run with this script, whose cleanup does not end: its zygote is stopped before the
+/// program ends. No known resource takes the kernel long to free on every machine. Returns the
+/// zygote's PID.
+fn run_and_stop_zygote(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     let token = token();
     let (read, write) = pipe();
     let request = Request::new("/bin/sh")
@@ -20,9 +20,12 @@ fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
         .stdin(read);
     let run = supervisor.run(&request).unwrap();
     drop(request);
-    // The target says its runner's command line until it is the program.
-    assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
-    let target = processes_that_say(&token).remove(0);
+    // Until the exec, the target has its runner's command line.
+    assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
+        &token
+    )
+    .is_empty()));
+    let target = processes_with_argument(&token).remove(0);
     let pid1 = process(target.parent).expect("pid1");
     kill(pid1.parent, Signal::STOP);
     drop(write);
@@ -31,25 +34,25 @@ fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     (pid1.parent, result.figures)
 }
 
-/// All are asked for at once.
-fn several(supervisor: &Supervisor, request: &Request) -> Vec<Handle> {
+/// Submits the request several times at once.
+fn submit_several(supervisor: &Supervisor, request: &Request) -> Vec<Handle> {
     (0..12).map(|_| supervisor.run(request).unwrap()).collect()
 }
 
 #[test]
-fn a_runner_that_takes_long_is_not_waited_for_while_there_are_others() {
+fn slow_cleanup_of_one_runner_does_not_delay_others() {
     let supervisor = start(builder().slots(1).runners_per_slot(3));
-    let (zygote, _) = stuck(
+    let (zygote, _) = run_and_stop_zygote(
         &supervisor,
         "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
     );
     let innocent = request(["exit", "0"]).real_time_limit(Duration::from_secs(10));
     let begin = Instant::now();
-    for handle in several(&supervisor, &innocent) {
+    for handle in submit_several(&supervisor, &innocent) {
         let result = wait(&handle);
         assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     }
-    // Pairs find the other two runners, in another world as well.
+    // Pairs use the other two runners, also in another world.
     let other = innocent.clone().world(&millibox_tests::world_with_proc());
     for pair in [[&innocent, &other], [&other, &other], [&other, &innocent]] {
         for handle in supervisor.run_pair(pair).unwrap() {
@@ -57,25 +60,25 @@ fn a_runner_that_takes_long_is_not_waited_for_while_there_are_others() {
             assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
         }
     }
-    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < HANG_TIMEOUT, "{:?}", begin.elapsed());
     kill(zygote, Signal::CONT);
-    for handle in several(&supervisor, &innocent) {
+    for handle in submit_several(&supervisor, &innocent) {
         assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     }
 }
 
 #[test]
-fn the_only_runner_is_waited_for() {
+fn slow_cleanup_of_only_runner_delays_the_next_run() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
-    let (zygote, _) = stuck(
+    let (zygote, _) = run_and_stop_zygote(
         &supervisor,
         "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
     );
-    let handles = several(
+    let handles = submit_several(
         &supervisor,
         &request(["exit", "0"]).real_time_limit(Duration::from_secs(10)),
     );
-    // Who waits is still nobody's.
+    // A waiting request has no runner yet, so it can be cancelled.
     handles[0].cancel();
     assert_eq!(wait(&handles[0]).outcome, Outcome::Cancelled);
     std::thread::sleep(Duration::from_millis(200));
@@ -91,15 +94,16 @@ fn the_only_runner_is_waited_for() {
     }
 }
 
-/// The only runner is given up after 10 s, and the run has another. Its own clock begins there.
+/// The supervisor gives up the only runner after 10 s and starts another. The run's clock starts
+/// there.
 #[test]
-fn run_that_has_not_begun_reaches_no_limit() {
+fn run_waiting_for_slow_cleanup_reaches_no_limit() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
-    // So little that the next launch is sent before its end.
-    let (zygote, figures) = stuck(&supervisor, ":");
+    // The run uses so little that the supervisor sends the next launch before its cleanup ends.
+    let (zygote, figures) = run_and_stop_zygote(&supervisor, ":");
     if figures.cpu_user_ns + figures.cpu_system_ns > 20_000_000 {
         kill(zygote, Signal::CONT);
-        return skip("this machine is so slow that a shell that does nothing could have left much");
+        return skip("this machine is so slow that even an idle shell may take long to clean up");
     }
     let result = self::result(
         &supervisor,
@@ -109,10 +113,10 @@ fn run_that_has_not_begun_reaches_no_limit() {
     assert!(result.figures.real_time_ns < 2_000_000_000, "{result:?}");
 }
 
-/// The kernel lets go of a file of memory before it lets go of the sockets that it was on its way
-/// through, and takes its time for both.
+/// The kernel frees the memory of a file before the sockets that carry its descriptor, and takes
+/// long for both.
 #[test]
-fn memory_in_sockets_that_go_in_a_circle() {
+fn memory_in_circular_sockets_does_not_delay_others() {
     const MIB: usize = 2000;
     let information = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = information.lines().find_map(|line| {
@@ -121,14 +125,14 @@ fn memory_in_sockets_that_go_in_a_circle() {
             .next()
     });
     if available.and_then(|kib| kib.parse().ok()).unwrap_or(0) < (2 * MIB) << 10 {
-        return skip("there is too little memory");
+        return skip("this machine has too little memory");
     }
     let supervisor = start(builder().slots(1).runners_per_slot(3));
     for _ in 0..2 {
         let hostile = supervisor
             .run(&request(["circle", &MIB.to_string()]))
             .unwrap();
-        let innocent = several(&supervisor, &request(["exit", "0"]));
+        let innocent = submit_several(&supervisor, &request(["exit", "0"]));
         assert_eq!(wait(&hostile).outcome, Outcome::Exited(0));
         for handle in innocent {
             let result = wait(&handle);

@@ -1,11 +1,11 @@
-//! File locks that count for a run are its own.
+//! File locks: a run is limited by its own locks only.
 
 #![allow(unsafe_code, reason = "a child locks files between fork and exec")]
 
 use crate::builder;
 use millibox::{Outcome, Request};
 use millibox_tests::{
-    directory, is_root, kill, process, processes_that_say, skip, start, token, wait,
+    directory, is_root, kill, process, processes_with_argument, skip, start, token, wait,
 };
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,11 +13,11 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// More than a run may have.
+/// More locks than a run may hold.
 const LOCKS: usize = 2000;
 
-/// Files that a process has locked by flock(2) which has ended since: its number.
-fn locked_by_a_dead_process(files: &[OwnedFd]) -> i32 {
+/// Locks files with flock(2) in a process that then ends. Returns its PID.
+fn lock_in_a_dead_process(files: &[OwnedFd]) -> i32 {
     let numbers: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
     let mut command = Command::new("/bin/true");
     // SAFETY: flock(2) allocates nothing and takes no lock of this process.
@@ -38,7 +38,7 @@ fn locked_by_a_dead_process(files: &[OwnedFd]) -> i32 {
 }
 
 #[test]
-fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
+fn flocks_of_dead_process_do_not_count_for_a_later_process_with_its_pid() {
     const LAST: &str = "/proc/sys/kernel/ns_last_pid";
     let last = || {
         std::fs::read_to_string(LAST)
@@ -48,22 +48,22 @@ fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
             .ok()
     };
     if !is_root() || last().is_none_or(|last| std::fs::write(LAST, last.to_string()).is_err()) {
-        return skip("the number of the next process cannot be chosen");
+        return skip("this process cannot choose the PID of the next process");
     }
     let supervisor = start(builder().slots(1));
-    let place = directory();
+    let dir = directory();
     let open = || {
         let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::CLOEXEC;
-        rustix::fs::open(place.path().join("file"), flags, Mode::RUSR).expect("a file")
+        rustix::fs::open(dir.path().join("file"), flags, Mode::RUSR).expect("a file")
     };
     let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     limit.current = limit.maximum;
     rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("more open files");
     let files: Vec<OwnedFd> = (0..LOCKS).map(|_| open()).collect();
-    let dead = locked_by_a_dead_process(&files);
-    // The supervisor looks before a launch if its last look was more than a second ago. A process
-    // number that is given again sooner can still be taken for the dead process
-    // (docs/security/weaknesses.md, "File locks").
+    let dead = lock_in_a_dead_process(&files);
+    // The supervisor reads the locks before a launch if its last reading is more than a second old.
+    // A PID that is reused sooner can still be taken for the dead process
+    // (docs/security/weaknesses-kernel-memory.md, "File locks").
     std::thread::sleep(Duration::from_millis(1200));
     let token = token();
     let script = "while :; do sleep 0.1; done";
@@ -71,18 +71,20 @@ fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
         .args(["-c", script, &token])
         .memory_limit(64 << 20);
     let run = supervisor.run(&innocent).unwrap();
-    // The shell's next child is to have the number, for at least one look.
+    // The shell's next child must get the PID of the dead process, for at least one reading.
     let begin = Instant::now();
     let mut seen = 0;
     while seen < 10
         && begin.elapsed() < Duration::from_secs(20)
         && run.try_wait().unwrap().is_none()
     {
-        let shell = processes_that_say(&token).first().map(|shell| shell.pid);
-        let has_it = process(dead).is_some_and(|process| Some(process.parent) == shell);
-        seen += usize::from(has_it);
-        if has_it {
-            // It stays until it has been looked at.
+        let shell = processes_with_argument(&token)
+            .first()
+            .map(|shell| shell.pid);
+        let is_reused = process(dead).is_some_and(|process| Some(process.parent) == shell);
+        seen += usize::from(is_reused);
+        if is_reused {
+            // The child is stopped until the supervisor has read the locks.
             kill(dead, rustix::process::Signal::STOP);
             std::thread::sleep(Duration::from_millis(50));
         } else {
@@ -94,10 +96,10 @@ fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
     assert_eq!(
         ended.map(|result| result.outcome),
         None,
-        "it was ended for another's locks"
+        "the run was ended for locks of another process"
     );
     if seen < 10 {
-        skip("the number was not given again");
+        skip("the PID was not reused");
     }
     run.kill();
     assert_eq!(wait(&run).outcome, Outcome::Killed);

@@ -1,40 +1,37 @@
-//! PID, user, UTS, time and cgroup namespaces; and what a hostile program tries in them.
+//! PID, user, UTS, time and cgroup namespaces, and attacks on them.
 
-#![allow(
-    unsafe_code,
-    reason = "plain system calls that make what is to be seen"
-)]
+#![allow(unsafe_code, reason = "plain system calls that create keyrings")]
 
 use crate::supervisor;
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
-    Gone, directory, probe_run, processes_that_say, request, result, run, share, skip, sleeper,
-    token, world_with_proc,
+    Footprint, directory, processes_with_argument, request, result, run, run_probe, set_mode, skip,
+    start_sleeper, token, world_with_proc,
 };
 
 // --- PID -------------------------------------------------------------------------------
 
 #[test]
-fn the_parent_is_pid1() {
+fn parent_of_program_is_pid1() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["pids"]);
+    let output = run_probe(&supervisor, &["pids"]);
     assert_eq!(output.number("ppid"), 1);
     let pid = output.number("pid");
     assert!(pid > 1 && pid < 10, "{pid}");
 }
 
 #[test]
-fn a_session_and_process_group_of_its_own() {
+fn program_has_its_own_session_and_process_group() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["pids"]);
+    let output = run_probe(&supervisor, &["pids"]);
     assert_eq!(output.number("sid"), output.number("pid"));
     assert_eq!(output.number("pgid"), output.number("pid"));
 }
 
 #[test]
-fn killing_all_reaches_its_own_only() {
+fn kill_all_reaches_only_the_run() {
     let supervisor = supervisor();
-    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let (neighbour, _read) = start_sleeper(&supervisor, &[]);
     let output = run(&supervisor, &request(["kill-all"]));
     assert_eq!(
         output.result.outcome,
@@ -43,18 +40,18 @@ fn killing_all_reaches_its_own_only() {
         output.result
     );
     assert_eq!(output.number("errno"), 0);
-    assert_eq!(output.number("child"), 9, "its child lives on");
+    assert_eq!(output.number("child"), 9, "the child survives");
     assert!(neighbour.try_wait().unwrap().is_none());
-    // Alone there is nobody to reach.
+    // Without children, the signal reaches no process.
     let alone = Request::new("/bin/sh").args(["-c", "kill -9 -1; exit 5"]);
     assert_eq!(result(&supervisor, &alone).outcome, Outcome::Exited(5));
 }
 
 #[test]
-fn no_signal_has_an_effect_on_pid1() {
+fn signals_do_not_affect_pid1() {
     let supervisor = supervisor();
     for world in [World::minimal(), World::minimal().without_seccomp()] {
-        // A forged siginfo as well, however it says that it came about.
+        // This includes forged siginfo structures with any origin.
         let output = run(&supervisor, &request(["kill-1"]).world(&world));
         assert_eq!(
             output.result.outcome,
@@ -65,7 +62,7 @@ fn no_signal_has_an_effect_on_pid1() {
         );
         assert_eq!(output.number("alive"), 0);
         assert_eq!(output.text().lines().count(), 65);
-        // And the run after it is not touched either.
+        // The next run is not affected either.
         assert_eq!(
             result(&supervisor, &request(["exit", "3"])).outcome,
             Outcome::Exited(3)
@@ -74,7 +71,7 @@ fn no_signal_has_an_effect_on_pid1() {
 }
 
 #[test]
-fn pid1_cannot_be_looked_into() {
+fn pid1_cannot_be_traced_or_read() {
     let supervisor = supervisor();
     let world = world_with_proc().without_seccomp();
     let output = run(&supervisor, &request(["ptrace-1"]).world(&world));
@@ -88,9 +85,9 @@ fn pid1_cannot_be_looked_into() {
 }
 
 #[test]
-fn orphans_are_reaped() {
+fn orphans_are_reaped_by_pid1() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["reap", "20"]);
+    let output = run_probe(&supervisor, &["reap", "20"]);
     assert_eq!(
         (output.number("children"), output.number("zombies")),
         (20, 0)
@@ -98,19 +95,19 @@ fn orphans_are_reaped() {
 }
 
 #[test]
-fn all_are_killed_when_the_first_process_ends() {
+fn end_of_first_process_kills_all_others() {
     let supervisor = supervisor();
     let token = token();
-    let output = probe_run(&supervisor, &["orphans", "10", "100000", &token]);
+    let output = run_probe(&supervisor, &["orphans", "10", "100000", &token]);
     assert_eq!(output.text(), "done\n");
-    // Not soon: now, since the result says that the run is over.
-    assert_eq!(processes_that_say(&token), []);
+    // Without a delay: the result states that the run has ended.
+    assert_eq!(processes_with_argument(&token), []);
 }
 
 #[test]
-fn proc_shows_the_runs_processes_only() {
+fn proc_shows_only_processes_of_the_run() {
     let supervisor = supervisor();
-    let (_neighbour, _read) = sleeper(&supervisor, &[]);
+    let (_neighbour, _read) = start_sleeper(&supervisor, &[]);
     let output = run(
         &supervisor,
         &request(["ls", "/proc"]).world(&world_with_proc()),
@@ -122,7 +119,7 @@ fn proc_shows_the_runs_processes_only() {
         .collect();
     assert_eq!(pids.len(), 2, "{pids:?}");
     assert_eq!(pids.iter().min(), Some(&1));
-    // The next run in the same world has a fresh one.
+    // The next run in the same world has a new procfs.
     assert_eq!(
         run(
             &supervisor,
@@ -151,7 +148,7 @@ fn ids(supervisor: &millibox::Supervisor, world: &World) -> (String, String, i64
 }
 
 #[test]
-fn ids_inside() {
+fn ids_inside_are_as_requested() {
     let supervisor = supervisor();
     let thrice = |id: u32| format!("{id} {id} {id}");
     let (uid, gid) = supervisor.ids();
@@ -171,7 +168,7 @@ fn ids_inside() {
 }
 
 #[test]
-fn no_capabilities_whatever_the_id() {
+fn programs_have_no_capabilities_with_any_id() {
     let supervisor = supervisor();
     for world in [
         World::minimal(),
@@ -189,14 +186,14 @@ fn no_capabilities_whatever_the_id() {
             assert_eq!(output.value(set), "0", "{set}");
         }
         assert_eq!(output.value("no_new_privs"), "1");
-        // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and the locks of all.
+        // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and their locks.
         let bits = i64::from_str_radix(&output.value("securebits"), 16).unwrap();
         assert_eq!(bits & 0b1110_1111, 0b1110_1111, "{bits:b}");
     }
 }
 
 #[test]
-fn ids_cannot_be_changed() {
+fn ids_cannot_be_changed_by_program() {
     let supervisor = supervisor();
     let world = World::minimal().uid(0).gid(0).without_seccomp();
     for (call, id) in [
@@ -221,7 +218,7 @@ fn ids_cannot_be_changed() {
 #[test]
 fn host_and_domain_name_are_empty() {
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["host"]);
+    let output = run_probe(&supervisor, &["host"]);
     assert_eq!(
         (
             output.value("host").as_str(),
@@ -232,11 +229,11 @@ fn host_and_domain_name_are_empty() {
 }
 
 #[test]
-fn a_time_of_its_own() {
+fn clocks_inside_start_with_the_supervisor() {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
     let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
     let supervisor = supervisor();
-    let output = probe_run(&supervisor, &["clocks"]);
+    let output = run_probe(&supervisor, &["clocks"]);
     for clock in ["monotonic", "boottime"] {
         let seconds = output.number(clock) as f64 / 1e9;
         assert!((0.0..30.0).contains(&seconds), "{clock} {seconds}");
@@ -248,8 +245,8 @@ fn a_time_of_its_own() {
 }
 
 #[test]
-fn supervisors_started_at_any_part_of_a_second() {
-    // Clocks inside begin with the supervisor, and no clock may begin before zero.
+fn supervisor_started_at_any_part_of_a_second_works() {
+    // Clocks inside start with the supervisor, and no clock may start below zero.
     for _ in 0..12 {
         let supervisor = supervisor();
         let limited = request(["sleep", "1"]).real_time_limit(std::time::Duration::from_secs(30));
@@ -266,9 +263,9 @@ fn supervisors_started_at_any_part_of_a_second() {
 }
 
 #[test]
-fn the_cgroup_is_the_root() {
+fn cgroup_namespace_hides_parent_cgroups() {
     let supervisor = supervisor();
-    if !millibox_tests::needs_cgroups(&supervisor) {
+    if !millibox_tests::has_cgroups_or_skips(&supervisor) {
         return;
     }
     let output = run(
@@ -281,20 +278,20 @@ fn the_cgroup_is_the_root() {
     );
     assert!(text.lines().count() > 0);
     for line in text.lines() {
-        let ours = !hybrid
+        let is_used = !hybrid
             || ["memory", "pids", "cpu"]
                 .iter()
                 .any(|name| line.contains(name));
-        assert!(!ours || line.ends_with(":/"), "{line}");
+        assert!(!is_used || line.ends_with(":/"), "{line}");
         assert!(!line.contains("millibox"), "{line}");
     }
 }
 
 #[test]
-fn there_is_no_cgroup_file_system() {
+fn cgroup_file_system_is_not_mounted() {
     let supervisor = supervisor();
     assert_eq!(
-        probe_run(&supervisor, &["ls", "/sys"]).number("errno"),
+        run_probe(&supervisor, &["ls", "/sys"]).number("errno"),
         i64::from(libc::ENOENT)
     );
     let output = run(
@@ -307,7 +304,7 @@ fn there_is_no_cgroup_file_system() {
 // --- hostile ---------------------------------------------------------------------------
 
 #[test]
-fn no_namespaces_under_the_default_profile() {
+fn default_profile_forbids_new_namespaces() {
     let supervisor = supervisor();
     for flag in [
         0x2_0000,
@@ -320,7 +317,7 @@ fn no_namespaces_under_the_default_profile() {
         0x80,
     ] {
         for word in ["unshare", "clone"] {
-            // Of clone the bit of CLONE_NEWTIME is part of the exit signal.
+            // In clone(2), the bit of CLONE_NEWTIME belongs to the exit signal.
             if word == "clone" && flag == 0x80 {
                 continue;
             }
@@ -332,7 +329,7 @@ fn no_namespaces_under_the_default_profile() {
                 vec!["clone", &number]
             };
             assert_eq!(
-                probe_run(&supervisor, &arguments).number("errno"),
+                run_probe(&supervisor, &arguments).number("errno"),
                 i64::from(libc::EPERM),
                 "{word} {flag:#x}"
             );
@@ -341,7 +338,7 @@ fn no_namespaces_under_the_default_profile() {
 }
 
 #[test]
-fn mounts_cannot_be_changed() {
+fn mounts_cannot_be_changed_by_program() {
     let supervisor = supervisor();
     for world in [
         world_with_proc(),
@@ -362,8 +359,8 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     let supervisor = supervisor();
     let directory = directory();
     std::fs::write(directory.path().join("secret"), "x").unwrap();
-    share(&directory.path().join("secret"), 0o644);
-    // A directory of the host, and something that hides it; with procfs, tmpfs, binds.
+    set_mode(&directory.path().join("secret"), 0o644);
+    // A directory of the host and a mount that hides it, besides procfs, tmpfs and binds.
     let hide = Mount::Tmpfs {
         at: "/hidden".into(),
         size: None,
@@ -385,24 +382,24 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     );
     let values = output.values();
     if values["unshare"] != "0" {
-        // Better still: a user namespace cannot be had at all.
+        // Even better: the program cannot create a user namespace.
         assert!(
             ["1", "28"].contains(&values["unshare"].as_str()),
             "{values:?}"
         );
-        return skip("a run may make no user namespace here, so there is none to try it from");
+        return skip("a program cannot create a user namespace here");
     }
     for (what, errno) in &values {
-        // Nothing is uncovered by making a tmpfs or a read-only mount what it is already.
+        // Setting the existing flags of a tmpfs or a read-only mount again uncovers nothing.
         let harmless = what == "unshare" || what == "remount /tmp";
-        assert!(harmless || errno != "0", "{what} works");
+        assert!(harmless || errno != "0", "{what} succeeds");
     }
     assert_eq!(values["write"], libc::EROFS.to_string());
     assert_eq!(values["secret"], libc::ENOENT.to_string());
 }
 
 #[test]
-fn a_cgroup_of_its_own_weakens_nothing() {
+fn new_cgroup_of_program_does_not_raise_limits() {
     let supervisor = supervisor();
     let (limit, world) = (48 << 20, world_with_proc().without_seccomp());
     let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
@@ -424,47 +421,51 @@ fn a_cgroup_of_its_own_weakens_nothing() {
             let raises = what.starts_with("mkdir")
                 || what.starts_with("write") && !what.ends_with("procs")
                 || what.starts_with("join");
-            assert!(!raises || errno != "0", "{what} works: {}", output.text());
+            assert!(
+                !raises || errno != "0",
+                "{what} succeeds: {}",
+                output.text()
+            );
         }
     }
     assert_eq!(
         result(&supervisor, &Request::new("/bin/true")).outcome,
         Outcome::Exited(0)
     );
-    // Whatever it did: nothing keeps a cgroup from being removed.
-    let gone = Gone::of(&supervisor);
+    // No cgroup of the program prevents the cleanup.
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 #[test]
-fn keys_of_the_client_are_out_of_reach() {
+fn keyrings_of_client_are_unreachable() {
     let name = token();
-    // SAFETY: a plain call without pointers: the session keyring's number, if it can be had.
+    // SAFETY: the call takes numbers only. It returns the serial number of the session keyring.
     if unsafe { libc::syscall(libc::SYS_keyctl, 0, -3, 0) } < 0 {
-        return skip("there are no keyrings here");
+        return skip("keyrings are not available");
     }
-    let said = millibox_tests::client([&format!("keyring={name}"), "--", "keyring", &name]);
-    if said.stdout.contains("unable=") {
-        return skip(said.stdout.trim());
+    let output = millibox_tests::client([&format!("keyring={name}"), "--", "keyring", &name]);
+    if output.stdout.contains("unable=") {
+        return skip(output.stdout.trim());
     }
-    assert_eq!(said.value("outcome"), "exited with 0");
+    assert_eq!(output.value("exit_code"), "0");
     for ring in ["session", "user", "user_session"] {
         assert_ne!(
-            said.value(ring),
+            output.value(ring),
             "0",
-            "the {ring} keyring of the client is the run's"
+            "the program has the {ring} keyring of the client"
         );
     }
 }
 
-/// They are counted for the user, all runs and the sandbox itself together.
+/// The kernel counts namespaces per user, for all runs and the sandbox together.
 #[test]
-fn a_run_that_may_make_namespaces_makes_a_few() {
+fn program_without_seccomp_can_create_few_namespaces() {
     let supervisor = supervisor();
     let world = World::minimal().mount(Mount::proc("/proc"));
     let free = world.clone().without_seccomp();
-    // The kernel's are there for each kind that it has.
+    // The kernel has a limit for each kind of namespace that it supports.
     let kinds = "cd /proc/sys/user && cat max_*_namespaces | sort -n | uniq";
     let shell = |world: &World, script: &str| {
         run(
@@ -472,15 +473,19 @@ fn a_run_that_may_make_namespaces_makes_a_few() {
             &Request::new("/bin/sh").args(["-c", script]).world(world),
         )
     };
-    let most = shell(&free, kinds).text();
-    // Version 2 may have set one to nothing.
-    assert!(["32\n", "0\n32\n"].contains(&most.as_str()), "{most}");
-    assert_ne!(shell(&world, kinds).text(), most);
-    let made = shell(
+    let limits = shell(&free, kinds).text();
+    // A limit of a disabled kind may be 0.
+    assert!(["32\n", "0\n32\n"].contains(&limits.as_str()), "{limits}");
+    assert_ne!(shell(&world, kinds).text(), limits);
+    let created = shell(
         &free,
         "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; \
          wait",
     );
-    let made = made.text().lines().filter(|line| *line == "made").count();
-    assert!((1..=32).contains(&made), "{made}");
+    let created = created
+        .text()
+        .lines()
+        .filter(|line| *line == "made")
+        .count();
+    assert!((1..=32).contains(&created), "{created}");
 }

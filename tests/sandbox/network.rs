@@ -1,17 +1,18 @@
-//! Network namespaces: none, or a loopback interface of the run's own.
+//! Network namespaces: without interfaces, or with a loopback interface.
 
 use crate::{builder, supervisor};
 use millibox::{Network, Outcome, World};
-use millibox_tests::{pipe, probe_run, read_line, request, run, start, wait};
+use millibox_tests::{pipe, read_line, request, run, run_probe, start, wait};
 
 fn loopback() -> World {
     World::minimal().network(Network::Loopback)
 }
 
 #[test]
-fn without_network_nothing_can_be_reached() {
+fn run_without_network_reaches_no_address() {
     let supervisor = supervisor();
-    // The default profile refuses the sockets; it is not the wall.
+    // The default profile rejects these sockets, but the namespace isolates the run even without
+    // it.
     let bare = World::minimal().without_seccomp();
     for (host, port) in [
         ("127.0.0.1", "80"),
@@ -20,7 +21,7 @@ fn without_network_nothing_can_be_reached() {
         ("::1", "80"),
         ("2001:db8::1", "80"),
     ] {
-        let errno = probe_run(&supervisor, &["connect", host, port]).number("errno");
+        let errno = run_probe(&supervisor, &["connect", host, port]).number("errno");
         assert_eq!(errno, i64::from(libc::EAFNOSUPPORT), "{host}");
         let errno =
             run(&supervisor, &request(["connect", host, port]).world(&bare)).number("errno");
@@ -33,20 +34,20 @@ fn without_network_nothing_can_be_reached() {
             "{host}: {errno}"
         );
     }
-    let output = probe_run(&supervisor, &["interfaces"]);
+    let output = run_probe(&supervisor, &["interfaces"]);
     assert_eq!(
-        (output.number("there"), output.value("up").as_str()),
+        (output.number("count"), output.value("up").as_str()),
         (0, "")
     );
     let output = run(&supervisor, &request(["interfaces"]).world(&bare));
     assert_eq!(
-        (output.number("there"), output.value("up").as_str()),
+        (output.number("count"), output.value("up").as_str()),
         (1, "")
     );
 }
 
 #[test]
-fn the_clients_services_cannot_be_reached() {
+fn run_cannot_reach_services_of_the_client() {
     // A server on the host's loopback and on an abstract socket.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port().to_string();
@@ -77,7 +78,7 @@ fn the_clients_services_cannot_be_reached() {
 }
 
 #[test]
-fn loopback_works() {
+fn loopback_serves_connections() {
     let supervisor = supervisor();
     for _ in 0..3 {
         for host in ["127.0.0.1", "::1", "127.3.2.1"] {
@@ -90,7 +91,7 @@ fn loopback_works() {
         }
         let output = run(&supervisor, &request(["interfaces"]).world(&loopback()));
         assert_eq!(output.value("up"), "lo");
-        // And nothing beyond it.
+        // No other address is reachable.
         let outside = run(
             &supervisor,
             &request(["connect", "8.8.8.8", "53"]).world(&loopback()),
@@ -100,7 +101,7 @@ fn loopback_works() {
 }
 
 #[test]
-fn two_runs_with_loopback_never_meet() {
+fn runs_with_loopback_cannot_reach_each_other() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     let server = request(["listen", "127.0.0.1", "5555", "100000"])
@@ -114,7 +115,7 @@ fn two_runs_with_loopback_never_meet() {
         &request(["connect", "127.0.0.1", "5555"]).world(&loopback()),
     );
     assert_eq!(client.number("errno"), i64::from(libc::ECONNREFUSED));
-    // The same port is free to the other.
+    // The other run can use the same port.
     let second = run(
         &supervisor,
         &request(["listen", "127.0.0.1", "5555", "0"]).world(&loopback()),
@@ -126,10 +127,10 @@ fn two_runs_with_loopback_never_meet() {
 }
 
 #[test]
-fn a_port_is_free_in_the_next_run() {
+fn port_is_free_for_the_next_run() {
     let supervisor = start(builder().slots(1));
     for _ in 0..5 {
-        // In TIME_WAIT, if it were the same namespace.
+        // In the same namespace, the port would be in TIME_WAIT.
         assert_eq!(
             run(
                 &supervisor,
@@ -150,14 +151,14 @@ fn a_port_is_free_in_the_next_run() {
 }
 
 #[test]
-fn after_loopback_there_is_none() {
+fn run_after_a_run_with_loopback_has_no_network() {
     let supervisor = start(builder().slots(1));
     let bare = World::minimal().without_seccomp();
     for _ in 0..4 {
         let output = run(&supervisor, &request(["interfaces"]).world(&loopback()));
         assert_eq!(output.value("up"), "lo");
         for _ in 0..2 {
-            assert_eq!(probe_run(&supervisor, &["interfaces"]).value("up"), "");
+            assert_eq!(run_probe(&supervisor, &["interfaces"]).value("up"), "");
             let errno = run(
                 &supervisor,
                 &request(["connect", "127.0.0.1", "80"]).world(&bare),
@@ -169,7 +170,7 @@ fn after_loopback_there_is_none() {
 }
 
 #[test]
-fn a_sender_that_waits_holds_little_that_nobody_is_charged_for() {
+fn socket_option_memory_limit_is_20_kib() {
     let supervisor = supervisor();
     for network in [Network::None, Network::Loopback] {
         let world = millibox_tests::world_with_proc().network(network);
@@ -178,14 +179,14 @@ fn a_sender_that_waits_holds_little_that_nobody_is_charged_for() {
             &request(["cat", "/proc/sys/net/core/optmem_max"]).world(&world),
         );
         if output.result.outcome != Outcome::Exited(0) {
-            // Before Linux 6.8 it is the host's, and has been 20 KiB.
+            // Before Linux 6.8, the host's value applies, which is 20 KiB.
             return millibox_tests::skip(
-                "net.core.optmem_max is not a network namespace's own here",
+                "this kernel has no net.core.optmem_max for each network namespace",
             );
         }
         let sys = rustix::fs::statvfs("/proc/sys").unwrap();
         if sys.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
-            return millibox_tests::skip("/proc/sys cannot be written here, as in containers");
+            return millibox_tests::skip("/proc/sys is read-only here, as in containers");
         }
         assert_eq!(output.text().trim(), "20480", "{network:?}");
     }

@@ -47,7 +47,7 @@ fn output_limit_covers_both_streams_together() {
         assert!(output.truncated);
         assert_eq!((output.stdout.len() + output.stderr.len()) as u64, limit);
     }
-    // Exactly the limit is not too much.
+    // Output of exactly the limit is accepted.
     let output = supervisor
         .output(&shell("printf 12345; printf 678 >&2"), 8)
         .unwrap();

@@ -1,19 +1,20 @@
-//! Two runs that start together: both or none, and never one that waits for the other's place.
+//! Pairs of runs that start together: both start or neither, and neither waits for the other's
+//! runner.
 
 use crate::{builder, supervisor};
 use millibox::{Backend, Error, Handle, Outcome, Request, RequestError, Supervisor, World};
 use millibox_tests::{
-    pipe, processes_that_say, read_line, request, skip, start, token, wait, world_with_proc,
+    pipe, processes_with_argument, read_line, request, skip, start, token, wait, world_with_proc,
 };
 use std::time::Duration;
 
-/// More than a pipe takes: whoever writes it needs a reader.
-const MORE_THAN_A_PIPE: &str = "300000";
+/// More bytes than a pipe holds, so that the writer needs a reader.
+const MORE_BYTES_THAN_A_PIPE: &str = "300000";
 
-/// A writer and a reader of one pipe; neither ends without the other.
-fn pair(supervisor: &Supervisor, worlds: [&World; 2]) -> [Handle; 2] {
+/// A writer and a reader of one pipe. Neither ends without the other.
+fn run_writer_and_reader(supervisor: &Supervisor, worlds: [&World; 2]) -> [Handle; 2] {
     let (read, write) = pipe();
-    let writer = request(["out", MORE_THAN_A_PIPE])
+    let writer = request(["out", MORE_BYTES_THAN_A_PIPE])
         .stdout(write)
         .world(worlds[0]);
     let reader = request(["stdin"]).stdin(read).world(worlds[1]);
@@ -30,7 +31,7 @@ fn assert_ended(handles: &[Handle; 2]) {
 }
 
 #[test]
-fn both_at_once_on_one_slot() {
+fn pair_runs_together_on_one_slot() {
     let supervisor = start(builder().slots(1));
     let (minimal, with_proc) = (World::minimal(), world_with_proc());
     for worlds in [
@@ -38,12 +39,12 @@ fn both_at_once_on_one_slot() {
         [&minimal, &with_proc],
         [&with_proc, &minimal],
     ] {
-        assert_ended(&pair(&supervisor, worlds));
+        assert_ended(&run_writer_and_reader(&supervisor, worlds));
     }
 }
 
 #[test]
-fn fifty_pairs_and_fifty_lone_runs_on_two_slots() {
+fn pairs_and_single_runs_share_two_slots() {
     let supervisor = start(builder().slots(2));
     let worlds = [
         World::minimal(),
@@ -51,13 +52,13 @@ fn fifty_pairs_and_fifty_lone_runs_on_two_slots() {
         World::minimal().uid(1000),
     ];
     let mut pairs = Vec::new();
-    let mut lone = Vec::new();
+    let mut single = Vec::new();
     for number in 0..50 {
-        pairs.push(pair(
+        pairs.push(run_writer_and_reader(
             &supervisor,
             [&worlds[number % 2], &worlds[number % 3]],
         ));
-        lone.push(
+        single.push(
             supervisor
                 .run(&request(["exit", "7"]).world(&worlds[number % 3]))
                 .unwrap(),
@@ -66,16 +67,16 @@ fn fifty_pairs_and_fifty_lone_runs_on_two_slots() {
     for pair in &pairs {
         assert_ended(pair);
     }
-    for run in &lone {
+    for run in &single {
         assert_eq!(wait(run).outcome, Outcome::Exited(7));
     }
 }
 
 #[test]
-fn a_pair_waits_for_a_slot_and_not_for_its_half() {
+fn pair_waits_for_a_free_slot() {
     let supervisor = start(builder().slots(1));
-    let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
-    let pair = pair(&supervisor, [&World::minimal(), &World::minimal()]);
+    let (sleeper, _output) = millibox_tests::start_sleeper(&supervisor, &[]);
+    let pair = run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]);
     for half in &pair {
         assert!(
             half.wait_timeout(Duration::from_millis(50))
@@ -88,11 +89,11 @@ fn a_pair_waits_for_a_slot_and_not_for_its_half() {
 }
 
 #[test]
-fn a_run_that_came_later_does_not_take_a_pairs_slot() {
+fn later_run_does_not_overtake_a_waiting_pair() {
     let supervisor = start(builder().slots(1));
-    // The pair's worlds are built (a run whose world is not yet lets others pass), and no runner is
-    // ready for them.
-    assert_ended(&pair(
+    // The worlds of the pair are mounted (a run whose world is not yet mounted lets others pass),
+    // but no runner is prepared for them.
+    assert_ended(&run_writer_and_reader(
         &supervisor,
         [&world_with_proc(), &World::minimal().uid(1000)],
     ));
@@ -103,8 +104,8 @@ fn a_run_that_came_later_does_not_take_a_pairs_slot() {
             Outcome::Exited(0)
         );
     }
-    let (first, _output) = millibox_tests::sleeper(&supervisor, &[]);
-    let pair = pair(
+    let (first, _output) = millibox_tests::start_sleeper(&supervisor, &[]);
+    let pair = run_writer_and_reader(
         &supervisor,
         [&world_with_proc(), &World::minimal().uid(1000)],
     );
@@ -115,9 +116,9 @@ fn a_run_that_came_later_does_not_take_a_pairs_slot() {
 }
 
 #[test]
-fn half_a_pair_that_cannot_start_takes_the_other_along() {
+fn run_that_cannot_start_prevents_its_partner_from_starting() {
     let supervisor = start(builder().slots(1));
-    let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let (sleeper, _output) = millibox_tests::start_sleeper(&supervisor, &[]);
     let good = request(["exit", "0"]);
     let bad = good
         .clone()
@@ -135,39 +136,46 @@ fn half_a_pair_that_cannot_start_takes_the_other_along() {
         );
         assert_eq!(results.map(|result| result.ended_ns), [None, None]);
     }
-    // Whichever of them goes while both wait; and they may wait here or with the supervisor.
+    // Kill one run of each pair while both wait, either in the client or in the supervisor.
     for outstanding in [1, 100] {
         let pairs: Vec<[Handle; 2]> = (0..outstanding)
             .map(|_| supervisor.run_pair([&good, &good]).unwrap())
             .collect();
         for (number, [first, second]) in pairs.iter().enumerate().rev() {
-            let (gone, other) = if number % 2 == 0 {
+            let (killed, other) = if number % 2 == 0 {
                 (first, second)
             } else {
                 (second, first)
             };
-            gone.kill();
-            assert_eq!(wait(gone).outcome, Outcome::Killed);
+            killed.kill();
+            assert_eq!(wait(killed).outcome, Outcome::Killed);
             let result = wait(other);
             assert!(matches!(result.outcome, Outcome::NotStarted(_)), "{result}");
         }
     }
     sleeper.kill();
-    assert_ended(&pair(&supervisor, [&World::minimal(), &World::minimal()]));
+    assert_ended(&run_writer_and_reader(
+        &supervisor,
+        [&World::minimal(), &World::minimal()],
+    ));
 }
 
 #[test]
-fn a_pair_that_nobody_waits_for() {
+fn dropped_handle_does_not_block_later_pairs() {
     let supervisor = start(builder().slots(1));
     for _ in 0..20 {
-        let [_, second] = pair(&supervisor, [&World::minimal(), &World::minimal()]);
+        let [_, second] =
+            run_writer_and_reader(&supervisor, [&World::minimal(), &World::minimal()]);
         drop(second);
     }
-    assert_ended(&pair(&supervisor, [&World::minimal(), &World::minimal()]));
+    assert_ended(&run_writer_and_reader(
+        &supervisor,
+        [&World::minimal(), &World::minimal()],
+    ));
 }
 
 #[test]
-fn from_its_start_each_half_is_a_run_of_its_own() {
+fn started_runs_of_a_pair_are_independent() {
     let supervisor = start(builder().slots(1));
     let missing = Request::new("/missing");
     let sleeps = request(["sleep", "100"]);
@@ -177,7 +185,7 @@ fn from_its_start_each_half_is_a_run_of_its_own() {
 }
 
 #[test]
-fn a_slot_with_one_runner_has_no_room_for_a_pair() {
+fn pair_needs_two_runners_per_slot() {
     let supervisor = start(builder().slots(2).runners_per_slot(1));
     let good = request(["exit", "0"]);
     match supervisor.run_pair([&good, &good]) {
@@ -191,7 +199,7 @@ fn a_slot_with_one_runner_has_no_room_for_a_pair() {
 }
 
 #[test]
-fn the_end_of_one_is_told_from_the_end_of_the_other() {
+fn results_of_a_pair_show_which_run_ended_first() {
     let supervisor = supervisor();
     for late in [0, 1] {
         let requests =
@@ -205,7 +213,7 @@ fn the_end_of_one_is_told_from_the_end_of_the_other() {
         };
         assert_eq!(first > second, late == 0, "{ends:?}");
     }
-    // One that we end has its end when it is ended.
+    // A killed run ends at the moment of the kill.
     let [killed, other] = supervisor
         .run_pair([
             &request(["sleep", "100000"]).real_time_limit(Duration::from_millis(50)),
@@ -217,11 +225,11 @@ fn the_end_of_one_is_told_from_the_end_of_the_other() {
     assert!(killed.ended_ns < other.ended_ns, "{killed:?} {other:?}");
 }
 
-/// The cgroup of one version 1 controller that the program which says `token` is in.
+/// The cgroup of the program with this argument, for one version 1 controller.
 fn cgroup_of(token: &str, controller: &str) -> String {
-    let said = processes_that_say(token);
-    let [process] = said[..] else {
-        panic!("{said:?}")
+    let found = processes_with_argument(token);
+    let [process] = found[..] else {
+        panic!("{found:?}")
     };
     let text =
         std::fs::read_to_string(format!("/proc/{}/cgroup", process.pid)).expect("its cgroups");
@@ -235,10 +243,10 @@ fn cgroup_of(token: &str, controller: &str) -> String {
         .to_owned()
 }
 
-/// A switch between two cgroups of the cpu controller costs more than one within: a pair has one,
-/// unless the bandwidth of one is limited.
+/// Switching between two cgroups of the cpu controller is more expensive than within one. A pair
+/// therefore shares one, unless the bandwidth of a run is limited.
 #[test]
-fn a_pair_is_one_group_to_the_scheduler() {
+fn pair_shares_one_cpu_cgroup() {
     let supervisor = start(builder().slots(1));
     if supervisor.backend() != Backend::Hybrid {
         skip(&format!(

@@ -1,9 +1,9 @@
-//! Several supervisors as one.
+//! Pools: several supervisors, one for each CPU.
 
 use crate::builder;
 use millibox::{Error, Handle, Outcome, Pool, Supervisor};
 use millibox_tests::{
-    PATIENCE, Process, descendants, eventually, kill, run, skip, start, token, wait,
+    HANG_TIMEOUT, Process, descendants, eventually, kill, run, skip, start, token, wait,
     world_with_proc,
 };
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 fn pool() -> Option<Pool> {
     let pool = Pool::with(&builder()).expect("a pool");
     if pool.members().len() < 2 {
-        skip("there is one CPU");
+        skip("this machine has one CPU");
         return None;
     }
     Some(pool)
@@ -22,19 +22,19 @@ fn sleep(pool: &Pool) -> Handle {
         .expect("a run")
 }
 
-/// The one CPU that it may use.
+/// The only CPU that the member may use.
 fn cpu_of(member: &Supervisor) -> usize {
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("its status");
-    let its = status
+    let status = std::fs::read_to_string(format!("/proc/{}/status", member.pid()))
+        .expect("the status of the member");
+    let cpus = status
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .expect("its CPUs");
-    its.trim().parse().expect("one CPU")
+        .expect("a list of CPUs");
+    cpus.trim().parse().expect("a list of one CPU")
 }
 
 #[test]
-fn each_member_and_its_runs_are_on_one_cpu() {
+fn member_and_its_runs_use_one_cpu() {
     let Some(pool) = pool() else { return };
     let mut cpus = BTreeSet::new();
     for member in pool.members() {
@@ -44,7 +44,7 @@ fn each_member_and_its_runs_are_on_one_cpu() {
         );
         assert_eq!(output.value("cpus"), cpu_of(member).to_string());
         cpus.insert(cpu_of(member));
-        // Who asks for others gets them.
+        // A request can name other CPUs.
         let all = std::thread::available_parallelism()
             .expect("a number")
             .get();
@@ -59,7 +59,7 @@ fn each_member_and_its_runs_are_on_one_cpu() {
 }
 
 #[test]
-fn who_has_least_to_do_is_asked() {
+fn least_busy_member_receives_the_run() {
     let Some(pool) = pool() else { return };
     let count = pool.members().len();
     let all: Vec<Handle> = (0..2 * count).map(|_| sleep(&pool)).collect();
@@ -71,24 +71,24 @@ fn who_has_least_to_do_is_asked() {
     assert!(pool.members().all(|member| member.unfinished() == 0));
 }
 
-/// Does something on this CPU.
-fn on<T>(cpu: usize, act: impl FnOnce() -> T) -> T {
-    let allowed = rustix::thread::sched_getaffinity(None).expect("our CPUs");
+/// Calls the function on this CPU.
+fn call_on_cpu<T>(cpu: usize, function: impl FnOnce() -> T) -> T {
+    let allowed = rustix::thread::sched_getaffinity(None).expect("the CPUs of this thread");
     let mut one = rustix::thread::CpuSet::new();
     one.set(cpu);
-    rustix::thread::sched_setaffinity(None, &one).expect("a CPU of ours");
-    let done = act();
-    rustix::thread::sched_setaffinity(None, &allowed).expect("our CPUs");
-    done
+    rustix::thread::sched_setaffinity(None, &one).expect("a CPU that this thread may use");
+    let result = function();
+    rustix::thread::sched_setaffinity(None, &allowed).expect("the CPUs of this thread");
+    result
 }
 
-/// Asks for a run from this member's CPU.
+/// Submits a run from this member's CPU.
 fn sleep_near(pool: &Pool, member: &Supervisor) -> Handle {
-    on(cpu_of(member), || sleep(pool))
+    call_on_cpu(cpu_of(member), || sleep(pool))
 }
 
 #[test]
-fn of_those_with_as_little_to_do_the_callers_cpus_is_asked() {
+fn member_on_the_callers_cpu_is_preferred_among_equals() {
     let Some(pool) = pool() else { return };
     for member in pool.members() {
         let handle = sleep_near(&pool, member);
@@ -104,21 +104,21 @@ fn of_those_with_as_little_to_do_the_callers_cpus_is_asked() {
 }
 
 #[test]
-fn where_nobody_lacks_work_the_callers_cpus_may_have_one_more() {
+fn member_on_the_callers_cpu_may_have_more_runs_once_all_are_busy() {
     let Some(pool) = pool() else { return };
     let count = pool.members().len();
     for near in pool.members() {
         let mut all: Vec<Handle> = Vec::new();
-        // It has one run, and the others none; then one less than two.
+        // The near member has one run and the others none. Then every member has one run.
         all.push(sleep_near(&pool, near));
         all.extend((1..count).map(|_| sleep_near(&pool, near)));
         assert!(pool.members().all(|member| member.unfinished() == 1));
         all.extend((0..count).map(|_| sleep_near(&pool, near)));
         assert!(pool.members().all(|member| member.unfinished() == 2));
-        // Now each has enough.
+        // Now every member is busy.
         all.extend((0..2).map(|_| sleep_near(&pool, near)));
         assert_eq!(near.unfinished(), 4);
-        // But not two more than the least.
+        // But not two runs more than the least busy member.
         all.push(sleep_near(&pool, near));
         assert_eq!(near.unfinished(), 4);
         all.iter().for_each(Handle::cancel);
@@ -129,7 +129,7 @@ fn where_nobody_lacks_work_the_callers_cpus_may_have_one_more() {
 }
 
 #[test]
-fn pairs_have_one_member() {
+fn pair_runs_on_one_member() {
     let Some(pool) = pool() else { return };
     let (one, two) = (
         millibox_tests::request(["exit", "1"]),
@@ -155,21 +155,24 @@ fn pairs_have_one_member() {
 }
 
 #[test]
-fn a_member_that_is_killed() {
+fn killed_member_receives_no_more_runs() {
     let Some(pool) = pool() else { return };
     let victim = pool.members().next().expect("a member");
-    let its = victim
+    let handle = victim
         .run(&millibox_tests::request(["sleep", "100000", &token()]))
         .expect("a run");
     kill(victim.pid() as i32, rustix::process::Signal::KILL);
-    assert!(matches!(its.wait_timeout(PATIENCE), Err(Error::Died(_))));
+    assert!(matches!(
+        handle.wait_timeout(HANG_TIMEOUT),
+        Err(Error::Died(_))
+    ));
     for _ in 0..10 {
         let handle = pool
             .run(&millibox_tests::request(["exit", "5"]))
             .expect("a run");
         assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     }
-    // However much the others have to do.
+    // The pool uses the other members, however busy they are.
     let more: Vec<Handle> = (0..10).map(|_| sleep(&pool)).collect();
     more.iter().for_each(Handle::cancel);
     assert!(
@@ -178,47 +181,48 @@ fn a_member_that_is_killed() {
     );
 }
 
-/// Kills it; nobody asks it for anything, so that is not known yet. The CPU that it was on.
-fn kill_unheard(member: &Supervisor) -> usize {
+/// Kills a member without using it, so that the pool does not know. Returns the member's CPU.
+fn kill_silently(member: &Supervisor) -> usize {
     let cpu = cpu_of(member);
     let family = descendants(member.pid());
     kill(member.pid() as i32, rustix::process::Signal::KILL);
-    // With the last thread of the last of them its socket is closed.
+    // The socket is closed once the last thread of all its processes has ended.
     let threads =
         || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
-    assert!(eventually(PATIENCE, || !family
+    assert!(eventually(HANG_TIMEOUT, || !family
         .iter()
-        .any(Process::is_there)
+        .any(Process::is_alive)
         && threads() <= 1));
     assert!(!member.is_dead());
     cpu
 }
 
 #[test]
-fn a_member_of_which_nobody_knows_that_it_was_killed() {
+fn silently_killed_member_is_replaced_by_another() {
     let exit = millibox_tests::request(["exit", "5"]);
     let Some(pool) = pool() else { return };
-    let cpu = kill_unheard(pool.members().next().expect("a member"));
-    let handle = on(cpu, || pool.run(&exit)).expect("a run of another member");
+    let cpu = kill_silently(pool.members().next().expect("a member"));
+    let handle = call_on_cpu(cpu, || pool.run(&exit)).expect("a run of another member");
     assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     drop(pool);
 
     let Some(pool) = self::pool() else { return };
-    let cpu = kill_unheard(pool.members().next().expect("a member"));
-    let pair = on(cpu, || pool.run_pair([&exit, &exit])).expect("a pair of another member");
+    let cpu = kill_silently(pool.members().next().expect("a member"));
+    let pair =
+        call_on_cpu(cpu, || pool.run_pair([&exit, &exit])).expect("a pair of another member");
     assert_eq!(
         pair.each_ref().map(|handle| wait(handle).outcome),
         [5, 5].map(Outcome::Exited)
     );
-    // Without any member left there is an end to asking.
+    // Without any living member, the pool returns an error.
     for member in pool.members().skip(1) {
-        kill_unheard(member);
+        kill_silently(member);
     }
     assert!(matches!(pool.run(&exit), Err(Error::Died(_))));
 }
 
 #[test]
-fn a_cpu_that_is_not_there() {
+fn builder_with_missing_or_no_cpu_returns_error() {
     match builder().cpus([1023]).start() {
         Err(Error::Start(why)) => assert!(why.contains("--cpus"), "{why}"),
         other => panic!("{other:?}"),
@@ -227,6 +231,6 @@ fn a_cpu_that_is_not_there() {
         Err(Error::Start(why)) => assert!(why.contains("at least one CPU"), "{why}"),
         other => panic!("{other:?}"),
     }
-    // One slot for each CPU, unless it is told.
+    // The default is one slot for each CPU.
     assert_eq!(start(Supervisor::builder().cpus([0])).slots(), 1);
 }

@@ -1,12 +1,14 @@
-//! What a result says, for each kind of end.
+//! The contents of results for each kind of end.
 
 use crate::{builder, supervisor};
 use millibox::{Budget, Moved, Outcome, Request, RunError, Step, World, move_output};
-use millibox_tests::{needs_cgroups, pipe, request, result, run, sleeper, start, wait};
+use millibox_tests::{
+    has_cgroups_or_skips, pipe, request, result, run, start, start_sleeper, wait,
+};
 use std::time::Duration;
 
 #[test]
-fn every_exit_code() {
+fn exit_codes_are_reported() {
     let supervisor = supervisor();
     for code in [0, 1, 2, 3, 42, 126, 127, 128, 137, 254, 255] {
         let result = result(&supervisor, &request(["exit", &code.to_string()]));
@@ -20,7 +22,7 @@ fn every_exit_code() {
 }
 
 #[test]
-fn every_signal_that_ends() {
+fn fatal_signals_are_reported() {
     let supervisor = supervisor();
     let names = [
         (1, "HUP"),
@@ -53,7 +55,7 @@ fn every_signal_that_ends() {
         );
         assert_eq!(result.to_string(), format!("killed by signal {name}"));
     }
-    // One that is ignored by default.
+    // A signal that is ignored by default.
     assert_eq!(
         result(&supervisor, &request(["signal", "17"])).outcome,
         Outcome::Exited(100)
@@ -61,18 +63,18 @@ fn every_signal_that_ends() {
 }
 
 #[test]
-fn run_end_by_caller_or_limit_is_reported() {
+fn end_by_caller_or_limit_is_reported() {
     let supervisor = supervisor();
     let real = result(
         &supervisor,
         &request(["sleep", "10000"]).real_time_limit(Duration::from_millis(10)),
     );
     assert_eq!(real.outcome, Outcome::RealTimeLimit);
-    let (killed, _read) = sleeper(&supervisor, &[]);
+    let (killed, _read) = start_sleeper(&supervisor, &[]);
     killed.kill();
     assert_eq!(wait(&killed).outcome, Outcome::Killed);
     assert_eq!(wait(&killed).signal, Some(libc::SIGKILL));
-    let (cancelled, _read) = sleeper(&supervisor, &[]);
+    let (cancelled, _read) = start_sleeper(&supervisor, &[]);
     cancelled.cancel();
     assert_eq!(wait(&cancelled).outcome, Outcome::Cancelled);
     let missing = RunError::new(Step::Exec)
@@ -82,7 +84,7 @@ fn run_end_by_caller_or_limit_is_reported() {
         result(&supervisor, &Request::new("/missing")).outcome,
         Outcome::NotStarted(missing)
     );
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let cpu = result(
@@ -95,7 +97,7 @@ fn run_end_by_caller_or_limit_is_reported() {
 }
 
 #[test]
-fn output_limit_of_a_file() {
+fn output_limit_applies_to_files() {
     let supervisor = supervisor();
     let write =
         |bytes: u64| request(["file", "/tmp/file", &bytes.to_string()]).output_limit(100_000);
@@ -105,7 +107,7 @@ fn output_limit_of_a_file() {
     );
     let over = result(&supervisor, &write(100_001));
     assert_eq!(over.outcome, Outcome::OutputLimit);
-    // A file as standard output.
+    // The standard output is a file.
     let memfd = std::sync::Arc::new(
         rustix::fs::memfd_create("out", rustix::fs::MemfdFlags::CLOEXEC).unwrap(),
     );
@@ -117,7 +119,7 @@ fn output_limit_of_a_file() {
     );
     assert_eq!(over.outcome, Outcome::OutputLimit);
     assert_eq!(rustix::fs::fstat(&memfd).unwrap().st_size, 100_000);
-    // SIGXFSZ of the program's own making is no output limit.
+    // A program that sends SIGXFSZ to itself has not exceeded the limit.
     assert_eq!(
         result(&supervisor, &request(["signal", "25"])).outcome,
         Outcome::Signaled(25)
@@ -125,9 +127,9 @@ fn output_limit_of_a_file() {
 }
 
 #[test]
-fn output_limit_of_a_pipe() {
+fn output_limit_applies_to_pipes() {
     let supervisor = supervisor();
-    // "written=N\n" comes after the N bytes.
+    // "written=N\n" follows the N bytes.
     for (bytes, limit, over) in [
         (1000, 2000, false),
         (1000, 1013, false),
@@ -148,7 +150,7 @@ fn output_limit_of_a_pipe() {
                 (Moved::LimitReached, limit),
                 "{bytes} of {limit}"
             );
-            // A short one may be over before it can be ended.
+            // A short program may end before it can be killed.
             assert!(
                 result.outcome == Outcome::OutputLimit
                     || bytes < 65536 && result.outcome == Outcome::Exited(0),
@@ -166,17 +168,17 @@ fn output_limit_of_a_pipe() {
 }
 
 #[test]
-fn output_is_moved_from_a_socket_and_from_a_file_too() {
+fn move_output_reads_sockets_and_files() {
     use std::io::{Read, Seek, SeekFrom, Write};
     let supervisor = supervisor();
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (client_end, program_end) = std::os::unix::net::UnixStream::pair().unwrap();
     let handle = supervisor
-        .run(&request(["out", "300000"]).stdout(std::os::fd::OwnedFd::from(theirs)))
+        .run(&request(["out", "300000"]).stdout(std::os::fd::OwnedFd::from(program_end)))
         .unwrap();
     let mut sink = tempfile::tempfile().unwrap();
-    // Its end is another kind of readiness than a pipe's (poll(2)).
+    // poll(2) reports the end of a socket in another way than that of a pipe.
     assert_eq!(
-        move_output(&ours, &sink, &Budget::new(1 << 20), &handle).unwrap(),
+        move_output(&client_end, &sink, &Budget::new(1 << 20), &handle).unwrap(),
         Moved::All
     );
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
@@ -199,7 +201,7 @@ fn output_is_moved_from_a_socket_and_from_a_file_too() {
 }
 
 #[test]
-fn a_result_can_be_asked_for_again() {
+fn result_can_be_requested_again() {
     let supervisor = supervisor();
     let handle = supervisor.run(&request(["exit", "4"])).unwrap();
     let first = wait(&handle);
@@ -208,16 +210,17 @@ fn a_result_can_be_asked_for_again() {
 }
 
 #[test]
-fn the_first_process_decides() {
+fn result_is_that_of_the_first_process() {
     let supervisor = supervisor();
-    // Its orphans live on for a while, and are killed; the result is its own.
+    // Orphans of the first process live on for a moment and are killed. They do not affect the
+    // result.
     let output = run(&supervisor, &request(["orphans", "3", "100000"]));
     assert_eq!(output.result.outcome, Outcome::Exited(0));
     assert_eq!(output.text(), "done\n");
 }
 
 #[test]
-fn without_seccomp_results_are_the_same() {
+fn results_without_seccomp_are_the_same() {
     let supervisor = start(builder().slots(1));
     let world = World::minimal().without_seccomp();
     assert_eq!(

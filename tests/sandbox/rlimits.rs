@@ -1,15 +1,15 @@
-//! Resource limits, each proved by a program that reaches it.
+//! Resource limits: for each of them, a program reaches the limit.
 
 use crate::supervisor;
 use millibox::{Outcome, Request};
-use millibox_tests::{client, may_raise_limits, needs_cgroups, request, result, run};
+use millibox_tests::{client, has_cgroups_or_skips, may_raise_limits, request, result, run};
 
 fn limited(name: &str, value: u64, command: &[&str]) -> Request {
     request(command.iter().copied()).rlimit(name, value)
 }
 
 #[test]
-fn soft_and_hard_are_the_same() {
+fn soft_and_hard_limits_are_equal() {
     let supervisor = supervisor();
     for (number, name) in [
         (0, "CPU"),
@@ -19,7 +19,7 @@ fn soft_and_hard_are_the_same() {
         (7, "NOFILE"),
         (9, "AS"),
     ] {
-        // No core at all is the most that a run may have.
+        // A run cannot have core files at all.
         let value = match name {
             "AS" => 1 << 33,
             "NOFILE" => 64,
@@ -27,7 +27,7 @@ fn soft_and_hard_are_the_same() {
             _ => 1 << 24,
         };
         let output = run(&supervisor, &limited(name, value, &["limits"]));
-        // With 0 the kernel would ask a handler, where there is one (core(5)).
+        // With 0, the kernel would still start a core dump handler, if one is configured (core(5)).
         let value = if name == "CORE" { 1 } else { value };
         assert_eq!(
             output.value(&number.to_string()),
@@ -38,7 +38,7 @@ fn soft_and_hard_are_the_same() {
 }
 
 #[test]
-fn address_space() {
+fn address_space_limit_fails_mapping() {
     let supervisor = supervisor();
     assert_eq!(
         run(&supervisor, &limited("AS", 64 << 20, &["map", "128"])).number("errno"),
@@ -51,7 +51,7 @@ fn address_space() {
 }
 
 #[test]
-fn core() {
+fn core_files_are_never_written() {
     let supervisor = supervisor();
     let directory = millibox_tests::directory();
     let world = millibox::World::minimal().read_write(directory.path(), "/data");
@@ -61,17 +61,17 @@ fn core() {
         std::fs::read_dir(directory.path()).unwrap().count()
     };
     assert_eq!(crash(limited("CORE", 0, &["signal", "11"])), 0);
-    // And without a word about it: a crash must not fill the host's disk.
+    // The same applies without the option: a crash must not fill the host's disk.
     assert_eq!(crash(request(["signal", "11"])), 0);
 }
 
 #[test]
-fn cpu_seconds() {
+fn cpu_limit_sends_sigkill() {
     let supervisor = supervisor();
     let result = result(&supervisor, &limited("CPU", 1, &["spin-forever"]));
-    // Soft = hard: the kernel sends SIGKILL.
+    // Soft and hard limit are equal, so the kernel sends SIGKILL.
     assert_eq!(result.outcome, Outcome::Signaled(9), "{result}");
-    // Its clock for this counts whole ticks, whoever had the most of each.
+    // The clock of this limit counts whole ticks, even if another process used most of a tick.
     assert!(
         result.figures.cpu_user_ns + result.figures.cpu_system_ns >= 500_000_000,
         "{:?}",
@@ -80,7 +80,7 @@ fn cpu_seconds() {
 }
 
 #[test]
-fn file_size() {
+fn file_size_limit_sends_sigxfsz() {
     let supervisor = supervisor();
     let output = run(
         &supervisor,
@@ -95,20 +95,20 @@ fn file_size() {
 }
 
 #[test]
-fn open_files() {
+fn open_files_limit_returns_emfile() {
     let supervisor = supervisor();
     let output = run(&supervisor, &limited("NOFILE", 20, &["descriptors", "100"]));
     assert_eq!(
         (output.number("opened"), output.number("errno")),
         (17, i64::from(libc::EMFILE))
     );
-    // Without a word few, which a program cannot raise; and more for those who say so, as far as
-    // the client may have them.
-    let said = run(&supervisor, &request(["limits"]));
-    assert_eq!(said.value("7"), "1024 1024");
+    // The default is low, and a program cannot raise it. A request can set a higher limit, up to
+    // the client's.
+    let output = run(&supervisor, &request(["limits"]));
+    assert_eq!(output.value("7"), "1024 1024");
     if rustix::process::getrlimit(rustix::process::Resource::Nofile)
         .maximum
-        .is_none_or(|most| most >= 8192)
+        .is_none_or(|maximum| maximum >= 8192)
     {
         assert_eq!(
             run(&supervisor, &limited("NOFILE", 3000, &["limits"])).value("7"),
@@ -118,13 +118,14 @@ fn open_files() {
 }
 
 #[test]
-fn open_files_follow_memory_and_processes() {
+fn open_files_limit_depends_on_memory_and_processes() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // What the kernel keeps for them is charged to nobody, so memory and processes limit them, too.
-    for (memory, processes, most) in [
+    // The kernel charges no cgroup for some of the memory of open files. The limit therefore
+    // depends on the other two.
+    for (memory, processes, maximum) in [
         (64 << 20, 16, "240 240"),
         (64 << 20, 100, "64 64"),
         (1 << 30, 20, "1024 1024"),
@@ -134,30 +135,33 @@ fn open_files_follow_memory_and_processes() {
             .process_limit(processes);
         assert_eq!(
             run(&supervisor, &limited).value("7"),
-            most,
+            maximum,
             "{memory} bytes, {processes} processes"
         );
     }
-    let asked = limited("NOFILE", 500, &["limits"])
+    let limited_files = limited("NOFILE", 500, &["limits"])
         .memory_limit(64 << 20)
         .process_limit(100);
-    assert_eq!(run(&supervisor, &asked).value("7"), "500 500");
+    assert_eq!(run(&supervisor, &limited_files).value("7"), "500 500");
 }
 
 #[test]
-fn signals_and_timers() {
-    // Who may raise the bound for all runs together does. Otherwise each has its share: on two
-    // slots there can be two pairs.
-    let share = if may_raise_limits() {
+fn pending_signals_limit_is_shared_among_runs() {
+    // If the client may raise the limit, it does so for all runs together. Otherwise, each run has
+    // a share of the limit; two slots may have two pairs.
+    let expected = if may_raise_limits() {
         "4096 4096"
     } else {
         "100 100"
     };
-    assert_eq!(client(["signals=400", "--", "limits"]).value("11"), share);
+    assert_eq!(
+        client(["signals=400", "--", "limits"]).value("11"),
+        expected
+    );
 }
 
 #[test]
-fn stack() {
+fn stack_limit_sends_sigsegv() {
     let supervisor = supervisor();
     assert_eq!(
         run(&supervisor, &limited("STACK", 4 << 20, &["stack", "2"])).number("deep"),
@@ -174,7 +178,7 @@ fn stack() {
 }
 
 #[test]
-fn by_any_spelling() {
+fn limit_names_are_accepted_in_any_spelling() {
     let supervisor = supervisor();
     for name in ["nofile", "RLIMIT_NOFILE", "Nofile"] {
         assert_eq!(
@@ -182,7 +186,7 @@ fn by_any_spelling() {
             "9 9"
         );
     }
-    // The last word counts.
+    // The last value applies.
     let twice = limited("NOFILE", 9, &["limits"]).rlimit("NOFILE", 11);
     assert_eq!(run(&supervisor, &twice).value("7"), "11 11");
 }

@@ -1,10 +1,10 @@
-//! System calls: the default profile, profiles of the caller's own, and bad programs.
+//! System calls: the default profile, profiles of the caller, and invalid seccomp programs.
 
 use crate::supervisor;
 use millibox::{Error, Mount, Network, Outcome, Request, RequestError, World};
 use millibox_seccomp::{Arch, Policy, compile};
 use millibox_tests::{
-    needs_cgroups, pipe, probe_run, request, result, run, skip, skip_named, world_with_proc,
+    has_cgroups_or_skips, pipe, request, result, run, run_probe, skip, skip_named, world_with_proc,
 };
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ fn errno_of(supervisor: &millibox::Supervisor, arguments: &[String]) -> i32 {
 }
 
 #[test]
-fn unknown_calls_do_not_exist() {
+fn unknown_system_calls_return_enosys() {
     let supervisor = supervisor();
-    // Numbers that no kernel has, or will have for long; and those that are unknown on purpose.
+    // Numbers that no kernel uses or will use soon, and calls that the profile makes unknown.
     let mut numbers = vec![470, 480, 500, 511, 1000, 5000, i64::from(u32::MAX >> 1)];
     numbers.extend([
         libc::SYS_io_uring_setup,
@@ -46,19 +46,19 @@ fn unknown_calls_do_not_exist() {
 }
 
 #[test]
-fn clone3_falls_back() {
+fn clone3_returns_enosys_and_libc_falls_back() {
     let supervisor = supervisor();
     assert_eq!(errno_of(&supervisor, &call(libc::SYS_clone3)), libc::ENOSYS);
-    // So threads and processes of the C library work.
+    // Threads and processes of the C library still work.
     assert_eq!(
-        probe_run(&supervisor, &["threads", "3"]).number("reached"),
+        run_probe(&supervisor, &["threads", "3"]).number("reached"),
         4
     );
-    assert_eq!(probe_run(&supervisor, &["forks", "3"]).number("reached"), 4);
+    assert_eq!(run_probe(&supervisor, &["forks", "3"]).number("reached"), 4);
 }
 
 #[test]
-fn powerful_calls_are_refused() {
+fn privileged_system_calls_return_eperm() {
     let supervisor = supervisor();
     let numbers = [
         libc::SYS_unshare,
@@ -91,10 +91,10 @@ fn powerful_calls_are_refused() {
 }
 
 #[test]
-fn socket_families() {
+fn socket_families_depend_on_network() {
     let supervisor = supervisor();
     for (network, internet) in [(Network::None, libc::EAFNOSUPPORT), (Network::Loopback, 0)] {
-        // In whatever order the two were said.
+        // The order of the two settings does not matter.
         let worlds = [
             World::minimal().network(network),
             World::minimal()
@@ -118,8 +118,8 @@ fn socket_families() {
                 [1, 2, 10].map(|family| socket(family, 0)),
                 [0, internet, internet]
             );
-            // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; of netlink routes, where there is
-            // an interface.
+            // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH. Of netlink, only routes are
+            // allowed, and only with an interface.
             for family in [40, 38, 30, 17, 31] {
                 assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
             }
@@ -131,9 +131,9 @@ fn socket_families() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn foreign_calls_are_deadly_or_unknown() {
+fn x32_system_call_is_fatal_or_unknown() {
     let supervisor = supervisor();
-    // x32: the number has bit 30.
+    // x32 calls have bit 30 set.
     let result = result(
         &supervisor,
         &request(["call", &(0x4000_0000i64 | 39).to_string()]),
@@ -151,7 +151,7 @@ fn foreign_calls_are_deadly_or_unknown() {
 }
 
 #[test]
-fn what_programs_need_works() {
+fn shells_and_interpreters_run_under_default_profile() {
     let supervisor = supervisor();
     let mut scripts = vec![
         (
@@ -174,7 +174,7 @@ fn what_programs_need_works() {
         if !std::path::Path::new(program).exists() {
             skip_named(
                 &format!("{program} with the default profile"),
-                "it is not there",
+                "it is not installed",
             );
             continue;
         }
@@ -199,7 +199,7 @@ fn what_programs_need_works() {
 }
 
 #[test]
-fn languages_that_are_here() {
+fn compilers_run_under_default_profile() {
     let supervisor = supervisor();
     let c = "printf 'int puts(const char *); int main(void) { return puts(__FILE__) < 0; }' > a.c \
         && cc -O1 a.c -o a && ./a";
@@ -211,7 +211,7 @@ fn languages_that_are_here() {
     let go = "printf 'package main\\nfunc main() { c := make(chan int); go func() { c <- 1 }(); \
         println(<-c) }' > a.go && HOME=/tmp GOFLAGS=-mod=mod go build a.go && ./a";
     let node = "node -e 'setTimeout(() => console.log(1), 5)'";
-    // Java's and Free Pascal's own configuration is in /etc on some systems.
+    // On some systems, the configuration of Java and Free Pascal is in /etc.
     let mut world = world_with_proc();
     for entry in std::fs::read_dir("/etc").into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -231,7 +231,7 @@ fn languages_that_are_here() {
         if !std::path::Path::new("/usr/bin").join(needs).exists() {
             skip_named(
                 &format!("{needs} with the default profile"),
-                "it is not in /usr/bin",
+                "it is not installed in /usr/bin",
             );
             continue;
         }
@@ -245,43 +245,44 @@ fn languages_that_are_here() {
             .unwrap();
         let reader = std::thread::spawn(move || millibox_tests::read_all(read));
         let result = millibox_tests::wait(&handle);
-        let said = String::from_utf8_lossy(&reader.join().unwrap()).into_owned();
+        let stderr = String::from_utf8_lossy(&reader.join().unwrap()).into_owned();
         assert_eq!(
             result.outcome,
             Outcome::Exited(0),
-            "{needs}: {result}: {said}"
+            "{needs}: {result}: {stderr}"
         );
     }
 }
 
 #[test]
-fn a_policy_of_the_callers_own() {
+fn policy_of_caller_replaces_default_profile() {
     let supervisor = supervisor();
     let policy: Policy = "name = \"no-getpid\"\ndescription = \"x\"\ndefault = \
-        \"allow\"\n[[rule]]\naction = \"errno:E2BIG\"\nwhy = \"to see it\"\nsyscalls = \
+        \"allow\"\n[[rule]]\naction = \"errno:E2BIG\"\nwhy = \"for this test\"\nsyscalls = \
         [\"getppid\"]\n"
         .parse()
         .unwrap();
     let world = World::minimal().seccomp(&policy).unwrap();
     let output = run(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
     assert_eq!(output.number("errno"), i64::from(libc::E2BIG));
-    // One that kills.
+    // A policy that kills.
     let deadly: Policy = "name = \"deadly\"\ndescription = \"x\"\ndefault = \
-        \"allow\"\n[[rule]]\naction = \"kill_process\"\nwhy = \"to see it\"\nsyscalls = \
+        \"allow\"\n[[rule]]\naction = \"kill_process\"\nwhy = \"for this test\"\nsyscalls = \
         [\"getppid\"]\n"
         .parse()
         .unwrap();
     let world = World::minimal().seccomp(&deadly).unwrap();
     let result = result(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
     assert_eq!(result.outcome, Outcome::Signaled(libc::SIGSYS));
-    // And other worlds have the default still.
+    // Other worlds keep the default profile.
     assert_eq!(errno_of(&supervisor, &call(libc::SYS_getppid)), 0);
 }
 
 #[test]
-fn a_program_that_is_attached_late() {
+fn policy_may_forbid_calls_of_the_sandbox_itself() {
     let supervisor = supervisor();
-    // It forbids what the sandbox itself calls while it prepares; only execveat is needed.
+    // The policy forbids calls that the sandbox makes while it prepares the program. Only execveat
+    // is needed.
     let policy: Policy = "name = \"late\"\ndescription = \"x\"\ndefault = \
         \"allow\"\n[[rule]]\naction = \"errno:EPERM\"\nwhy = \"the sandbox uses these\"\nsyscalls \
         = [\"recvmsg\", \"dup3\", \"close_range\", \"sched_yield\", \"clock_gettime\", \"chdir\", \
@@ -305,13 +306,13 @@ fn a_program_that_is_attached_late() {
     );
 }
 
-/// Where the target attaches the program, these are what the sandbox itself calls between that and
-/// the program's first instruction (ARCHITECTURE.md). One that must not be called costs no limit
-/// and no figure.
+/// If the target attaches the seccomp program, the sandbox makes these calls between the attachment
+/// and the program's first instruction (ARCHITECTURE.md). Forbidding them affects no limit and no
+/// measurement.
 #[test]
-fn the_calls_after_a_late_attachment() {
+fn forbidden_calls_after_attachment_affect_no_limit() {
     let supervisor = supervisor();
-    if !needs_cgroups(&supervisor) {
+    if !has_cgroups_or_skips(&supervisor) {
         return;
     }
     let world = |rest: &str| {
@@ -324,13 +325,13 @@ fn the_calls_after_a_late_attachment() {
     } else {
         ("b _start\n", "mov x0,#0\n mov x8,#94\n svc 0\n")
     };
-    let program = |body: &str| assembled(&format!(".globl _start\n_start:\n {body}"));
+    let program = |body: &str| assemble(&format!(".globl _start\n_start:\n {body}"));
     let (Some(spins), Some(exits)) = (program(spins), program(exits)) else {
-        return skip("there is no cc");
+        return skip("cc is missing");
     };
-    let refusing = |calls: &str, answer: &str| {
+    let world_that_answers = |calls: &str, return_action: &str| {
         world(&format!(
-            "default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = \
+            "default = \"allow\"\n[[rule]]\naction = \"{return_action}\"\nwhy = \"x\"\nsyscalls = \
              [{calls}]\n"
         ))
     };
@@ -339,10 +340,10 @@ fn the_calls_after_a_late_attachment() {
         "\"pread64\"",
         "\"clock_gettime\", \"pread64\"",
     ] {
-        for answer in ["errno:EPERM", "errno:ENOSYS", "errno:0"] {
+        for return_action in ["errno:EPERM", "errno:ENOSYS", "errno:0"] {
             let request = Request::from_descriptor(spins.clone())
                 .argv(["spins"])
-                .world(&refusing(calls, answer));
+                .world(&world_that_answers(calls, return_action));
             let limited = request
                 .cpu_time_limit(Duration::from_millis(100))
                 .real_time_limit(Duration::from_secs(30));
@@ -350,7 +351,7 @@ fn the_calls_after_a_late_attachment() {
             assert_eq!(
                 result.outcome,
                 Outcome::CpuTimeLimit,
-                "{calls} {answer}: {result}"
+                "{calls} {return_action}: {result}"
             );
             assert!(
                 result.figures.cpu_user_ns + result.figures.cpu_system_ns >= 90_000_000,
@@ -372,7 +373,7 @@ fn the_calls_after_a_late_attachment() {
             .argv(["exits"])
             .world(&world(&fatal)),
     );
-    // Where the program is inherited the call is not asked of it.
+    // If the target inherits the seccomp program, the sandbox does not make this call under it.
     assert!(
         matches!(
             result.outcome,
@@ -383,7 +384,7 @@ fn the_calls_after_a_late_attachment() {
 }
 
 #[test]
-fn the_strict_profile() {
+fn strict_profile_runs_simple_programs() {
     let supervisor = supervisor();
     let policy = millibox_seccomp::profile("strict").unwrap();
     let world = World::minimal().seccomp(&policy).unwrap();
@@ -400,12 +401,12 @@ fn the_strict_profile() {
 }
 
 #[test]
-fn a_program_cannot_drop_what_others_have_read() {
+fn program_cannot_drop_page_cache_of_shared_files() {
     let directory = millibox_tests::directory();
     let path = directory.path().join("file");
     std::fs::write(&path, [7; 1 << 16]).expect("a file");
     let file = std::fs::File::open(&path).expect("the file");
-    // Only what is on the disk can be dropped.
+    // Only pages that are on the disk can be dropped.
     file.sync_all().expect("fsync");
     let is_in_memory = || {
         let mut bytes = [0; 16];
@@ -414,12 +415,12 @@ fn a_program_cannot_drop_what_others_have_read() {
             .is_ok_and(|length| length > 0)
     };
     if !is_in_memory() {
-        return millibox_tests::skip("the file system does not say what is in memory");
+        return millibox_tests::skip("the file system does not report which pages are in memory");
     }
     let supervisor = supervisor();
     let world = World::minimal().read_only(directory.path(), "/data");
     let drop_it = |world: &World| {
-        // dd(1): count=0 with nocache asks the kernel to drop all of the file.
+        // dd(1) with count=0 and nocache asks the kernel to drop the whole file.
         let dd = Request::new("/bin/dd").args([
             "if=/data/file",
             "iflag=nocache",
@@ -435,16 +436,16 @@ fn a_program_cannot_drop_what_others_have_read() {
     assert!(is_in_memory());
     drop_it(&world.clone().without_seccomp());
     if is_in_memory() {
-        millibox_tests::skip("this file system drops nothing");
+        millibox_tests::skip("this file system does not drop pages");
     }
 }
 
-/// What a dynamically linked program that does nothing calls, and what follows a program's
-/// attachment where each target attaches it (see ARCHITECTURE.md).
-const LEAST: [&str; 21] = [
+/// System calls of a dynamically linked program that does nothing, and those that follow the
+/// attachment if each target attaches the seccomp program (ARCHITECTURE.md).
+const MINIMAL_CALLS: [&str; 21] = [
     "execveat",
     "brk",
-    // By one name or the other, as the machine has it.
+    // Which of these is used depends on the machine.
     "access",
     "faccessat",
     "openat",
@@ -467,12 +468,12 @@ const LEAST: [&str; 21] = [
 ];
 
 #[test]
-fn a_profile_that_kills_for_what_the_sandbox_calls() {
+fn policy_that_kills_for_calls_of_the_sandbox_itself_works() {
     let supervisor = supervisor();
-    // The program is inherited from a process that goes on mounting, cloning and waiting.
+    // The seccomp program is inherited from a process that continues to mount, clone and wait.
     let text = format!(
         "name = \"least\"\ndescription = \"x\"\ndefault = \"kill_process\"\n[[rule]]\naction = \
-         \"allow\"\nwhy = \"x\"\nsyscalls = {LEAST:?}\n"
+         \"allow\"\nwhy = \"x\"\nsyscalls = {MINIMAL_CALLS:?}\n"
     );
     let policy: Policy = text.parse().unwrap();
     let world = world_with_proc()
@@ -498,7 +499,7 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
             result(&supervisor, &request.clone().cpus([0])).outcome,
             Outcome::Exited(0)
         );
-        // The program itself may do none of that.
+        // The program itself is killed for other calls.
         let forks = result(
             &supervisor,
             &Request::new("/bin/sh")
@@ -506,13 +507,13 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
                 .world(&world),
         );
         assert_eq!(forks.outcome, Outcome::Signaled(libc::SIGSYS), "{forks}");
-        // Another program in between, in the same runner.
+        // Another program runs in between, in the same runner.
         assert_eq!(errno_of(&supervisor, &call(libc::SYS_unshare)), libc::EPERM);
     }
 }
 
-/// A program without a C library, from assembler source; `None`: there is no compiler.
-fn assembled(source: &str) -> Option<Arc<OwnedFd>> {
+/// Builds a program without a C library from assembler source. Returns `None` without a compiler.
+fn assemble(source: &str) -> Option<Arc<OwnedFd>> {
     std::process::Command::new("cc")
         .arg("--version")
         .output()
@@ -525,14 +526,15 @@ fn assembled(source: &str) -> Option<Arc<OwnedFd>> {
         .arg(&program)
         .arg(directory.path().join("program.s"))
         .status();
-    assert!(built.is_ok_and(|status| status.success()), "cc builds it");
+    assert!(built.is_ok_and(|status| status.success()), "cc fails");
     Some(millibox_tests::open(&program))
 }
 
 #[test]
-fn nothing_is_left_in_registers_by_what_came_before_the_program() {
-    // What the sandbox's own calls carry, so that an inherited program lets them pass, must
-    // not come to the program's hands. At an ELF program's first instruction all are 0.
+fn registers_are_zero_at_the_first_instruction() {
+    // The sandbox's own calls carry a secret so that an inherited seccomp program lets them pass.
+    // It must not reach the program. At the first instruction of an ELF program, all registers are
+    // 0.
     let source = if cfg!(target_arch = "x86_64") {
         ".globl _start\n_start:\n or %rbx,%rax\n or %rcx,%rax\n or %rdx,%rax\n or %rsi,%rax\n or \
          %rdi,%rax\n or %rbp,%rax\n or %r8,%rax\n or %r9,%rax\n or %r10,%rax\n or %r11,%rax\n or \
@@ -542,8 +544,8 @@ fn nothing_is_left_in_registers_by_what_came_before_the_program() {
         ".globl _start\n_start:\n orr x0,x0,x1\n orr x0,x0,x2\n orr x0,x0,x3\n orr x0,x0,x4\n orr \
          x0,x0,x5\n orr x0,x0,x6\n orr x0,x0,x7\n cmp x0,#0\n cset x0,ne\n mov x8,#94\n svc 0\n"
     };
-    let Some(program) = assembled(source) else {
-        return skip("there is no cc");
+    let Some(program) = assemble(source) else {
+        return skip("cc is missing");
     };
     let supervisor = supervisor();
     for _ in 0..10 {
@@ -552,7 +554,7 @@ fn nothing_is_left_in_registers_by_what_came_before_the_program() {
     }
 }
 
-// --- bad programs ----------------------------------------------------------------------
+// --- invalid programs ------------------------------------------------------------------
 
 fn memfd(bytes: &[u8]) -> OwnedFd {
     let memfd = rustix::fs::memfd_create("program", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
@@ -560,29 +562,29 @@ fn memfd(bytes: &[u8]) -> OwnedFd {
     memfd
 }
 
-fn refused(bytes: &[u8]) -> RequestError {
+fn rejection(bytes: &[u8]) -> RequestError {
     match World::minimal().seccomp_descriptor(memfd(bytes)) {
         Err(Error::Request(error)) => error,
         other => panic!("{other:?}"),
     }
 }
 
-/// One instruction of classic BPF.
+/// An instruction of classic BPF.
 fn instruction(code: u16, yes: u8, no: u8, k: u32) -> Vec<u8> {
     [&code.to_ne_bytes()[..], &[yes, no], &k.to_ne_bytes()].concat()
 }
 
 const ALLOW: u32 = 0x7fff_0000;
 
-fn answer(action: u32) -> Vec<u8> {
+fn return_action(action: u32) -> Vec<u8> {
     instruction(0x06, 0, 0, action)
 }
 
 #[test]
-fn a_good_program_by_descriptor() {
+fn valid_seccomp_program_by_descriptor_is_applied() {
     let supervisor = supervisor();
     let world = World::minimal()
-        .seccomp_descriptor(memfd(&answer(ALLOW)))
+        .seccomp_descriptor(memfd(&return_action(ALLOW)))
         .unwrap();
     assert_eq!(
         result(&supervisor, &request(["exit", "2"]).world(&world)).outcome,
@@ -601,9 +603,9 @@ fn a_good_program_by_descriptor() {
 }
 
 #[test]
-fn each_bad_program_has_its_own_error() {
+fn each_invalid_seccomp_program_has_its_own_error() {
     let (read, write) = pipe();
-    rustix::io::write(&write, &answer(ALLOW)).unwrap();
+    rustix::io::write(&write, &return_action(ALLOW)).unwrap();
     let piped = World::minimal().seccomp_descriptor(read);
     assert!(
         matches!(piped, Err(Error::Request(RequestError::SeccompNotSeekable))),
@@ -617,26 +619,26 @@ fn each_bad_program_has_its_own_error() {
     assert_eq!(error.raw_os_error(), Some(libc::EISDIR));
     let bad = [
         vec![],
-        answer(ALLOW)[..7].to_vec(),
-        [answer(ALLOW), vec![0; 3]].concat(),
-        answer(ALLOW).repeat(4097),
-        // An unknown instruction; a jump over the end; a load from outside.
-        [instruction(0xffff, 0, 0, 0), answer(ALLOW)].concat(),
-        [instruction(0x15, 9, 0, 0), answer(ALLOW)].concat(),
-        [instruction(0x20, 0, 0, 4000), answer(ALLOW)].concat(),
-        // No answer at the end.
+        return_action(ALLOW)[..7].to_vec(),
+        [return_action(ALLOW), vec![0; 3]].concat(),
+        return_action(ALLOW).repeat(4097),
+        // An unknown instruction, a jump past the end, and a load from outside the data.
+        [instruction(0xffff, 0, 0, 0), return_action(ALLOW)].concat(),
+        [instruction(0x15, 9, 0, 0), return_action(ALLOW)].concat(),
+        [instruction(0x20, 0, 0, 4000), return_action(ALLOW)].concat(),
+        // No return at the end.
         instruction(0x20, 0, 0, 0),
     ];
-    let mut errors: Vec<RequestError> = bad.iter().map(|bytes| refused(bytes)).collect();
+    let mut errors: Vec<RequestError> = bad.iter().map(|bytes| rejection(bytes)).collect();
     assert!(
         errors
             .iter()
             .all(|error| matches!(error, RequestError::SeccompProgram(_))),
         "{errors:#?}"
     );
-    // No program could be executed.
+    // This seccomp program forbids every exec.
     assert_eq!(
-        refused(&answer(0x8000_0000)),
+        rejection(&return_action(0x8000_0000)),
         RequestError::SeccompRefusesExec {
             action: 0x8000_0000
         }
@@ -644,23 +646,24 @@ fn each_bad_program_has_its_own_error() {
     while let Some(error) = errors.pop() {
         assert!(
             !errors.contains(&error),
-            "two bad programs have the same error: {error:?}"
+            "two invalid programs have the same error: {error:?}"
         );
     }
 }
 
 #[test]
-fn a_program_that_forbids_execveat_by_its_arguments() {
+fn seccomp_program_that_forbids_execveat_by_arguments_returns_error() {
     let supervisor = supervisor();
-    // It allows all but execveat with AT_EMPTY_PATH (or without): only the kernel can tell.
+    // The seccomp program allows everything except execveat with AT_EMPTY_PATH. Only the kernel can
+    // detect this.
     let number = Arch::native().number("execveat").unwrap();
     let program = [
-        instruction(0x20, 0, 0, 0),      // the call's number
+        instruction(0x20, 0, 0, 0),      // the number of the call
         instruction(0x15, 0, 3, number), // execveat?
-        instruction(0x20, 0, 0, 48),     // the low half of its fifth argument, the flags
+        instruction(0x20, 0, 0, 48),     // the low half of the fifth argument, the flags
         instruction(0x15, 0, 1, 0x1000), // AT_EMPTY_PATH?
-        answer(0x0005_0000 | 95),        // errno
-        answer(ALLOW),
+        return_action(0x0005_0000 | 95), // errno
+        return_action(ALLOW),
     ]
     .concat();
     let world = World::minimal()

@@ -1,4 +1,4 @@
-//! The tests that pid1 has a part in, with pid1 in an address space of its own.
+//! The tests that involve pid1, with pid1 in its own address space.
 
 mod cancel;
 mod death;

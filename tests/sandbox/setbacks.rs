@@ -1,11 +1,12 @@
-//! A run of which nothing has begun goes to another runner when its own is slow, dies or cannot
+//! A run that has not started goes to another runner if its own runner is slow, dies or cannot
 //! prepare it.
 
 use crate::builder;
 use millibox::{Backend, Handle, Outcome, Request, Step, Supervisor};
 use millibox_tests::{
-    PATIENCE, Process, Random, SPAWNER, descendants, eventually, kill, name, pipe, process,
-    processes_that_say, read_all, request, result, run, skip, start, token, wait, world_with_proc,
+    HANG_TIMEOUT, Process, Random, SPAWNER, descendants, eventually, kill, pipe, process,
+    process_name, processes_with_argument, read_all, request, result, run, skip, start, token,
+    wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
@@ -14,13 +15,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runners, and all that lives below them.
+/// Runners and their descendants.
 fn below_runners(supervisor: &Supervisor) -> Vec<Process> {
-    let own =
-        |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER;
+    let is_below_runners = |process: &Process| {
+        process.pid != supervisor.pid() as i32 && process_name(process.pid) != SPAWNER
+    };
     descendants(supervisor.pid())
         .into_iter()
-        .filter(own)
+        .filter(is_below_runners)
         .collect()
 }
 
@@ -40,8 +42,9 @@ fn children(supervisor: &Supervisor, parents: &[Process]) -> Vec<Process> {
         .collect()
 }
 
-/// A run that copies its input to its output: its descriptors must be its own, and whole.
-fn copies(supervisor: &Supervisor, text: &str) -> (Handle, OwnedFd) {
+/// Starts a run that copies its input to its output, which shows that its descriptors belong to it
+/// and are complete.
+fn start_copy(supervisor: &Supervisor, text: &str) -> (Handle, OwnedFd) {
     let ((input, to_input), (output, to_output)) = (pipe(), pipe());
     rustix::io::write(&*to_input, text.as_bytes()).unwrap();
     let copy = Request::new("/bin/cat")
@@ -51,21 +54,22 @@ fn copies(supervisor: &Supervisor, text: &str) -> (Handle, OwnedFd) {
     (supervisor.run(&copy).unwrap(), output)
 }
 
-/// Two that send each other a line.
-fn pair(supervisor: &Supervisor) -> ([Handle; 2], OwnedFd) {
-    let ((first_in, second_out), (second_in, first_out), (said, say)) = (pipe(), pipe(), pipe());
+/// Starts two programs that send each other a line.
+fn start_pair(supervisor: &Supervisor) -> ([Handle; 2], OwnedFd) {
+    let ((first_in, second_out), (second_in, first_out), (answers, answers_end)) =
+        (pipe(), pipe(), pipe());
     let shell = |script: &str| Request::new("/bin/sh").args(["-c", script]);
     let first = shell("echo ping; read -r answer; echo \"$answer\" >&2")
         .stdin(first_in)
         .stdout(first_out)
-        .stderr(say);
+        .stderr(answers_end);
     let second = shell("read -r line; echo \"$line pong\"")
         .stdin(second_in)
         .stdout(second_out);
-    (supervisor.run_pair([&first, &second]).unwrap(), said)
+    (supervisor.run_pair([&first, &second]).unwrap(), answers)
 }
 
-/// Stops all processes of all runners, also those that one of them made meanwhile.
+/// Stops all processes of all runners, including those created meanwhile.
 fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
     let mut stopped: Vec<Process> = Vec::new();
     // The state is field 3, after the last ')' (proc_pid_stat(5)).
@@ -76,7 +80,7 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
             .next()
             .is_none_or(|fields| !fields.trim_start().starts_with(['R', 'S', 'D']))
     };
-    let stops = || {
+    let stop_and_check = || {
         let now = below_runners(supervisor);
         let are_all = now.iter().all(is_stopped);
         now.iter()
@@ -84,26 +88,26 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
         stopped = now;
         are_all
     };
-    assert!(eventually(PATIENCE, stops));
+    assert!(eventually(HANG_TIMEOUT, stop_and_check));
     stopped
 }
 
-/// All processes of all runners are stopped, so that no target receives what is launched now. Then
-/// some are killed.
+/// All processes of all runners are stopped, so no target receives its launch. Then some of them
+/// are killed.
 #[test]
-fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
+fn runners_killed_before_the_launch_fail_no_run() {
     let supervisor = start(builder().slots(2));
     let mut random = Random::new();
     for round in 0..8 {
-        // Of runners that have not settled nobody could tell that they can.
+        // A run that succeeds shows that the runners are ready.
         assert_eq!(
             result(&supervisor, &request(["exit", "0"])).outcome,
             Outcome::Exited(0)
         );
         let stopped = stop_all(&supervisor);
         let texts = ["one", "two", "three"];
-        let all = texts.map(|text| copies(&supervisor, text));
-        let (both, said) = pair(&supervisor);
+        let all = texts.map(|text| start_copy(&supervisor, text));
+        let (both, answers) = start_pair(&supervisor);
         std::thread::sleep(Duration::from_micros(random.below(40_000)));
         let runners = runners(&supervisor);
         let zygotes = children(&supervisor, &runners);
@@ -112,8 +116,8 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
             1 => zygotes,
             _ => children(&supervisor, &zygotes),
         };
-        // What is below them dies with them, and must not go on before that.
-        let with_theirs: Vec<i32> = victims
+        // Descendants of the victims die with them, and must not continue before that.
+        let victims_and_descendants: Vec<i32> = victims
             .iter()
             .flat_map(|victim| descendants(victim.pid as u32))
             .map(|process| process.pid)
@@ -123,7 +127,7 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
         }
         for process in stopped
             .iter()
-            .filter(|process| !with_theirs.contains(&process.pid))
+            .filter(|process| !victims_and_descendants.contains(&process.pid))
         {
             kill(process.pid, Signal::CONT);
         }
@@ -144,12 +148,12 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
                 "round {round}: {result}"
             );
         }
-        assert_eq!(read_all(&said), b"ping pong\n", "round {round}");
+        assert_eq!(read_all(&answers), b"ping pong\n", "round {round}");
     }
 }
 
-/// A run in a shell whose zygote is stopped before it ends: its runner seems to take launches, and
-/// does not come to them.
+/// Makes a run whose zygote is stopped before the program ends. The runner then seems to accept
+/// launches, but does not process them. Returns the zygote's PID.
 fn stop_a_runner(supervisor: &Supervisor) -> i32 {
     let token = token();
     let (read, write) = pipe();
@@ -158,8 +162,11 @@ fn stop_a_runner(supervisor: &Supervisor) -> i32 {
         .stdin(read);
     let run = supervisor.run(&shell).unwrap();
     drop(shell);
-    assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
-    let target = processes_that_say(&token).remove(0);
+    assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
+        &token
+    )
+    .is_empty()));
+    let target = processes_with_argument(&token).remove(0);
     let zygote = process(target.parent).expect("pid1").parent;
     kill(zygote, Signal::STOP);
     drop(write);
@@ -168,51 +175,51 @@ fn stop_a_runner(supervisor: &Supervisor) -> i32 {
 }
 
 #[test]
-fn runner_with_a_stopped_zygote_keeps_no_run() {
+fn runner_with_stopped_zygote_keeps_no_run() {
     let supervisor = start(builder().slots(1).runners_per_slot(3));
     for _ in 0..3 {
         let zygote = stop_a_runner(&supervisor);
         for _ in 0..3 {
-            let (handle, output) = copies(&supervisor, "text");
+            let (handle, output) = start_copy(&supervisor, "text");
             let result = wait(&handle);
             assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
             assert_eq!(read_all(&output), b"text");
-            let (both, said) = pair(&supervisor);
+            let (both, answers) = start_pair(&supervisor);
             for handle in &both {
                 let result = wait(handle);
                 assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
             }
-            assert_eq!(read_all(&said), b"ping pong\n");
+            assert_eq!(read_all(&answers), b"ping pong\n");
         }
         kill(zygote, Signal::CONT);
     }
 }
 
-/// The run is nobody's yet, so its end is not the runner's matter.
+/// The run has not started, so it can end without its runner.
 #[test]
-fn run_that_waits_in_a_stopped_runner_can_be_killed_and_cancelled() {
+fn run_waiting_in_stopped_runner_can_be_killed_and_cancelled() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
     let zygote = stop_a_runner(&supervisor);
-    let asked = [0, 1].map(|_| copies(&supervisor, "text"));
-    asked[0].0.kill();
-    asked[1].0.cancel();
-    assert_eq!(wait(&asked[0].0).outcome, Outcome::Killed);
-    assert_eq!(wait(&asked[1].0).outcome, Outcome::Cancelled);
-    for (_, output) in &asked {
-        assert_eq!(read_all(output), b"", "the ends of its pipes are closed");
+    let waiting = [0, 1].map(|_| start_copy(&supervisor, "text"));
+    waiting[0].0.kill();
+    waiting[1].0.cancel();
+    assert_eq!(wait(&waiting[0].0).outcome, Outcome::Killed);
+    assert_eq!(wait(&waiting[1].0).outcome, Outcome::Cancelled);
+    for (_, output) in &waiting {
+        assert_eq!(read_all(output), b"", "an end of the pipe is still open");
     }
     kill(zygote, Signal::CONT);
-    let (handle, output) = copies(&supervisor, "text");
+    let (handle, output) = start_copy(&supervisor, "text");
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(&output), b"text");
 }
 
-/// Until it is dropped no runner can make a process: the cgroup above all of them has no room for
-/// another one.
-struct NoProcesses(Vec<PathBuf>);
+/// While it exists, no runner can create a process, because the cgroup above the runners has
+/// reached its process limit.
+struct ProcessBan(Vec<PathBuf>);
 
-impl NoProcesses {
-    fn of(supervisor: &Supervisor) -> NoProcesses {
+impl ProcessBan {
+    fn of(supervisor: &Supervisor) -> ProcessBan {
         let files: Vec<PathBuf> = supervisor
             .cgroups()
             .map(|top| top.join("pids.max"))
@@ -221,11 +228,11 @@ impl NoProcesses {
         files
             .iter()
             .for_each(|file| std::fs::write(file, "1").expect("a limit on processes"));
-        NoProcesses(files)
+        ProcessBan(files)
     }
 }
 
-impl Drop for NoProcesses {
+impl Drop for ProcessBan {
     fn drop(&mut self) {
         self.0
             .iter()
@@ -234,13 +241,13 @@ impl Drop for NoProcesses {
 }
 
 #[test]
-fn run_that_no_runner_can_prepare_ends_with_an_error() {
+fn run_that_no_runner_can_prepare_returns_error() {
     let supervisor = start(builder().slots(1));
     if supervisor.backend() != Backend::Hybrid {
-        return skip("only in a version 1 cgroup does a runner live in its runs' cgroup");
+        return skip("only with version 1 cgroups, runners are in the cgroup of their runs");
     }
-    let broken = NoProcesses::of(&supervisor);
-    // What is prepared already still runs.
+    let broken = ProcessBan::of(&supervisor);
+    // Runs that are already prepared still succeed.
     let failed = (0..6)
         .map(|_| result(&supervisor, &request(["exit", "0"])))
         .find(|result| {
@@ -274,13 +281,13 @@ fn run_that_no_runner_can_prepare_ends_with_an_error() {
 }
 
 #[test]
-fn run_outlasts_a_short_want_of_processes() {
+fn short_lack_of_processes_fails_no_run() {
     let supervisor = start(builder().slots(1));
     if supervisor.backend() != Backend::Hybrid {
-        return skip("only in a version 1 cgroup does a runner live in its runs' cgroup");
+        return skip("only with version 1 cgroups, runners are in the cgroup of their runs");
     }
     for _ in 0..3 {
-        let broken = NoProcesses::of(&supervisor);
+        let broken = ProcessBan::of(&supervisor);
         let handles: Vec<_> = (0..6)
             .map(|_| supervisor.run(&request(["exit", "0"])).unwrap())
             .collect();
@@ -293,21 +300,21 @@ fn run_outlasts_a_short_want_of_processes() {
     }
 }
 
-/// The socket that the run leaves in its standard input belongs to its runner's network namespace,
-/// and stays.
+/// The program leaves a socket in its standard input. The socket belongs to the network namespace
+/// of the runner, and stays open.
 #[test]
 fn socket_left_in_standard_input_fails_no_later_run() {
     let supervisor = start(builder().slots(1));
     let mut left = Vec::new();
     for round in 0..4 {
-        let (ours, its) = UnixStream::pair().unwrap();
-        let leaves = request(["leave-socket"]).stdin(Arc::new(OwnedFd::from(its)));
+        let (client_end, program_end) = UnixStream::pair().unwrap();
+        let leaves = request(["leave-socket"]).stdin(Arc::new(OwnedFd::from(program_end)));
         let leaving = supervisor.run(&leaves).unwrap();
-        // The first of these is launched in the same runner before the kernel has taken the run
-        // apart.
-        let innocent: Vec<_> = (0..4).map(|_| copies(&supervisor, "text")).collect();
+        // The first of these runs is launched in the same runner, before the kernel has freed the
+        // previous run.
+        let innocent: Vec<_> = (0..4).map(|_| start_copy(&supervisor, "text")).collect();
         assert_eq!(wait(&leaving).outcome, Outcome::Exited(0));
-        left.push((ours, leaves));
+        left.push((client_end, leaves));
         for (handle, output) in innocent {
             let result = wait(&handle);
             assert_eq!(
@@ -318,7 +325,7 @@ fn socket_left_in_standard_input_fails_no_later_run() {
             assert_eq!(read_all(&output), b"text");
         }
     }
-    // Each runner has the namespace that it has made, with nothing in it.
+    // Each runner has a network namespace without sockets.
     for _ in 0..3 {
         let output = run(
             &supervisor,

@@ -1,17 +1,20 @@
-//! The supervisor's command line, and where it refuses to run.
+//! The supervisor's command line, and the users under which it refuses to run.
 
-use millibox_tests::{Said, client, directory, executable, is_root, share, skip};
+use millibox_tests::{ClientOutput, client, directory, executable, is_root, set_mode, skip};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// Starts the supervisor by hand, with this at descriptor 0; what it says.
-fn start(arguments: &[&str], stdin: Stdio) -> String {
+/// Starts the supervisor with this at descriptor 0, and returns its standard error.
+fn fail_to_start(arguments: &[&str], stdin: Stdio) -> String {
     let output = Command::new(executable("millibox-supervisor"))
         .args(arguments)
         .stdin(stdin)
         .output()
         .unwrap();
-    assert!(!output.status.success(), "{arguments:?}: it has started");
+    assert!(
+        !output.status.success(),
+        "{arguments:?}: the supervisor has started"
+    );
     assert!(
         output.status.code().is_some(),
         "{arguments:?}: {}",
@@ -21,11 +24,11 @@ fn start(arguments: &[&str], stdin: Stdio) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-fn refuses(arguments: &[&str], stdin: Stdio, says: &str) {
-    let text = start(arguments, stdin);
+fn assert_start_fails(arguments: &[&str], stdin: Stdio, expected: &str) {
+    let text = fail_to_start(arguments, stdin);
     assert!(
-        text.contains(says),
-        "{arguments:?}: {text:?} does not say {says:?}"
+        text.contains(expected),
+        "{arguments:?}: {text:?} does not contain {expected:?}"
     );
     assert_eq!(text.lines().count(), 1, "{arguments:?}: {text:?}");
     assert!(
@@ -35,8 +38,8 @@ fn refuses(arguments: &[&str], stdin: Stdio, says: &str) {
 }
 
 #[test]
-fn wrong_arguments() {
-    for (arguments, says) in [
+fn invalid_argument_is_named_in_message() {
+    for (arguments, expected) in [
         (&[][..], "--socket"),
         (&["--help"], "--help"),
         (&["verbose"], "verbose"),
@@ -60,12 +63,12 @@ fn wrong_arguments() {
         (&["--inherited=x"], "--inherited=x"),
         (&["--inherited=77"], "77"),
     ] {
-        refuses(arguments, Stdio::null(), says);
+        assert_start_fails(arguments, Stdio::null(), expected);
     }
 }
 
 #[test]
-fn an_argument_that_is_not_text() {
+fn argument_that_is_not_utf8_returns_2() {
     let bytes = std::os::unix::ffi::OsStringExt::from_vec(b"--socket=\xff".to_vec());
     let bytes: std::ffi::OsString = bytes;
     let output = Command::new(executable("millibox-supervisor"))
@@ -77,21 +80,21 @@ fn an_argument_that_is_not_text() {
 }
 
 #[test]
-fn a_descriptor_that_is_not_open() {
-    refuses(&["--socket=77"], Stdio::null(), "not open");
+fn socket_argument_must_be_an_open_descriptor() {
+    assert_start_fails(&["--socket=77"], Stdio::null(), "not open");
 }
 
 #[test]
-fn a_descriptor_that_is_no_socket() {
-    refuses(&["--socket=0"], Stdio::null(), "no socket");
+fn socket_argument_must_be_a_socket() {
+    assert_start_fails(&["--socket=0"], Stdio::null(), "no socket");
     let (read, _write) = millibox_tests::pipe();
-    refuses(&["--socket=0"], Stdio::from(read), "no socket");
+    assert_start_fails(&["--socket=0"], Stdio::from(read), "no socket");
 }
 
 #[test]
-fn a_socket_of_the_wrong_family() {
+fn socket_must_have_family_unix() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    refuses(
+    assert_start_fails(
         &["--socket=0"],
         Stdio::from(OwnedFd::from(socket)),
         "AF_UNIX",
@@ -99,16 +102,16 @@ fn a_socket_of_the_wrong_family() {
 }
 
 #[test]
-fn a_socket_of_the_wrong_type() {
+fn socket_must_have_type_seqpacket() {
     let (stream, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
-    refuses(
+    assert_start_fails(
         &["--socket=0"],
         Stdio::from(OwnedFd::from(stream)),
         "SOCK_SEQPACKET",
     );
     let datagram = std::os::unix::net::UnixDatagram::unbound().unwrap();
     assert!(datagram.as_raw_fd() > 2);
-    refuses(
+    assert_start_fails(
         &["--socket=0"],
         Stdio::from(OwnedFd::from(datagram)),
         "SOCK_SEQPACKET",
@@ -116,11 +119,9 @@ fn a_socket_of_the_wrong_type() {
 }
 
 #[test]
-fn a_socket_whose_client_is_gone() {
-    // No client, no supervisor: it must end by itself and not wait for ever.
-    let (ours, its) = std::os::unix::net::UnixStream::pair().unwrap();
-    drop((ours, its));
-    let (ours, its) = rustix::net::socketpair(
+fn socket_without_client_ends_supervisor() {
+    // Without a client, the supervisor must end by itself and not wait forever.
+    let (client_end, supervisor_end) = rustix::net::socketpair(
         rustix::net::AddressFamily::UNIX,
         rustix::net::SocketType::SEQPACKET,
         rustix::net::SocketFlags::CLOEXEC,
@@ -129,16 +130,16 @@ fn a_socket_whose_client_is_gone() {
     .unwrap();
     let mut child = Command::new(executable("millibox-supervisor"))
         .args(["--socket=0", "--slots=1"])
-        .stdin(Stdio::from(its))
+        .stdin(Stdio::from(supervisor_end))
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    drop(ours);
+    drop(client_end);
     assert!(millibox_tests::ends_within(&mut child, std::time::Duration::from_secs(10)).is_some());
 }
 
 #[test]
-fn its_version() {
+fn version_is_printed() {
     let output = Command::new(executable("millibox-supervisor"))
         .arg("--version")
         .output()
@@ -151,8 +152,9 @@ fn its_version() {
     );
 }
 
-// --- whom it refuses to be -------------------------------------------------------------
+// --- users that are rejected -----------------------------------------------------------
 
+/// The user id that the client has outside of its user namespace.
 fn outside() -> u32 {
     if is_root() {
         12345
@@ -161,16 +163,17 @@ fn outside() -> u32 {
     }
 }
 
-fn able(said: &Said) -> bool {
-    if said.stdout.contains("unable=") {
-        skip(said.stdout.trim());
+/// Returns whether the client could change its environment. If not, reports the test as skipped.
+fn is_prepared(output: &ClientOutput) -> bool {
+    if output.stdout.contains("unable=") {
+        skip(output.stdout.trim());
     }
-    !said.stdout.contains("unable=")
+    !output.stdout.contains("unable=")
 }
 
 #[test]
-fn root_cannot_choose_to_be_root() {
-    let (_ours, its) = rustix::net::socketpair(
+fn root_cannot_choose_root_as_user() {
+    let (_client_end, supervisor_end) = rustix::net::socketpair(
         rustix::net::AddressFamily::UNIX,
         rustix::net::SocketType::SEQPACKET,
         rustix::net::SocketFlags::CLOEXEC,
@@ -181,18 +184,18 @@ fn root_cannot_choose_to_be_root() {
         return skip("not root");
     }
     for user in ["0:0", "0:5", "5:0"] {
-        refuses(
+        assert_start_fails(
             &["--socket=0", &format!("--user={user}")],
-            Stdio::from(its.try_clone().unwrap()),
+            Stdio::from(supervisor_end.try_clone().unwrap()),
             "superuser",
         );
     }
 }
 
 #[test]
-fn who_is_not_root_stays_who_it_is() {
+fn user_other_than_root_cannot_choose_a_user() {
     if is_root() {
-        return skip("root may become anybody");
+        return skip("root may switch to any user");
     }
     let why = millibox_tests::builder()
         .user(4242, 4343)
@@ -215,7 +218,7 @@ fn who_is_not_root_stays_who_it_is() {
 }
 
 #[test]
-fn a_client_that_is_root_gets_an_ordinary_user() {
+fn supervisor_started_by_root_has_an_unprivileged_user() {
     if !is_root() {
         return skip("not root");
     }
@@ -236,94 +239,102 @@ fn a_client_that_is_root_gets_an_ordinary_user() {
     let chosen = millibox_tests::start(millibox_tests::builder().user(4242, 4343));
     assert_eq!(chosen.ids(), (4242, 4343));
     assert_eq!(
-        millibox_tests::probe_run(&chosen, &["ids"]).value("uid"),
+        millibox_tests::run_probe(&chosen, &["ids"]).value("uid"),
         "4242 4242 4242"
     );
 }
 
 #[test]
-fn ordinary_ids_in_a_user_namespace_do() {
+fn ordinary_ids_in_user_namespace_are_accepted() {
     for inside in [outside(), 1000, 54321] {
-        let said = client([&format!("user={}:{inside}", outside()), "--", "ids"]);
-        if !able(&said) {
+        let output = client([&format!("user={}:{inside}", outside()), "--", "ids"]);
+        if !is_prepared(&output) {
             return;
         }
-        assert_eq!(said.value("outcome"), "exited with 0", "{said:?}");
-        assert_eq!(said.value("uid"), format!("{inside} {inside} {inside}"));
+        assert_eq!(output.value("exit_code"), "0", "{output:?}");
+        assert_eq!(output.value("uid"), format!("{inside} {inside} {inside}"));
     }
 }
 
 #[test]
-fn who_owns_the_null_device_is_the_superuser() {
+fn owner_of_null_device_is_rejected_as_superuser() {
     if !is_root() {
-        return skip("only root can be called otherwise in a user namespace");
+        return skip("only root can have another id in a user namespace");
     }
-    // Root, under another number: as ordinary as any, but that /dev/null is its own.
-    let said = client(["user=0:1000", "--", "ids"]);
-    if able(&said) {
-        assert!(said.value("error").contains("superuser"), "{said:?}");
+    // Root under another id: as ordinary as any user, except that it owns /dev/null.
+    let output = client(["user=0:1000", "--", "ids"]);
+    if is_prepared(&output) {
+        assert!(output.value("error").contains("superuser"), "{output:?}");
     }
 }
 
 #[test]
-fn unmapped_ids_are_refused() {
-    let said = client(["unmapped", "--", "ids"]);
-    if able(&said) {
-        // All that is not mapped, /dev/null's owner as well, is one number (user_namespaces(7)).
-        assert!(said.value("error").contains("superuser"), "{said:?}");
+fn unmapped_ids_are_rejected() {
+    let output = client(["unmapped", "--", "ids"]);
+    if is_prepared(&output) {
+        // All unmapped ids, including that of the owner of /dev/null, appear as one id
+        // (user_namespaces(7)).
+        assert!(output.value("error").contains("superuser"), "{output:?}");
     }
 }
 
-/// One of the two ids is enough.
+/// One of the two ids suffices.
 #[test]
-fn whose_group_owns_the_null_device_is_the_superuser() {
+fn group_of_null_device_is_rejected_as_superuser() {
     if !is_root() {
-        return skip("only root can become somebody else in root's group");
+        return skip("only root can switch to another user in root's group");
     }
-    for (ids, refused) in [("12345:0", true), ("12345:12345", false)] {
-        let said = client([&format!("ids={ids}"), "--", "ids"]);
-        if able(&said) {
+    for (ids, rejected) in [("12345:0", true), ("12345:12345", false)] {
+        let output = client([&format!("ids={ids}"), "--", "ids"]);
+        if is_prepared(&output) {
             assert_eq!(
-                said.stdout.contains("superuser"),
-                refused,
-                "{ids}: {said:?}"
+                output.stdout.contains("superuser"),
+                rejected,
+                "{ids}: {output:?}"
             );
         }
     }
 }
 
 #[test]
-fn a_null_device_that_is_none() {
+fn false_null_device_is_rejected() {
     let directory = directory();
     let file = directory.path().join("null");
     std::fs::write(&file, "").unwrap();
-    share(&file, 0o666);
-    // A file, and another device.
+    set_mode(&file, 0o666);
+    // A regular file, and another device.
     for fake in [file.to_str().unwrap(), "/dev/zero"] {
         let user = format!("user={0}:{0}", outside());
-        let said = client([
+        let output = client([
             user.as_str(),
             "mount-namespace",
             &format!("null={fake}"),
             "--",
             "ids",
         ]);
-        if able(&said) {
+        if is_prepared(&output) {
             assert!(
-                said.value("error")
+                output
+                    .value("error")
                     .contains("/dev/null is not the null device"),
-                "{said:?}"
+                "{output:?}"
             );
         }
     }
 }
 
 #[test]
-fn no_executable_to_start() {
+fn missing_or_wrong_executable_returns_error() {
     let missing = millibox::Supervisor::builder()
         .executable("/no/such/supervisor")
         .start();
-    assert!(missing.is_err_and(|error| error.to_string().contains("/no/such/supervisor")));
+    match missing {
+        Err(millibox::Error::NotExecuted { path, error, .. }) => assert_eq!(
+            (path.to_str(), error.raw_os_error()),
+            (Some("/no/such/supervisor"), Some(libc::ENOENT))
+        ),
+        other => panic!("{other:?}"),
+    }
     let other = millibox::Supervisor::builder()
         .executable("/bin/true")
         .start();
@@ -331,7 +342,7 @@ fn no_executable_to_start() {
 }
 
 #[test]
-fn a_place_for_cgroups_that_is_not_there() {
+fn missing_cgroup_parent_returns_error() {
     let error = crate::builder()
         .cgroup_parent("/not/there")
         .start()

@@ -1,9 +1,9 @@
-//! Worlds in turn, many worlds, and worlds that cannot be had.
+//! Worlds: alternating, many, and impossible ones.
 
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, Step, Supervisor, World};
 use millibox_tests::{
-    Gone, directory, not_started, request, result, run, share, sleeper, start, wait,
+    Footprint, directory, not_started, request, result, run, set_mode, start, start_sleeper, wait,
 };
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ fn marked(mark: u32) -> World {
     })
 }
 
-fn is_marked(supervisor: &Supervisor, mark: u32) {
+fn assert_sees_only_mark(supervisor: &Supervisor, mark: u32) {
     let output = run(supervisor, &request(["ls", "/"]).world(&marked(mark)));
     let marks: Vec<String> = output
         .text()
@@ -27,22 +27,22 @@ fn is_marked(supervisor: &Supervisor, mark: u32) {
 }
 
 #[test]
-fn two_worlds_in_turn() {
+fn alternating_worlds_are_not_mixed_up() {
     for runners in [1, 2, 3] {
         let supervisor = start(builder().slots(1).runners_per_slot(runners));
         for round in 0..20 {
-            is_marked(&supervisor, round % 2);
+            assert_sees_only_mark(&supervisor, round % 2);
         }
         for round in 0..20 {
-            is_marked(&supervisor, round % 5);
+            assert_sees_only_mark(&supervisor, round % 5);
         }
     }
 }
 
 #[test]
-fn many_worlds_at_once() {
+fn many_worlds_at_once_are_correct() {
     let supervisor = supervisor();
-    let ask = |mark: u32| {
+    let submit = |mark: u32| {
         let path = format!("/mark-{}", mark % 10);
         (
             mark,
@@ -51,53 +51,56 @@ fn many_worlds_at_once() {
                 .unwrap(),
         )
     };
-    let handles: Vec<_> = (0..100).map(ask).collect();
+    let handles: Vec<_> = (0..100).map(submit).collect();
     for (mark, handle) in handles {
         assert_eq!(wait(&handle).outcome, Outcome::Exited(0), "{mark}");
     }
 }
 
 #[test]
-fn more_worlds_than_are_kept() {
+fn more_worlds_than_the_supervisor_keeps_are_correct() {
     let supervisor = supervisor();
     for mark in 0..150 {
-        is_marked(&supervisor, mark);
+        assert_sees_only_mark(&supervisor, mark);
     }
-    // Those that were forgotten are made anew.
+    // The supervisor mounts forgotten worlds again.
     for mark in [0, 1, 149, 75, 0] {
-        is_marked(&supervisor, mark);
+        assert_sees_only_mark(&supervisor, mark);
     }
     if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
         let open = open.count();
         assert!(open < 64 + 200, "{open} descriptors are open");
     }
-    let gone = Gone::of(&supervisor);
+    let footprint = Footprint::of(&supervisor);
     drop(supervisor);
-    gone.assert();
+    footprint.assert_gone();
 }
 
 #[test]
-fn a_world_is_free_for_others_while_a_run_goes_on() {
+fn world_can_be_used_while_another_run_lasts() {
     let supervisor = supervisor();
-    let (one, _read) = sleeper(&supervisor, &[]);
+    let (one, _read) = start_sleeper(&supervisor, &[]);
     for mark in 0..5 {
-        is_marked(&supervisor, mark);
+        assert_sees_only_mark(&supervisor, mark);
     }
     assert!(one.try_wait().unwrap().is_none());
 }
 
 #[test]
-fn a_world_that_could_not_be_had_is_tried_again() {
+fn world_that_failed_is_tried_again() {
     let supervisor = supervisor();
     let directory = directory();
     let source = directory.path().join("later");
     let world = World::minimal().read_only(&source, "/later");
-    let ask =
+    let submit =
         |supervisor: &Supervisor| result(supervisor, &request(["stat", "/later"]).world(&world));
     for _ in 0..3 {
-        assert!(matches!(ask(&supervisor).outcome, Outcome::NotStarted(_)));
+        assert!(matches!(
+            submit(&supervisor).outcome,
+            Outcome::NotStarted(_)
+        ));
     }
-    // All that wait for it fail, each with a result of its own, and others do not.
+    // Every waiting run of this world fails with its own result. Other runs do not fail.
     let mut handles = Vec::new();
     for _ in 0..10 {
         handles.push((
@@ -117,14 +120,14 @@ fn a_world_that_could_not_be_had_is_tried_again() {
         );
     }
     std::fs::create_dir(&source).unwrap();
-    share(&source, 0o755);
-    assert_eq!(ask(&supervisor).outcome, Outcome::Exited(0));
+    set_mode(&source, 0o755);
+    assert_eq!(submit(&supervisor).outcome, Outcome::Exited(0));
 }
 
 #[test]
-fn a_world_whose_mounts_fail_in_each_run() {
+fn world_whose_mounts_fail_in_each_run_returns_error() {
     let supervisor = supervisor();
-    // The tmpfs is full before the directory in it can be made.
+    // The tmpfs is full before the directory in it can be created.
     let full = World::minimal()
         .mount(Mount::Tmpfs {
             at: "/s".into(),
@@ -146,12 +149,12 @@ fn a_world_whose_mounts_fail_in_each_run() {
             (Step::MountPoint, Some(libc::ENOSPC))
         );
         assert_eq!(error.subject.as_deref(), Some("/s/no-room"));
-        is_marked(&supervisor, 1);
+        assert_sees_only_mark(&supervisor, 1);
     }
 }
 
 #[test]
-fn a_long_world() {
+fn long_world_is_mounted_or_rejected() {
     let supervisor = supervisor();
     let mut world = World::minimal();
     for number in 0..300 {
@@ -169,28 +172,31 @@ fn a_long_world() {
         run(&supervisor, &request(["file", "/t49/x", "5"]).world(&tmpfs)).number("written"),
         5
     );
-    // One that is too long is refused, and is not the end.
-    let mut endless = World::minimal();
+    // A world that is too long is rejected. Later runs still work.
+    let mut too_long = World::minimal();
     for number in 0..3000 {
-        endless = endless.mount(Mount::CreateDir {
+        too_long = too_long.mount(Mount::CreateDir {
             path: format!("/many/{number:030}").into(),
             mode: 0o755,
         });
     }
-    let refused = result(&supervisor, &request(["exit", "0"]).world(&endless));
+    let rejected = result(&supervisor, &request(["exit", "0"]).world(&too_long));
     assert!(
-        matches!(refused.outcome, Outcome::NotStarted(_) | Outcome::Exited(0)),
-        "{refused}"
+        matches!(
+            rejected.outcome,
+            Outcome::NotStarted(_) | Outcome::Exited(0)
+        ),
+        "{rejected}"
     );
-    is_marked(&supervisor, 2);
+    assert_sees_only_mark(&supervisor, 2);
 }
 
 #[test]
-fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
+fn world_requested_again_during_an_abandoned_mount_works() {
     let supervisor = supervisor();
     for mark in 1000..1060 {
-        // The only run that wants it is taken back, at some moment of the building, and the
-        // next one comes.
+        // The only run of this world is cancelled at some moment while the world is mounted. Then
+        // the next run arrives.
         let first = supervisor
             .run(&request(["exit", "0"]).world(&marked(mark)))
             .unwrap();
@@ -204,8 +210,8 @@ fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
     }
 }
 
-/// What a run reads of a file of its world.
-fn read(supervisor: &Supervisor, world: &World, path: &str) -> String {
+/// The content of a file as a run reads it.
+fn read_in_run(supervisor: &Supervisor, world: &World, path: &str) -> String {
     let output = run(supervisor, &request(["cat", path]).world(world));
     if output.result.outcome == Outcome::Exited(0) {
         output.text()
@@ -214,50 +220,50 @@ fn read(supervisor: &Supervisor, world: &World, path: &str) -> String {
     }
 }
 
-/// The kernel cannot always tell without waiting what a source is: not while a mount comes or goes,
-/// as with each run.
+/// The kernel cannot always identify a source without waiting, for example while a run's mounts are
+/// created or removed.
 #[test]
-fn a_world_stays_one_while_others_runs_come_and_go() {
+fn world_is_mounted_once_while_other_runs_come_and_go() {
     let (supervisor, others) = (supervisor(), supervisor());
-    let over = AtomicBool::new(false);
+    let is_over = AtomicBool::new(false);
     let devices = std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                let some: Vec<_> = (0..4)
+            while !is_over.load(Ordering::Relaxed) {
+                let batch: Vec<_> = (0..4)
                     .map(|_| others.run(&Request::new("/bin/true")).unwrap())
                     .collect();
-                some.iter().for_each(|handle| drop(wait(handle)));
+                batch.iter().for_each(|handle| drop(wait(handle)));
             }
         });
         let devices: HashSet<i64> = (0..200)
             .map(|_| run(&supervisor, &request(["stat", "/"])).number("device"))
             .collect();
-        over.store(true, Ordering::Relaxed);
+        is_over.store(true, Ordering::Relaxed);
         devices
     });
-    // The root is the template's, of which all runs have a copy.
+    // The root belongs to the template, of which all runs have a copy.
     assert_eq!(devices.len(), 1);
 }
 
 #[test]
-fn what_was_put_in_a_sources_place_is_seen() {
+fn replaced_source_is_seen_by_later_runs() {
     let supervisor = supervisor();
     let directory = directory();
-    share(directory.path(), 0o755);
+    set_mode(directory.path(), 0o755);
     let path = |name: &str| directory.path().join(name);
     let write = |name: &str, text: &str| {
         std::fs::write(path(name), text).unwrap();
-        share(&path(name), 0o644);
+        set_mode(&path(name), 0o644);
     };
     write("file", "one");
     let world = World::minimal().read_only(path("file"), "/seen");
-    assert_eq!(read(&supervisor, &world, "/seen"), "one");
+    assert_eq!(read_in_run(&supervisor, &world, "/seen"), "one");
     write("file", "one more");
-    assert_eq!(read(&supervisor, &world, "/seen"), "one more");
-    // As editors, compilers and package managers do it.
+    assert_eq!(read_in_run(&supervisor, &world, "/seen"), "one more");
+    // Editors, compilers and package managers replace files in this way.
     write("new", "two");
     std::fs::rename(path("new"), path("file")).unwrap();
-    assert_eq!(read(&supervisor, &world, "/seen"), "two");
+    assert_eq!(read_in_run(&supervisor, &world, "/seen"), "two");
     std::fs::remove_file(path("file")).unwrap();
     let removed = result(&supervisor, &request(["cat", "/seen"]).world(&world));
     let error = not_started(&removed);
@@ -268,12 +274,12 @@ fn what_was_put_in_a_sources_place_is_seen() {
     );
     assert_eq!(error.subject.as_deref(), path("file").to_str());
     write("file", "three");
-    assert_eq!(read(&supervisor, &world, "/seen"), "three");
+    assert_eq!(read_in_run(&supervisor, &world, "/seen"), "three");
 
-    // A directory that was made anew, and one that a link leads to.
+    // A directory that was created again, and one behind a symbolic link.
     for name in ["a", "b"] {
         std::fs::create_dir(path(name)).unwrap();
-        share(&path(name), 0o755);
+        set_mode(&path(name), 0o755);
         write(&format!("{name}/text"), name);
     }
     let world = World::minimal()
@@ -282,11 +288,11 @@ fn what_was_put_in_a_sources_place_is_seen() {
     for target in ["a", "b", "a", "b"] {
         let _ = std::fs::remove_file(path("now"));
         std::os::unix::fs::symlink(target, path("now")).unwrap();
-        assert_eq!(read(&supervisor, &world, "/now/text"), target);
+        assert_eq!(read_in_run(&supervisor, &world, "/now/text"), target);
     }
     std::fs::remove_dir_all(path("a")).unwrap();
     std::fs::create_dir(path("a")).unwrap();
-    share(&path("a"), 0o755);
+    set_mode(&path("a"), 0o755);
     write("a/text", "again");
-    assert_eq!(read(&supervisor, &world, "/a/text"), "again");
+    assert_eq!(read_in_run(&supervisor, &world, "/a/text"), "again");
 }

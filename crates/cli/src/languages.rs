@@ -174,20 +174,20 @@ fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'
             Availability::Available { .. } => "available",
             Availability::Missing { .. } => "missing",
             Availability::Unreachable { .. } => "unreachable",
-            Availability::Broken { .. } => "broken",
+            _ => "broken",
         },
         detail: availability.to_string(),
         linking: None,
         fallback: None,
-        remedy: availability.remedy().map(str::to_owned),
+        remedy: availability.remedy().map(ToString::to_string),
     };
     if availability.is_available() {
         match toolbox.linking(suite) {
             Ok(None) => {}
-            Ok(Some(Linkage { link, fallback })) => {
+            Ok(Some(Linkage { link, fallback, .. })) => {
                 line.linking = Some(link);
                 line.fallback = fallback.as_ref().map(|fallback| fallback.to_string());
-                line.remedy = fallback.map(|fallback| fallback.remedy);
+                line.remedy = fallback.map(|fallback| fallback.remedy.to_string());
             }
             Err(why) => (line.state, line.detail) = ("broken", format!("{}: {why}", line.detail)),
         }

@@ -37,8 +37,13 @@ const PROGRAMS: [(&str, &str); 3] = [
         "#define STEP sum ^= x\n#define TIMES 100000000\n",
     ),
 ];
-const MAIN: &str = "#include <stdio.h>\nint main(void) {\n    unsigned x = 1, sum = 0;\n    for (long i = 0; i < \
-                    TIMES; i++) { x = x * 1664525 + 1013904223; STEP; }\n    printf(\"%u\\n\", sum);\n}\n";
+const MAIN: &str = r#"#include <stdio.h>
+int main(void) {
+    unsigned x = 1, sum = 0;
+    for (long i = 0; i < TIMES; i++) { x = x * 1664525 + 1013904223; STEP; }
+    printf("%u\n", sum);
+}
+"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let package = tempfile::tempdir()?;

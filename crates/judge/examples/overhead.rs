@@ -198,7 +198,7 @@ fn compiled(supervisor: &Supervisor, link: Link) -> Result<Executable, Box<dyn E
         .result?)
 }
 
-/// Where its one file is outside of the sandbox.
+/// The path of its only file outside the sandbox.
 fn on_host(executable: &Executable) -> PathBuf {
     executable.files.path().join("program")
 }

@@ -7,6 +7,7 @@ pub use crate::failure::JudgeFailure;
 pub use crate::trial::{Case, Trial};
 pub use crate::worker::Worker;
 
+use crate::cancel::CancelToken;
 use crate::checker::CheckerInstance;
 use crate::failure::Step;
 use crate::feedback::Feedback;
@@ -57,6 +58,15 @@ pub struct CompletedRun {
 /// # Errors
 /// The input cannot be read, the output cannot be stored, or the supervisor is dead.
 pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<CompletedRun, JudgeFailure> {
+    run_until(supervisor, run, &CancelToken::new())
+}
+
+/// [`run`] that the token can cancel.
+fn run_until(
+    supervisor: &Supervisor,
+    run: Run<'_>,
+    token: &CancelToken,
+) -> Result<CompletedRun, JudgeFailure> {
     let (mut input, stdin) = Input::new(run.input.as_fd())?;
     let (output, stdout) = Output::new(Sink::File(&run.output), run.limits.output)?;
     let request = run
@@ -72,7 +82,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<CompletedRun, JudgeF
     let handle = supervisor.run(&request)?;
     // The request owns the run's ends of the pipes. While they are open, the pipes never break.
     drop(request);
-    let result = pump(&handle, &mut input, &mut [output], None)?;
+    let result = pump(&handle, &mut input, &mut [output], None, token)?;
     Ok(CompletedRun {
         result,
         output: run.output,
@@ -186,5 +196,5 @@ fn run_trial(
         input: &input,
         output,
     };
-    self::run(worker.supervisor, run)
+    run_until(worker.supervisor, run, &worker.token)
 }

@@ -81,6 +81,9 @@ pub enum JudgeFailure {
         /// The problem's number of passes.
         limit: u32,
     },
+    /// A group asks for the package's own grader, and the package has none.
+    #[error("the package has no grader")]
+    NoGrader,
     /// A grader gave no usable answer.
     #[error(transparent)]
     Grader(GraderFailure),

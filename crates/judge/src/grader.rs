@@ -3,6 +3,7 @@
 //! The grader sees only the files of its language. It reads results from standard input and takes
 //! flags as arguments. [`Grade::parse`] reads its answer on standard output.
 
+use crate::cancel::CancelToken;
 use crate::convention::stderr_excerpt;
 use crate::failure::{JudgeFailure, Step};
 use crate::pump::{Input, Output, Sink, memory_file, pump, sealed};
@@ -35,6 +36,17 @@ impl Grader {
         cpus: &[usize],
         grading: &Grading,
     ) -> Result<Grade, JudgeFailure> {
+        self.grade_until(supervisor, cpus, grading, &CancelToken::new())
+    }
+
+    /// [`Grader::grade`] that the token can cancel.
+    pub(crate) fn grade_until(
+        &self,
+        supervisor: &Supervisor,
+        cpus: &[usize],
+        grading: &Grading,
+        token: &CancelToken,
+    ) -> Result<Grade, JudgeFailure> {
         let mut input = memory_file()?;
         let written = input.write_all(grading.input.as_bytes());
         written.map_err(|error| JudgeFailure::step(Step::WriteGraderInput, error))?;
@@ -62,7 +74,8 @@ impl Grader {
         let handle = supervisor.run(&request)?;
         // The request owns the run's ends of the pipes. While they are open, the pipes never break.
         drop(request);
-        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], None)?;
+        let outputs = &mut [stdout, stderr];
+        let run = pump(&handle, &mut Input::none(), outputs, None, token)?;
         let grade = match run.outcome {
             Outcome::Exited(0) if stdout_head.len() == OUTPUT_HEAD_BYTES => {
                 Err(GraderFault::TooLong {

@@ -1,28 +1,32 @@
 //! The judge: compiles submissions, runs them on tests in the sandbox, and decides their verdicts.
 //!
+//! Each module uses only modules below it in this table:
+//!
 //! | module | content |
 //! | --- | --- |
 //! | `judge` | a package and its submissions, from sources to reports |
-//! | `tool` | a run of a package's program that is not a submission |
+//! | `report` | the results of a problem's submissions, as JSON, JUnit XML, HTML and text |
 //! | `time_limit` | time limits computed from measured times |
-//! | `verdict` | the result of one test |
-//! | `failure` | errors of judging that are not the submission's fault |
-//! | `trial` | a submission on a test |
-//! | `worker` | the state of one judging thread |
-//! | `batch` | one test: the submission's run, then the checker |
-//! | `pump` | moving a run's input and output through pipes |
-//! | `validator` | a package's own checker or interactor |
-//! | `checker` | checkers: programs of a package, and the built-in ones |
-//! | `feedback` | the directory in which a checker or interactor leaves files |
-//! | `convention` | the answers of checkers and interactors |
-//! | `interactive` | a solution that talks to an interactor |
 //! | `grader` | a package's own program that makes the results of groups |
 //! | `passes` | a test of several passes |
+//! | `interactive` | a solution that communicates with an interactor |
+//! | `tool` | a run of a package's program that is not a submission |
+//! | `batch` | one test: the submission's run, then the checker |
+//! | `checker` | checkers: programs of a package, and the built-in ones |
+//! | `pump` | moving a run's input and output through pipes |
+//! | `trial` | a submission on a test |
+//! | `worker` | the state of one judging thread |
+//! | `validator` | a package's own checker or interactor |
+//! | `failure` | errors of judging that are not the submission's fault |
 //! | `scoring` | results of groups and submissions; which tests are not needed |
-//! | `report` | the results of a problem's submissions, as JSON, JUnit XML, HTML and text |
+//! | `convention` | the answers of checkers and interactors |
+//! | `feedback` | the directory in which a checker or interactor leaves files |
+//! | `verdict` | the result of one test |
+//! | `cancel` | cancelling one judging |
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod cancel;
 pub mod checker;
 pub mod convention;
 pub mod failure;

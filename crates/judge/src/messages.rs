@@ -3,10 +3,15 @@
 use crate::convention::{AnswerFault, Limit, ValidatorFailure};
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Excess, FeedbackError};
+use crate::judge::{
+    MachineError, Measurement, MeasurementFault, PackageError, PackageFault, PackageProblem, Role,
+    SelectionError,
+};
 use crate::scoring::{GraderFailure, GraderFault, PlanError, PointsError};
 use crate::tool::ToolFailure;
 use millibox_golden::assert_messages;
 use rustix::io::Errno;
+use std::path::Path;
 use std::time::Duration;
 
 fn io(errno: Errno) -> std::io::Error {
@@ -19,6 +24,14 @@ fn messages_of_the_judge_match_the_golden_file() {
     let file = || "score.txt".to_owned();
     let stderr = || "Traceback: x".to_owned();
     let errno = Errno::ACCESS;
+    let test = || "secret/1".to_owned();
+    // The text of another layer's error.
+    let reason = || "[reason]".to_owned();
+    let fault = |problem| PackageFault::new(Path::new("p/check.c"), problem);
+    let rejected = || MeasurementFault::NotAccepted {
+        test: test(),
+        reason: reason(),
+    };
     let limit = |limit, key| AnswerFault::LimitReached {
         outcome: "CPU time limit exceeded".to_owned(),
         limit,
@@ -83,6 +96,7 @@ fn messages_of_the_judge_match_the_golden_file() {
                     limit: 2,
                 },
             ),
+            ("JudgeFailure::NoGrader", &JudgeFailure::NoGrader),
             (
                 "JudgeFailure::Grader",
                 &JudgeFailure::Grader(GraderFailure {
@@ -297,6 +311,188 @@ fn messages_of_the_judge_match_the_golden_file() {
                 &ToolFailure {
                     reason: "exited with 3".to_owned(),
                     stderr: String::new(),
+                },
+            ),
+            (
+                "MachineError::CpuNotAllowed",
+                &MachineError::CpuNotAllowed {
+                    cpu: 9,
+                    allowed: vec![0, 1],
+                },
+            ),
+            (
+                "MachineError::NeedsCgroups",
+                &MachineError::NeedsCgroups {
+                    declined: vec!["v2: not mounted".to_owned(), "v1: read-only".to_owned()],
+                },
+            ),
+            ("SelectionError::Empty", &SelectionError::Empty),
+            (
+                "SelectionError::Unknown",
+                &SelectionError::Unknown {
+                    name: "ann.cpp".into(),
+                    package: "p".into(),
+                    nearest: Some("anna.cpp".to_owned()),
+                },
+            ),
+            (
+                "SelectionError::Unknown, nothing similar",
+                &SelectionError::Unknown {
+                    name: "x.cpp".into(),
+                    package: "p.zip".into(),
+                    nearest: None,
+                },
+            ),
+            (
+                "SelectionError::Ambiguous",
+                &SelectionError::Ambiguous {
+                    name: "a.c".into(),
+                    submissions: vec!["accepted/a.c".to_owned(), "mixed/a.c".to_owned()],
+                },
+            ),
+            (
+                "SelectionError::EmptyDirectory",
+                &SelectionError::EmptyDirectory("d".into()),
+            ),
+            (
+                "SelectionError::NotRegular",
+                &SelectionError::NotRegular("fifo".into()),
+            ),
+            (
+                "SelectionError::Directory",
+                &SelectionError::Directory {
+                    submission: "d".into(),
+                    directory: "d/e".into(),
+                    source: io(Errno::ACCESS),
+                },
+            ),
+            (
+                "PackageError",
+                &PackageError {
+                    faults: vec![
+                        fault(PackageProblem::Rejected {
+                            role: Role::Checker,
+                            reason: reason(),
+                            messages: "c.c:1: error\nc.c:2: error".to_owned(),
+                        }),
+                        fault(PackageProblem::Plan(PlanError::NoTests)),
+                    ],
+                },
+            ),
+            (
+                "PackageProblem::NoMatchingTest",
+                &PackageProblem::NoMatchingTest {
+                    tests: 3,
+                    pattern: "x*".to_owned(),
+                },
+            ),
+            (
+                "PackageProblem::Plan",
+                &PackageProblem::Plan(PlanError::NoTests),
+            ),
+            (
+                "PackageProblem::NoInput",
+                &PackageProblem::NoInput { test: test() },
+            ),
+            (
+                "PackageProblem::NoAnswerFile",
+                &PackageProblem::NoAnswerFile { test: test() },
+            ),
+            (
+                "PackageProblem::NoAnswer",
+                &PackageProblem::NoAnswer { test: test() },
+            ),
+            (
+                "PackageProblem::Flags",
+                &PackageProblem::Flags {
+                    test: test(),
+                    reason: reason(),
+                },
+            ),
+            (
+                "PackageProblem::NoInteractor",
+                &PackageProblem::NoInteractor,
+            ),
+            (
+                "PackageProblem::Language",
+                &PackageProblem::Language {
+                    role: Role::Interactor,
+                    reason: reason(),
+                },
+            ),
+            (
+                "PackageProblem::NotCompiled",
+                &PackageProblem::NotCompiled {
+                    role: Role::Grader,
+                    reason: reason(),
+                },
+            ),
+            (
+                "PackageProblem::Data",
+                &PackageProblem::Data { reason: reason() },
+            ),
+            (
+                "PackageProblem::TestFiles",
+                &PackageProblem::TestFiles {
+                    test: test(),
+                    reason: reason(),
+                },
+            ),
+            (
+                "PackageProblem::NoModelSolution",
+                &PackageProblem::NoModelSolution,
+            ),
+            (
+                "PackageProblem::ModelSolution",
+                &PackageProblem::ModelSolution(rejected()),
+            ),
+            (
+                "PackageProblem::NothingMeasured, no submission",
+                &PackageProblem::NothingMeasured(Measurement::NoSubmission),
+            ),
+            (
+                "PackageProblem::NothingMeasured, excluded",
+                &PackageProblem::NothingMeasured(Measurement::AllExcluded),
+            ),
+            (
+                "PackageProblem::NothingMeasured, failed",
+                &PackageProblem::NothingMeasured(Measurement::Failed(vec![
+                    ("accepted/a.c".to_owned(), rejected()),
+                    (
+                        "accepted/b.c".to_owned(),
+                        MeasurementFault::NotCompiled(reason()),
+                    ),
+                    (
+                        "accepted/c.kt".to_owned(),
+                        MeasurementFault::Unavailable(reason()),
+                    ),
+                ])),
+            ),
+            (
+                "PackageProblem::JudgeFailed",
+                &PackageProblem::JudgeFailed {
+                    submission: "accepted/a.c".to_owned(),
+                    fault: MeasurementFault::TestFailed {
+                        test: test(),
+                        reason: reason(),
+                    },
+                },
+            ),
+            ("PackageProblem::Interrupted", &PackageProblem::Interrupted),
+            (
+                "PackageProblem::NotCounted",
+                &PackageProblem::NotCounted { fault: rejected() },
+            ),
+            (
+                "PackageProblem::NotCounted, judge",
+                &PackageProblem::NotCounted {
+                    fault: MeasurementFault::CompilationFailed(reason()),
+                },
+            ),
+            (
+                "PackageProblem::NotCounted, interrupted",
+                &PackageProblem::NotCounted {
+                    fault: MeasurementFault::NotFinished,
                 },
             ),
         ],

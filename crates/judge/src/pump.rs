@@ -8,6 +8,7 @@
 //! Splicing to a pipe without a reader raises SIGPIPE. Rust's runtime ignores SIGPIPE before
 //! `main`. A process that restores the default action ends here.
 
+use crate::cancel::CancelToken;
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{WATCH_INTERVAL, Watch};
 use millibox::{Handle, RunResult};
@@ -238,13 +239,14 @@ pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<
 
 /// Moves a run's input and outputs until it ends, and returns its result.
 ///
-/// Too much output ends the run, and so does an excess that `watch` finds. When this function
-/// returns, it has moved the whole output.
+/// Too much output ends the run, and so do an excess that `watch` finds and a cancelled token. When
+/// this function returns, it has moved the whole output.
 pub(crate) fn pump(
     run: &Handle,
     input: &mut Input<'_>,
     outputs: &mut [Output<'_>],
     mut watch: Option<&mut Watch<'_>>,
+    token: &CancelToken,
 ) -> Result<RunResult, JudgeFailure> {
     let tick = if watch.is_some() {
         WATCH_INTERVAL
@@ -254,6 +256,9 @@ pub(crate) fn pump(
     let mut is_killed = false;
     while input.pipe.is_some() || outputs.iter().any(|output| output.pipe.is_some()) {
         let (input_ready, output_ready) = wait(input, outputs, tick)?;
+        if token.is_cancelled() {
+            run.cancel();
+        }
         if let Some(watch) = &mut watch {
             watch.check(run);
         }
@@ -281,12 +286,14 @@ pub(crate) fn pump(
         }
     }
     let result = loop {
-        let Some(watch) = &mut watch else {
-            break run.wait()?;
-        };
-        match run.wait_timeout(tick)? {
-            Some(result) => break result,
-            None => watch.check(run),
+        if let Some(result) = run.wait_timeout(tick)? {
+            break result;
+        }
+        if token.is_cancelled() {
+            run.cancel();
+        }
+        if let Some(watch) = &mut watch {
+            watch.check(run);
         }
     };
     // All processes are gone, so the pipes hold the rest of the output.

@@ -1,9 +1,10 @@
 //! Runs a program of a package that is not a submission: a generator, an input validator, the
 //! model solution when it makes answers.
 //!
-//! Such a run has no verdict. It ends well or has failed.
+//! Such a run has no verdict. It succeeds or fails.
 
 use crate::batch::judge_run;
+use crate::cancel::CancelToken;
 use crate::convention::printable;
 use crate::failure::JudgeFailure;
 use crate::pump::{Input, Output, Sink, pump};
@@ -42,19 +43,27 @@ pub struct ToolRun<'a> {
 /// The result of a [`ToolRun`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// Why the program did not end well. `None`: it exited with 0 within its limits.
+    /// Why the program failed. `None`: it exited with 0 within its limits.
     pub failure: Option<ToolFailure>,
     /// The exit status. `None`: the program did not exit.
     pub exit_code: Option<i32>,
 }
 
-/// Why a package's program did not end well.
+/// Why a package's program failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolFailure {
     /// The run's outcome, as in the reason of a verdict.
     pub reason: String,
     /// The beginning of its standard error, made printable. It may be empty.
     pub stderr: String,
+}
+
+impl ToolFailure {
+    /// A failure with the beginning of the program's standard error, which may be empty.
+    pub fn new(reason: String, stderr: String) -> ToolFailure {
+        ToolFailure { reason, stderr }
+    }
 }
 
 impl fmt::Display for ToolFailure {
@@ -94,7 +103,8 @@ pub fn run(supervisor: &Supervisor, run: &ToolRun<'_>) -> Result<ToolResult, Jud
     let handle = supervisor.run(&request)?;
     // The request owns the run's ends of the pipes. While they are open, the pipes never break.
     drop(request);
-    let result = pump(&handle, &mut input, &mut [stdout, stderr], None)?;
+    let token = CancelToken::new();
+    let result = pump(&handle, &mut input, &mut [stdout, stderr], None, &token)?;
     let failure = match judge_run(&result, run.limits) {
         Some((Verdict::JudgeError, outcome)) => return Err(JudgeFailure::Unfinished(outcome)),
         Some((_, reason)) => Some(ToolFailure {

@@ -1,5 +1,6 @@
 //! The state of one judging thread: the sandbox, its CPUs, and files for checkers.
 
+use crate::cancel::CancelToken;
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Feedback, FeedbackPlace};
 use crate::validator::OutputValidator;
@@ -29,6 +30,7 @@ const NEXT_INPUT: &str = "next-input";
 pub struct Worker<'a> {
     pub(crate) supervisor: &'a Supervisor,
     pub(crate) cpus: Vec<usize>,
+    pub(crate) token: CancelToken,
     files: Option<WorkerFiles>,
 }
 
@@ -38,6 +40,7 @@ impl<'a> Worker<'a> {
         Worker {
             supervisor,
             cpus: Vec::new(),
+            token: CancelToken::new(),
             files: None,
         }
     }
@@ -46,6 +49,13 @@ impl<'a> Worker<'a> {
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Worker<'a> {
         self.cpus = cpus.into_iter().collect();
+        self
+    }
+
+    /// Ends the worker's runs when the token is cancelled. Their results are then judge errors.
+    #[must_use]
+    pub fn cancelled_by(mut self, token: CancelToken) -> Worker<'a> {
+        self.token = token;
         self
     }
 
@@ -77,7 +87,7 @@ pub(crate) struct WorkerFiles {
 
 impl WorkerFiles {
     fn new(ids: Ids) -> Result<WorkerFiles, JudgeFailure> {
-        let test = private_directory(ids).map_err(JudgeFailure::Staging)?;
+        let test = private_directory(ids).map_err(|error| JudgeFailure::Staging(error.into()))?;
         Ok(WorkerFiles {
             ids,
             test,
@@ -148,7 +158,8 @@ impl WorkerFiles {
         let file = file
             .canonicalize()
             .map_err(|error| JudgeFailure::step(Step::find(file), error))?;
-        stage_file(&file, &target, self.ids).map_err(JudgeFailure::Staging)?;
+        stage_file(&file, &target, self.ids)
+            .map_err(|error| JudgeFailure::Staging(error.into()))?;
         Ok(Path::new(TEST).join(name).into())
     }
 }

@@ -1,20 +1,30 @@
-//! Languages: suites as data, and compiling submissions in the sandbox.
+//! The languages of millibox: suites as data, compiling in the sandbox, and a cache of programs.
+//!
+//! [`suite::Suites`] describe languages. A [`compile::Toolbox`] checks which of them this machine
+//! has, and compiles sources into a [`program::Executable`], which makes requests for the sandbox.
+//! `examples/run_source.rs` shows all steps.
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `suite` | languages as data: how to compile and run each |
-//! | `compile` | compiling sources in the sandbox |
-//! | `command` | the command line of a program |
-//! | `cache` | programs that were compiled before |
-//! | `files` | files on their way between the host and the sandbox |
-//! | `staging` | files that the sandbox's user can read |
-//! | `program` | a program that is ready to run, and the limits of a run |
+//! | [`suite`] | how to compile and run each language |
+//! | [`compile`] | compiling sources in the sandbox |
+//! | [`cache`] | a cache of compiled programs |
+//! | [`files`] | files on their way between the host and the sandbox |
+//! | [`staging`] | files that the sandbox's user can read |
+//! | [`command`] | the command line of a program |
+//! | [`program`] | programs that are ready to run, and limits of a run |
 #![forbid(unsafe_code)]
 
 pub mod cache;
+mod cause;
 pub mod command;
 pub mod compile;
 pub mod files;
 pub mod program;
 pub mod staging;
 pub mod suite;
+
+pub use cause::Cause;
+
+#[cfg(test)]
+mod messages;

@@ -1,6 +1,6 @@
 //! A program that is ready to run, and the limits of a run.
 
-use crate::staging::{Ids, private_directory, stage};
+use crate::staging::{Ids, StagingError, private_directory, real_path, stage};
 use crate::suite::template::fill_memory;
 use millibox::{Request, World};
 use std::ffi::OsString;
@@ -10,50 +10,84 @@ use std::time::Duration;
 
 /// A program that is ready to run: compiled, or a script with its interpreter.
 ///
-/// Its files lie in a directory that the sandbox's user can read and that lives as long as this
-/// does; [`Executable::world`] shows them, read-only.
+/// The files are in a directory that the sandbox's user can read. [`Executable::world`] shows the
+/// files, read-only. Dropping the last clone removes the directory.
+///
+/// ```no_run
+/// use millibox::Supervisor;
+/// use millibox_languages::cache::Cache;
+/// use millibox_languages::compile::{Options, Toolbox};
+/// use millibox_languages::files::SourceFile;
+/// use millibox_languages::program::Limits;
+/// use millibox_languages::suite::Suites;
+/// use std::time::Duration;
+///
+/// let supervisor = Supervisor::start()?;
+/// let toolbox = Toolbox::new(&supervisor, Suites::builtin(), Cache::none());
+/// let python = toolbox.suites().named("python")?;
+/// let source = SourceFile::new("main.py", "print(6 * 7)");
+/// let program = toolbox.compile_files(python, vec![source], &Options::default());
+/// let request = program.result?.request(&Limits::for_cpu_time(Duration::from_secs(1)), &[]);
+/// assert_eq!(supervisor.output(&request, 1 << 10)?.stdout, b"42\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Executable {
-    /// What the program sees. Equal for all its runs, so that they share what is prepared.
+    /// What the program sees. All runs have the same world, so they share prepared templates.
     pub world: World,
-    /// Program and arguments, paths as in the world. `{memory_mib}` in them, and in the values of
-    /// the environment, is the run's memory limit in MiB, for run-time systems that keep to one
-    /// themselves.
+    /// Program and arguments, with paths as in the world. `{memory_mib}` in an argument or in the
+    /// value of a variable stands for the memory limit of the run in MiB. Run-time systems that
+    /// limit their own memory need it.
     pub argv: Vec<OsString>,
-    /// Environment; nothing else is in it.
+    /// The complete environment.
     pub env: Vec<(OsString, OsString)>,
     /// Working directory, as in the world.
     pub current_dir: OsString,
-    /// Processes and threads that the language's run-time system needs beside the program's own.
+    /// Processes and threads that the language's run-time system needs in addition to the program's
+    /// own.
     pub processes: u32,
-    /// Memory that the language's run-time system needs beside what the problem allows, bytes;
-    /// `u64::MAX`: its memory cannot be limited by this supervisor (only with cgroups).
+    /// Memory in bytes that the language's run-time system needs in addition to the program's own.
+    /// `u64::MAX`: this supervisor cannot limit the memory of the program, which needs cgroups.
     pub memory: u64,
-    /// Name of the suite.
+    /// Name of the suite that made the program.
     pub suite: String,
-    /// Keeps the files.
+    /// The directory of the files.
     pub files: Arc<tempfile::TempDir>,
 }
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// User and system CPU time of all its processes.
+    /// User and system CPU time of all processes.
     pub cpu_time: Duration,
-    /// From the start to the end.
+    /// Time from start to end.
     pub real_time: Duration,
-    /// Bytes, the suite's own not counted.
+    /// Memory in bytes. The language's run-time system may use more; see [`Executable::memory`].
     pub memory: u64,
     /// Bytes that the program may write to its standard output.
     pub output: u64,
-    /// Processes and threads, the suite's own not counted.
+    /// Processes and threads. The language's run-time system may use more; see
+    /// [`Executable::processes`].
     pub processes: u32,
 }
 
 impl Limits {
-    /// Three times the CPU time, and two seconds: a program that sleeps is ended, and one that
-    /// works is not ended because the machine has other work as well. Measured with 5 programs to 2
-    /// CPUs: with half of this, submissions were ended that had used half of their CPU time.
+    /// Returns limits for a program that reads its input and writes its answer: this CPU time,
+    /// 256 MiB of memory, 64 MiB of output and one process.
+    pub fn for_cpu_time(cpu_time: Duration) -> Limits {
+        Limits {
+            cpu_time,
+            real_time: Limits::real_time_for(cpu_time),
+            memory: 256 << 20,
+            output: 64 << 20,
+            processes: 1,
+        }
+    }
+
+    /// Returns the real-time limit for a CPU-time limit: three times as long, and two seconds. It
+    /// ends a sleeping program, but not a working program on a busy machine. Measured with 5
+    /// programs on 2 CPUs: half of this limit ended submissions that had used half of their CPU
+    /// time.
     pub fn real_time_for(cpu_time: Duration) -> Duration {
         cpu_time
             .saturating_mul(3)
@@ -62,18 +96,20 @@ impl Limits {
 }
 
 impl Executable {
-    /// The limit on memory that is enforced: the problem's, and what the suite needs. `None`: there
-    /// is none, since that is more than can be counted.
+    /// Returns the enforced memory limit in bytes: the limit of the run and the memory of the
+    /// language's run-time system. `None`: the memory is not limited.
     pub fn memory_limit(&self, limits: &Limits) -> Option<u64> {
         limits.memory.checked_add(self.memory)
     }
 
-    /// A run with these limits; arguments come after the program's own.
+    /// Returns a request for a run with these limits. `arguments` follow the program's own. The
+    /// caller adds the standard streams, and enforces [`Limits::output`].
     pub fn request(&self, limits: &Limits, arguments: &[OsString]) -> Request {
         self.request_in(&self.world, limits, arguments)
     }
 
-    /// A run in another world, which must show at least what [`Executable::world`] shows.
+    /// Returns a request for a run in another world, which must contain everything that
+    /// [`Executable::world`] contains.
     pub fn request_in(&self, world: &World, limits: &Limits, arguments: &[OsString]) -> Request {
         let argv = self
             .argv
@@ -89,26 +125,26 @@ impl Executable {
         if let Some(memory) = self.memory_limit(limits) {
             request = request.memory_limit(memory);
         }
-        // The stack is memory like any other: deep recursion is no error of its own. And where
-        // there is no limit on it, threads have stacks of 2 MiB; else each has one as large as the
-        // limit, set aside in address space.
-        request = request.rlimit("STACK", most_stack());
+        // The memory limit covers the stack, so the stack needs no limit of its own. Without a
+        // stack limit glibc reserves 2 MiB of address space for the stack of each thread, and
+        // otherwise as much as the limit.
+        request = request.rlimit("STACK", max_stack());
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
         }
         request
     }
 
-    /// The program with a test's files in its working directory, beside its own and in place of
-    /// those of the same names.
+    /// Returns the program with further files in its working directory. They replace the program's
+    /// files of the same names.
     ///
     /// # Errors
-    /// A file cannot be copied.
-    pub fn beside(&self, files: &Path, ids: Ids) -> std::io::Result<Executable> {
+    /// A file cannot be staged.
+    pub fn beside(&self, files: &Path, ids: Ids) -> Result<Executable, StagingError> {
         let directory = private_directory(ids)?;
-        // What is there stays.
+        // The first file of a name stays.
         for source in [files, self.files.path()] {
-            let source = source.canonicalize()?;
+            let source = real_path(source)?;
             stage(&source, &source, directory.path(), ids)?;
         }
         let world = self
@@ -123,8 +159,8 @@ impl Executable {
     }
 }
 
-/// As large as the sandbox may make it, which is started with our limits.
-fn most_stack() -> u64 {
+/// The largest stack limit of this process, which the sandbox inherits.
+fn max_stack() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Stack)
         .maximum
         .unwrap_or(u64::MAX)
@@ -135,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn real_time_follows_cpu_time() {
+    fn real_time_for_scales_cpu_time_without_overflow() {
         assert_eq!(
             Limits::real_time_for(Duration::from_secs(1)),
             Duration::from_secs(5)

@@ -633,8 +633,8 @@ impl Setter<'_> {
     /// The program `sh -c` in the package's directory, without its line, and the staged package.
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<StagedDirectory>), SetterError> {
         let machine = |error: std::io::Error| SetterError::from(MachineError::Shell(error));
-        let staged =
-            StagedDirectory::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
+        let staged = StagedDirectory::new(&problem.directory, self.supervisor.ids())
+            .map_err(|error| machine(error.into()))?;
         let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {
             world: World::minimal().read_only(staged.path(), PACKAGE),

@@ -6,11 +6,10 @@ use super::error::{
 };
 use millibox_golden::assert_messages;
 use millibox_judge::failure::JudgeFailure;
-use millibox_judge::judge::PackageError;
+use millibox_judge::judge::{PackageError, PackageFault, PackageProblem};
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::CompileError;
+use millibox_languages::compile::{CompileError, Refusal, Unavailable};
 use millibox_languages::suite::Suites;
-use millibox_package::{Fault, Severity};
 use rustix::io::Errno;
 use std::path::Path;
 use zip::result::ZipError;
@@ -29,35 +28,22 @@ fn messages_of_the_setter_match_the_golden_file() {
         fault,
     };
     let rejected = |messages: &str| BuildFault::Rejected {
-        error: CompileError::Refused("the compiler rejects the source".to_owned()),
+        error: Refusal::Exited(1).into(),
         messages: messages.to_owned(),
     };
     let language = Suites::builtin()
         .for_sources(&["gen.xyz".into()], None)
         .map(|_| ())
         .unwrap_err();
-    let failure = ToolFailure {
-        reason: "exited with 3".to_owned(),
-        stderr: "no luck".to_owned(),
-    };
+    let failure = ToolFailure::new("exited with 3".to_owned(), "no luck".to_owned());
     let not_accepted = |test: Option<&str>, reason: &str| ProgramFault::NotAccepted {
         submission: "accepted/a.py".to_owned(),
         test: test.map(str::to_owned),
         verdict: "time limit",
         reason: reason.to_owned(),
     };
-    let fault = Fault {
-        path: "p/check.sh".into(),
-        line: None,
-        column: None,
-        severity: Severity::Error,
-        message: "it cannot be compiled".to_owned(),
-        bound: None,
-    };
-    let package_error = PackageError {
-        faults: vec![fault],
-        messages: Vec::new(),
-    };
+    let fault = PackageFault::new(Path::new("p/check.sh"), PackageProblem::NoInteractor);
+    let package_error = PackageError::from(fault);
     let at = |action: FileAction, fault: FileFault| file(action, Path::new("p/a"), fault);
     let io = |action: FileAction| file(action, Path::new("p/a"), Errno::ACCESS);
     let measuring = |test: Option<&str>| MachineError::Measuring {
@@ -176,7 +162,9 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "MachineError::Compiler",
                 &MachineError::Compiler {
                     program: "gen.cpp".into(),
-                    error: CompileError::Unavailable("g++ is not installed".to_owned()),
+                    error: CompileError::Unavailable(Unavailable::ByCaller(
+                        "g++ is not installed".to_owned(),
+                    )),
                 },
             ),
             (

@@ -54,7 +54,7 @@ impl Setter<'_> {
         };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
         let mut executable = compilation.result.map_err(|error| match error {
-            CompileError::Judge(_) | CompileError::Unavailable(_) => {
+            CompileError::Internal(_) | CompileError::Unavailable(_) => {
                 SetterError::from(MachineError::Compiler {
                     program: program.path.clone(),
                     error,

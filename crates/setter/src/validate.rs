@@ -9,7 +9,7 @@ use millibox_judge::failure::{JudgeFailure, Step};
 use millibox_judge::tool::{ToolResult, ToolRun, memory_file};
 use millibox_judge::verdict::Verdict;
 use millibox_languages::program::{Executable, Limits};
-use millibox_languages::staging::StagedDirectory;
+use millibox_languages::staging::{StagedDirectory, StagingError};
 use millibox_package::model::{Checker, Format, Kind, Probe, ProbeKind, Program, Scoring, Test};
 use millibox_package::{Fault, Problem, Severity};
 use sha2::{Digest, Sha256};
@@ -318,7 +318,8 @@ impl Setter<'_> {
     ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
         let ids = self.supervisor.ids();
         let files = test.files.as_deref().map(|files| {
-            let failed = |error: std::io::Error| file(FileAction::Stage, files, error);
+            let failed =
+                |error: StagingError| file(FileAction::Stage, files, std::io::Error::from(error));
             StagedDirectory::within(&problem.directory, files, ids).map_err(failed)
         });
         let files = files.transpose()?;
@@ -328,7 +329,7 @@ impl Setter<'_> {
                 let placed = executable.beside(files.path(), ids);
                 placed.map_err(|source| JudgeFailure::Step {
                     step: Step::PlaceTestFiles,
-                    source,
+                    source: source.into(),
                 })
             };
             let with_files = files.as_ref().map(beside).transpose()?;

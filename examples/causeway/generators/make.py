@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes data/secret, and the answers of data/sample.
+"""Writes data/secret and the answers of data/sample.
 
-Answers come from the definition, segment by segment: nothing is shared with the solutions, which
-sweep over the heights.
+The answers follow from the definition, segment by segment. They share no code with the solutions,
+which sweep over the heights.
 """
 
 import math
@@ -57,7 +57,8 @@ def tide(dice, count):
 
 def main():
     for path in sorted((DATA / "sample").glob("*.in")):
-        _, readings, proposals = [list(map(int, line.split())) for line in path.read_text().splitlines()]
+        lines = path.read_text().splitlines()
+        _, readings, proposals = [list(map(int, line.split())) for line in lines]
         write_answer(path.with_suffix(".ans"), readings, proposals)
     dice = random.Random(20)
     write("01-level", [7, 7], [6, 7, 8])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes data/secret: inputs, and an answer of least difference for each."""
+"""Writes data/secret: inputs, and for each an answer with the least difference."""
 
 import random
 from pathlib import Path
@@ -8,7 +8,9 @@ SECRET = Path(__file__).resolve().parent.parent / "data" / "secret"
 
 
 def best_heap(weights):
-    """The heap of at most half the weight that is heaviest: for each sum the stone that first reached it."""
+    """Returns the heaviest heap of at most half the total weight. For each sum it stores the stone
+    that reached it first.
+    """
     last = {0: None}
     for stone, weight in enumerate(weights):
         for reached in sorted(last, reverse=True):
@@ -24,7 +26,8 @@ def best_heap(weights):
 def write(name, weights):
     (SECRET / f"{name}.in").write_text(f"{len(weights)}\n{' '.join(map(str, weights))}\n")
     heap = best_heap(weights)
-    (SECRET / f"{name}.ans").write_text(f"{len(heap)}\n{' '.join(str(stone + 1) for stone in heap)}\n")
+    stones = " ".join(str(stone + 1) for stone in heap)
+    (SECRET / f"{name}.ans").write_text(f"{len(heap)}\n{stones}\n")
 
 
 def main():

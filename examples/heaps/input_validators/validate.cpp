@@ -8,7 +8,7 @@
     std::exit(43);
 }
 
-// A number without leading zeros, and one character after it.
+// Reads a number without leading zeros and the character after it.
 static int number(int least, int most, int after) {
     int value = 0, c = std::getchar();
     if (c == '0' || !std::isdigit(c))

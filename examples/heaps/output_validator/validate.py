@@ -1,11 +1,11 @@
 """validate.py INPUT ANSWER FEEDBACK_DIRECTORY [slack GRAMS] [tell] < OUTPUT
 
-Accepts (exit status 42) a division whose difference is at most GRAMS (0 unless given) greater than
-that of the judges' division, else says wrong answer (43). With `tell` the team is told why; the
-judges always are.
+Accepts (exit status 42) a division whose difference exceeds that of the judges' division by at most
+GRAMS (default 0). Otherwise it rejects the output (43). It always writes the reason for the judges,
+and with `tell` also for the team.
 
-What comes from the output is a stranger's: no more than LONGEST bytes of it are read, and no token
-stands in a message but in quotes, cut, and with all that is not ASCII escaped.
+The output is untrusted. The validator reads at most LONGEST bytes and one more. In messages it
+quotes and truncates tokens, and escapes all characters outside ASCII.
 """
 
 import re
@@ -17,7 +17,7 @@ ACCEPTED, WRONG = 42, 43
 
 
 class Wrong(Exception):
-    """The division is not one, for this reason."""
+    """The output is not a valid division; the message gives the reason."""
 
 
 def quoted(token):
@@ -34,7 +34,7 @@ def number(token, what, most):
 
 
 def difference(text, weights):
-    """The difference of the heaps of an output."""
+    """Returns the difference between the heaps of an output."""
     tokens = iter(text.split())
     announced = next(tokens, None)
     if announced is None:
@@ -72,13 +72,14 @@ def flags(words):
 
 
 def judge(text, weights, least, slack):
-    """Says what is right about an output, or raises Wrong."""
+    """Returns a message about a correct output, or raises Wrong."""
     found = difference(text, weights)
     if found < least:
-        # Neither 42 nor 43: the judges are wrong, not the submission.
+        # A status other than 42 and 43 reports an error of the judges, not of the submission.
         sys.exit(f"the output has a difference of {found} g, the judges' answer has {least} g")
     if found > least + slack:
-        raise Wrong(f"a difference of {found} g; {least} g is the least, and {slack} g more are allowed")
+        allowed = f"{slack} g more are allowed"
+        raise Wrong(f"a difference of {found} g; {least} g is the least, and {allowed}")
     return f"a difference of {found} g; {least} g is the least"
 
 

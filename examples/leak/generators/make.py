@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Writes data/secret. An input is n, q and p; p = 0: the validator decides as late as it can. The
-answer is for people: the validator needs none."""
+"""Writes data/secret.
+
+An input is n, q and p. If p is 0, the validator decides as late as it can. The answers are for
+people; the validator does not need them.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Accepts (exit status 42) exactly the inputs that validator and statement expect."""
+"""Accepts (exit status 42) exactly the inputs that the validator and the statement expect."""
 
 import re
 import sys

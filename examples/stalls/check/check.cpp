@@ -1,8 +1,9 @@
-// check INPUT ANSWER OUTPUT: prints OK or WRONG, a percentage, a comment; exits with 0. Any other exit
-// status means that it could not judge.
+// check INPUT ANSWER OUTPUT prints OK or WRONG, a percentage and a comment, and exits with 0. Any
+// other exit status means that the checker failed.
 //
-// The sum is 60 %, the choice the rest. The output is a stranger's: no word of it is longer here than
-// LONGEST, and none is repeated in the comment, where it might be taken for more of the answer.
+// The sum is worth 60 %, the choice of stalls the rest. The output is untrusted: the checker reads
+// little more than LONGEST characters of a word and does not repeat words in the comment, where a
+// judge might take them for a part of the result.
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
@@ -22,14 +23,15 @@
     std::exit(1);
 }
 
-// The next word, if it is a whole number of at most 18 digits.
+// Returns the next word if it is a whole number of at most 18 digits.
 static std::optional<std::int64_t> number(std::istream& from) {
     constexpr int LONGEST = 18;
     std::string word;
     from >> std::ws;
     for (int c; word.size() <= LONGEST && (c = from.peek()) != EOF && !std::isspace(c); from.get())
         word += static_cast<char>(c);
-    if (word.empty() || word.size() > LONGEST || word.find_first_not_of("0123456789") != std::string::npos)
+    const bool digits = word.find_first_not_of("0123456789") == std::string::npos;
+    if (word.empty() || word.size() > LONGEST || !digits)
         return std::nullopt;
     return std::stoll(word);
 }
@@ -62,7 +64,8 @@ int main(int count, char** arguments) {
     if (!sum)
         say("WRONG", "", "the output does not begin with a number");
     if (*sum != *best)
-        say("WRONG", "", "the sum is " + std::to_string(*sum) + ", but the greatest is " + std::to_string(*best));
+        say("WRONG", "", "the sum is " + std::to_string(*sum) + ", but the greatest is "
+                             + std::to_string(*best));
     std::vector<bool> used(pays.size() + 2);
     std::int64_t paid = 0;
     while (!at_end(output)) {
@@ -70,13 +73,15 @@ int main(int count, char** arguments) {
         if (!stall || *stall < 1 || *stall > *n)
             say("OK", "60", "the sum is right; among the stalls is something that is none");
         if (used[*stall])
-            say("OK", "60", "the sum is right; stall " + std::to_string(*stall) + " stands there twice");
+            say("OK", "60", "the sum is right; stall " + std::to_string(*stall)
+                                + " stands there twice");
         used[*stall] = true;
         paid += pays[*stall - 1];
     }
     for (std::size_t stall = 1; stall <= pays.size(); ++stall)
         if (used[stall] && used[stall + 1])
-            say("OK", "60", "the sum is right; stalls " + std::to_string(stall) + " and the next are neighbours");
+            say("OK", "60", "the sum is right; stalls " + std::to_string(stall)
+                                + " and the next are neighbours");
     if (paid != *best)
         say("OK", "60", "the sum is right; the stalls pay " + std::to_string(paid));
     say("OK", "100", "the sum and the stalls are right");

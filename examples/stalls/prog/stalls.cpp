@@ -1,4 +1,5 @@
-// The model solution: what the first so many stalls pay at most, and then backwards which they were.
+// The model solution. It computes the greatest pay of the first i stalls for each i, and then finds
+// the stalls from the end.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>

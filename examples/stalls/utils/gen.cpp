@@ -1,11 +1,12 @@
 // gen KIND N MOST: a row of N stalls, each of which pays 1 to MOST.
 //
-//   random  any
-//   greedy  where one stall pays a little more than each of its neighbours, but less than both
-//   waves   neighbours pay nearly the same, so that odd and even places take turns
+//   random  independent values
+//   greedy  one stall pays a little more than each of its neighbours, but less than both together
+//   waves   neighbours pay nearly the same, so the best choice alternates between odd and even
+//           stalls
 //
-// Sip gives the seed and the test's name in the environment. Numbers are made from the engine's words
-// alone: the standard's distributions may differ from one library to another.
+// Sip passes the seed and the test's name in the environment. The program derives numbers from the
+// engine's words alone, because distributions of the standard library differ between libraries.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -34,7 +35,7 @@ int main(int count, char** arguments) {
         if (kind == "random") {
             pays = upto(most);
         } else if (kind == "greedy") {
-            // 90 100 90, and then a small one.
+            // A group of 90 100 90, and then a small value.
             const std::uint64_t part[] = {9, 10, 9, 1};
             if (i % 4 == 0)
                 base = upto(most / 10);

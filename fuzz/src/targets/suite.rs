@@ -61,10 +61,10 @@ fn suite(bytes: &[u8]) {
             for fault in &faults.0 {
                 assert!(fault.line <= text.lines().count() + 1, "{fault}");
                 assert!(
-                    fault.file == FILE || fault.message.contains(FILE),
+                    fault.file == FILE || fault.kind.to_string().contains(FILE),
                     "{fault} does not name the file"
                 );
-                super::assert_one_line(&fault.message);
+                super::assert_one_line(&fault.kind.to_string());
             }
         }
     }

@@ -1,8 +1,9 @@
-/* What hostile programs have in common.
+/* Common functions of the hostile programs.
  *
- * A program defines attack(), or, if it is one of a pair of runs, PAIR before it includes this, and plant() and look().
- * Returning from them means: contained. Exit codes: 0 contained, 1 got through, 2 the program could not even try, which
- * says nothing about the sandbox and is a failure of the test. */
+ * A program defines attack(). A program for a pair of runs defines PAIR before it includes this
+ * file, and plant() and look(). The program is contained if these functions return. Exit codes:
+ * 0: contained, 1: the program succeeded, 2: the program could not make its attempt, which is a
+ * failure of the test. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
@@ -39,14 +40,20 @@
 #define UNUSED __attribute__((unused))
 #define MIB (1l << 20)
 
-/* What the test tells every program. */
-static UNUSED const char *role, *token; /* the token stands in the command line of all that we start */
-static UNUSED int host_port;            /* somebody listens there on 127.0.0.1 of the host */
-static UNUSED const char *host_socket;  /* and on this abstract socket of the host */
-static UNUSED int host_pid;             /* a process of the host that belongs to our user */
+/* The test passes these values to every program. */
+static UNUSED const char *role;
+/* This token is in the command line of every process of the run. */
+static UNUSED const char *token;
+/* A port of 127.0.0.1 and an abstract socket on which a process of the host listens. */
+static UNUSED int host_port;
+static UNUSED const char *host_socket;
+/* A process of the host that belongs to the run's user. */
+static UNUSED int host_pid;
 static UNUSED const char *host_name;
-static UNUSED long host_up; /* for how many nanoseconds the host has been up, not asleep, when the run was asked for */
-static UNUSED const char *host_directory; /* on the host: above the sources of /box and /shared, and of outside/note */
+/* The host's uptime without suspends at the start of the run, in nanoseconds. */
+static UNUSED long host_up;
+/* A directory of the host that contains the sources of /box and /shared, and outside/note. */
+static UNUSED const char *host_directory;
 
 static UNUSED void say(const char *format, ...)
 {
@@ -67,28 +74,35 @@ static UNUSED _Noreturn void contained(void)
 #define escaped(...) (say(__VA_ARGS__), say("\n"), _exit(1))
 #define broken(...) (say(__VA_ARGS__), say(" (errno %d)\n", errno), _exit(2))
 
-/* What must work for the attack to be one. */
-#define must(call) ({ __typeof__(call) answer_ = (call); if (answer_ == (__typeof__(call))-1) broken("%s", #call); answer_; })
+/* A call that must succeed, because the attempt depends on it. */
+#define must(call) ({ \
+    __typeof__(call) answer_ = (call); \
+    if (answer_ == (__typeof__(call))-1) \
+        broken("%s", #call); \
+    answer_; \
+})
 
-/* What must be refused, for want of permission or because the kernel seems not to have it. Another error means that
- * the call was malformed, and proves nothing. */
+/* A call that must fail because it is not permitted or seems not to exist. Another error means that
+ * the call was malformed, which proves nothing. */
 static UNUSED void refused(const char *what, long answer)
 {
     if (answer != -1)
         escaped("%s: works", what);
     if (errno != EPERM && errno != EACCES && errno != ENOSYS && errno != EROFS)
-        broken("%s: this is no refusal", what);
+        broken("%s: the error is not a refusal", what);
 }
 
-/* The same for what may just not be there. */
+/* Like refused(), but the object may also be missing. */
 static UNUSED void absent(const char *what, long answer)
 {
-    if (answer == -1 && (errno == ENOENT || errno == ENOTDIR || errno == ENODEV || errno == ENXIO || errno == ESRCH))
+    if (answer == -1
+        && (errno == ENOENT || errno == ENOTDIR || errno == ENODEV || errno == ENXIO
+            || errno == ESRCH))
         return;
     refused(what, answer);
 }
 
-/* The same for one error more. */
+/* Like refused(), but accepts one additional error. */
 static UNUSED void refused_or(const char *what, long answer, int error)
 {
     if (answer == -1 && errno == error)
@@ -102,7 +116,8 @@ static UNUSED long file_read(const char *path, char *buffer, size_t size)
     if (fd < 0)
         return -1;
     size_t length = 0;
-    for (ssize_t got; length < size - 1 && (got = read(fd, buffer + length, size - 1 - length)) > 0;)
+    ssize_t got;
+    while (length < size - 1 && (got = read(fd, buffer + length, size - 1 - length)) > 0)
         length += got;
     buffer[length] = 0;
     close(fd);
@@ -121,7 +136,7 @@ static UNUSED long file_write(const char *path, const char *text)
     return written;
 }
 
-/* Runs something in a child, whose verdict becomes ours if it got through or could not try. */
+/* Runs a function in a child. Exits with the child's exit code if that is not 0. */
 static UNUSED int child(void (*what)(void))
 {
     pid_t pid = must(fork());
@@ -138,10 +153,11 @@ static UNUSED int child(void (*what)(void))
     return status;
 }
 
-/* Memory that children share with us. */
+/* Memory that is shared with children. */
 static UNUSED volatile long *shared_numbers(void)
 {
-    return must((volatile long *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    return must((volatile long *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 }
 
 static UNUSED long clock_ns(clockid_t clock)
@@ -167,7 +183,7 @@ static UNUSED void spin_ms(long ms)
         ;
 }
 
-/* Starts n threads with small stacks; how many there are. */
+/* Starts n threads with small stacks. Returns the number of started threads. */
 static UNUSED int threads(int n, void *(*main)(void *))
 {
     pthread_attr_t attributes;
@@ -181,7 +197,7 @@ static UNUSED int threads(int n, void *(*main)(void *))
     return n;
 }
 
-/* As many open files as we may have. */
+/* Raises the limit on open files as far as possible. */
 static UNUSED void all_descriptors(void)
 {
     struct rlimit most;
@@ -190,7 +206,7 @@ static UNUSED void all_descriptors(void)
     must(setrlimit(RLIMIT_NOFILE, &most));
 }
 
-/* struct sched_attr (sched_setattr(2)), which not every C library has. */
+/* struct sched_attr (sched_setattr(2)), which some C libraries lack. */
 struct scheduling {
     uint32_t size, policy;
     uint64_t flags;
@@ -199,7 +215,8 @@ struct scheduling {
     uint64_t runtime, deadline, period;
 };
 
-/* The supervisor looks every 10 ms at what is charged to nobody; but it may be kept from its CPU. */
+/* Waits for the supervisor, which counts uncharged memory every 10 ms but may have to wait for its
+ * CPU. */
 static UNUSED void until_seen(void)
 {
     sleep(1);
@@ -207,10 +224,12 @@ static UNUSED void until_seen(void)
 
 static UNUSED struct sockaddr_in loopback(int port)
 {
-    return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+    };
 }
 
-/* Listens on the loopback interface, where *address says afterwards. */
+/* Listens on the loopback interface, and stores the address in *address. */
 static UNUSED int tcp_listener(struct sockaddr_in *address, int queue)
 {
     socklen_t length = sizeof *address;
@@ -222,7 +241,7 @@ static UNUSED int tcp_listener(struct sockaddr_in *address, int queue)
     return server;
 }
 
-/* A connection that does not block; -1: the listener's queue is full. */
+/* Creates a non-blocking connection. Returns -1 if the listener's queue is full. */
 static UNUSED int tcp_client(const struct sockaddr_in *address)
 {
     int client = must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -234,25 +253,25 @@ static UNUSED int tcp_client(const struct sockaddr_in *address)
     return -1;
 }
 
-/* New namespaces with all capabilities in them, where no seccomp program forbids that. */
+/* Creates namespaces with all capabilities in them, unless a seccomp program forbids that. */
 static UNUSED void new_namespaces(int flags)
 {
     if (unshare(CLONE_NEWUSER | flags) < 0) {
-        /* The machine may forbid them to everybody: then there is nothing to be tried. */
+        /* The machine may forbid namespaces. Then the program cannot try anything. */
         if (errno == EPERM || errno == ENOSPC || errno == EUSERS)
             contained();
         broken("unshare");
     }
 }
 
-/* The arguments that were given, for executing ourselves again in another role. */
-static UNUSED char **our_arguments;
+/* The arguments, for another execution of this program in another role. */
+static UNUSED char **own_arguments;
 
 #ifdef PAIR
 static void plant(void);
 static void look(void);
 
-/* Planted; stays until the test has looked from beside, in a run of its own, and ends us. */
+/* Waits after plant() until the test has run look() in a concurrent run and ends this run. */
 static UNUSED void stay(void)
 {
     if (strcmp(role, "both") == 0)
@@ -269,7 +288,7 @@ int main(int count, char **arguments)
 {
     if (count < 9)
         broken("%s ROLE TOKEN PORT SOCKET PID NAME DIRECTORY UP", arguments[0]);
-    our_arguments = arguments;
+    own_arguments = arguments;
     role = arguments[1];
     token = arguments[2];
     host_port = atoi(arguments[3]);

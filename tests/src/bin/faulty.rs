@@ -1,15 +1,15 @@
-//! The supervisor, with somebody between it and the kernel: stands where a supervisor's
-//! executable is looked for, lies in a directory with a `socket` and a file `supervisor` (the path
-//! of the real one), and takes its place.
+//! Starts the supervisor under a seccomp listener, so that tests can inject faults. Tests copy this
+//! executable to the place of the supervisor's. Beside it lie a `socket` and a file `supervisor`,
+//! which contains the path of the real supervisor.
 //!
-//! Before it does, it attaches a seccomp program under which nearly every call of the supervisor's
-//! family is first told to whoever holds the listener (seccomp_unotify(2)), and hands that to the
-//! socket's owner. So the supervisor itself has no hook for faults, and its tests need no other
-//! build of it.
+//! The program attaches a seccomp program that reports nearly every system call of the supervisor
+//! and its descendants to the listener (seccomp_unotify(2)). It sends the listener through the
+//! socket, and executes the supervisor. The supervisor itself thus needs no hook for faults, and
+//! tests need no special build of it.
 
 #![allow(
     unsafe_code,
-    reason = "it attaches a seccomp program by plain system calls"
+    reason = "attaches a seccomp program with plain system calls"
 )]
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
@@ -20,8 +20,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
-/// Calls that cannot fail, and those that could not go on if they were told.
-const PLAIN: [i64; 9] = [
+/// System calls that cannot fail, and those that could not continue after a notification.
+const UNREPORTED_CALLS: [i64; 9] = [
     libc::SYS_exit,
     libc::SYS_exit_group,
     libc::SYS_rt_sigreturn,
@@ -34,13 +34,13 @@ const PLAIN: [i64; 9] = [
 ];
 
 fn main() {
-    if let Err(why) = take_place() {
+    if let Err(why) = exec_supervisor() {
         eprintln!("faulty: {why}");
         std::process::exit(1);
     }
 }
 
-fn take_place() -> Result<(), String> {
+fn exec_supervisor() -> Result<(), String> {
     let executable = std::env::current_exe().map_err(|error| error.to_string())?;
     let directory = executable.parent().ok_or("no directory")?;
     let real = std::fs::read(directory.join("supervisor")).map_err(|error| error.to_string())?;
@@ -52,19 +52,20 @@ fn take_place() -> Result<(), String> {
     let socket = UnixStream::connect(directory.join("socket"))
         .map_err(|error| format!("socket: {error}"))?;
     let failed = |what: &str| format!("{what}: {}", std::io::Error::last_os_error());
-    // SAFETY: a plain call; what it opens is closed again.
+    // SAFETY: fcntl(2) and close(2) take numbers only. The new descriptor is closed again.
     let next = unsafe {
         let next = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
         libc::close(next);
         next
     };
-    // A sibling with the same table of descriptors, who is not told of, hands the listener on.
+    // A sibling process that shares the table of descriptors sends the listener. Its system calls
+    // are not reported.
     let flags = libc::CLONE_FILES | libc::CLONE_PARENT | libc::SIGCHLD;
     // SAFETY: as fork(2), in a process of one thread.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
         -1 => return Err(failed("clone")),
         0 => {
-            hand_on(&socket, next);
+            send_listener(&socket, next);
             std::process::exit(0);
         }
         _ => {}
@@ -73,10 +74,10 @@ fn take_place() -> Result<(), String> {
     Err(command.exec().to_string())
 }
 
-fn hand_on(socket: &UnixStream, listener: i32) {
-    // SAFETY: a plain call.
+fn send_listener(socket: &UnixStream, listener: i32) {
+    // SAFETY: fcntl(2) takes numbers only.
     while unsafe { libc::fcntl(listener, libc::F_GETFD) } < 0 {
-        // SAFETY: a plain call.
+        // SAFETY: getppid(2) has no preconditions.
         if unsafe { libc::getppid() } == 1 {
             return;
         }
@@ -84,7 +85,7 @@ fn hand_on(socket: &UnixStream, listener: i32) {
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    // SAFETY: it is open, and stays so until we end.
+    // SAFETY: the descriptor is open, and stays open until this process ends.
     let descriptors = [unsafe { BorrowedFd::borrow_raw(listener) }];
     control.push(SendAncillaryMessage::ScmRights(&descriptors));
     let pid = std::process::id().to_ne_bytes();
@@ -105,8 +106,8 @@ fn attach(expected: i32) -> Result<(), &'static str> {
         k,
     };
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
-    for (index, number) in PLAIN.iter().enumerate() {
-        let jt = (PLAIN.len() - index) as u8;
+    for (index, number) in UNREPORTED_CALLS.iter().enumerate() {
+        let jt = (UNREPORTED_CALLS.len() - index) as u8;
         let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
         program.push(libc::sock_filter {
             code,
@@ -127,7 +128,7 @@ fn attach(expected: i32) -> Result<(), &'static str> {
         len: program.len() as u16,
         filter: program.as_mut_ptr(),
     };
-    // SAFETY: the program and what it points to live until the call is over.
+    // SAFETY: the program and its instructions live until the call returns.
     let listener = unsafe {
         if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
             return Err("no_new_privs");
@@ -143,7 +144,7 @@ fn attach(expected: i32) -> Result<(), &'static str> {
     match listener {
         -1 => Err("seccomp"),
         fd if fd == i64::from(expected) => Ok(()),
-        // Nobody hears us any more: the exec will not come back.
-        _ => Err("the listener is not where it was expected"),
+        // No process answers the notifications, so an exec would never return.
+        _ => Err("the listener has an unexpected number"),
     }
 }

@@ -1,35 +1,36 @@
-//! A program that does what its arguments say, one after another: a solution or an interactor.
+//! A program that executes its arguments as commands, one after another. It acts as a solution or
+//! an interactor.
 //!
-//! Arguments up to `--` are its part; those after it (the judge's) are looked at by `note` only.
-//! It speaks in plain system calls, and dies of signals as a C program does.
+//! Arguments before `--` are commands. Those after it come from the judge; only `note` and `given`
+//! read them. The program uses plain system calls, and signals kill it like a C program.
 
-#![allow(unsafe_code, reason = "it speaks in plain system calls")]
+#![allow(unsafe_code, reason = "uses plain system calls like a C program")]
 
 use std::time::{Duration, Instant};
 
 fn main() {
     for signal in [libc::SIGPIPE, libc::SIGSEGV, libc::SIGBUS] {
-        // SAFETY: nothing else runs yet.
+        // SAFETY: the process has one thread, and no handler is installed.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let mut arguments = std::env::args().skip(1);
-    let part: Vec<String> = arguments
+    let commands: Vec<String> = arguments
         .by_ref()
         .take_while(|argument| argument != "--")
         .collect();
     let given: Vec<String> = arguments.collect();
-    for step in &part {
-        let (command, rest) = step.split_once(':').unwrap_or((step, ""));
-        act(command, rest, &given);
+    for command_text in &commands {
+        let (command, rest) = command_text.split_once(':').unwrap_or((command_text, ""));
+        execute(command, rest, &given);
     }
 }
 
-fn act(command: &str, rest: &str, given: &[String]) {
+fn execute(command: &str, rest: &str, given: &[String]) {
     let number = || rest.parse::<u64>().unwrap_or(0);
     match command {
         "exit" => std::process::exit(number() as i32),
         "signal" => {
-            // SAFETY: plain calls.
+            // SAFETY: both calls take numbers only.
             unsafe { libc::kill(libc::getpid(), number() as i32) };
             std::thread::sleep(Duration::from_secs(1000));
         }
@@ -47,7 +48,7 @@ fn act(command: &str, rest: &str, given: &[String]) {
         }
         "write" => write_all(1, format!("{rest}\n").as_bytes()),
         "say" => write_all(2, format!("{rest}\n").as_bytes()),
-        // So many bytes.
+        // Writes this number of bytes.
         "pour" => {
             let chunk = vec![b'x'; 1 << 16];
             let mut left = number() as usize;
@@ -57,25 +58,26 @@ fn act(command: &str, rest: &str, given: &[String]) {
                 left -= now;
             }
         }
-        // A line, which must be this one, if one is named; without one to read, the end with 9.
+        // Reads a line. If the command names a line, any other line ends the program with 8. The
+        // end of input ends it with 9.
         "read" => match read_line() {
             None => std::process::exit(9),
             Some(line) if rest.is_empty() || rest == line => {}
             Some(_) => std::process::exit(8),
         },
         "read-to-end" => while read(&mut [0; 4096]) > 0 {},
-        // The same, with a pause of so many milliseconds after each page.
+        // Reads to the end, with a pause of this many milliseconds after each page.
         "sip" => {
             while read(&mut [0; 4096]) > 0 {
                 std::thread::sleep(Duration::from_millis(number()));
             }
         }
         "close" => {
-            // SAFETY: nobody else uses that number.
+            // SAFETY: the program owns no object with this descriptor.
             unsafe { libc::close(number() as i32) };
         }
-        // A line of so many bytes, by two vectors of which the second is nowhere, and what the
-        // kernel did not take of it once more.
+        // Writes a line of this many bytes from two vectors. The second vector is invalid. Then
+        // writes the bytes that the kernel did not accept.
         "bad-writev" => {
             let line = "x".repeat(number() as usize) + "\n";
             let vectors = [
@@ -88,7 +90,7 @@ fn act(command: &str, rest: &str, given: &[String]) {
                     iov_len: 100,
                 },
             ];
-            // SAFETY: the kernel reads the first and refuses the second.
+            // SAFETY: the kernel reads the first vector and rejects the second.
             let written = unsafe { libc::writev(1, vectors.as_ptr(), 2) };
             write_all(
                 1,
@@ -97,7 +99,7 @@ fn act(command: &str, rest: &str, given: &[String]) {
                     .unwrap_or_default(),
             );
         }
-        // `count` questions to whoever answers each line with a line.
+        // Sends this number of questions, and reads one line as the answer to each.
         "ask" => {
             for _ in 0..number() {
                 write_all(1, b"?\n");
@@ -122,8 +124,8 @@ fn act(command: &str, rest: &str, given: &[String]) {
                 std::process::exit(7);
             }
         }
-        // Ends with 6 unless so many arguments came, and the files that the first of them name
-        // exist.
+        // Ends with 6 unless this number of arguments came from the judge, and the file that the
+        // first of them names exists.
         "given" => {
             let files = given
                 .iter()
@@ -139,17 +141,17 @@ fn act(command: &str, rest: &str, given: &[String]) {
 
 fn write_all(fd: i32, mut bytes: &[u8]) {
     while !bytes.is_empty() {
-        // SAFETY: the buffer is ours.
+        // SAFETY: the buffer is valid for the whole call.
         match unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) } {
             written @ 1.. => bytes = &bytes[written as usize..],
-            // It says so only where it was not killed for it.
+            // The write failed, and the program ignores or blocks the signal.
             _ => std::process::exit(4),
         }
     }
 }
 
 fn read(buffer: &mut [u8]) -> usize {
-    // SAFETY: the buffer is ours.
+    // SAFETY: the buffer is valid for the whole call.
     let length = unsafe { libc::read(0, buffer.as_mut_ptr().cast(), buffer.len()) };
     length.max(0) as usize
 }

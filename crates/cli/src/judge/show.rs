@@ -142,7 +142,7 @@ pub fn measuring(bar: &ProgressBar, event: &Event<'_>) {
             bar.set_length(*of as u64);
             bar.set_position(*tests as u64);
         }
-        Event::Begun { .. } | Event::Settled { .. } | Event::Ended { .. } => {}
+        _ => {}
     }
 }
 
@@ -253,6 +253,7 @@ impl<'p> Show<'p> {
                 }
                 None => self.short(report)?,
             },
+            _ => {}
         }
         Ok(())
     }

@@ -37,6 +37,7 @@ impl OutputValidator {
         feedback: &Feedback,
     ) -> Result<CheckResult, JudgeFailure> {
         let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
+        let token = worker.token.clone();
         let files = worker.files()?;
         let world = files.world(self);
         let input = files.show(self, case.input, "input")?;
@@ -77,6 +78,7 @@ impl OutputValidator {
             &mut Input::none(),
             &mut [stdout, stderr],
             Some(&mut watch),
+            &token,
         )?;
         let answer = match watch.finish() {
             Some(excess) => Answer::failed(excess),

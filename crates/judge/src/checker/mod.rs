@@ -27,6 +27,7 @@ use crate::verdict::{COMMENT_LIMIT, Verdict};
 use crate::worker::Worker;
 use custom::OutputValidator;
 use millibox_package::model::Format;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
 use std::os::unix::fs::FileExt;
@@ -114,11 +115,9 @@ impl CheckerInstance {
         }
         let failed = |error: io::Error| JudgeFailure::step(Step::Compare(path.to_owned()), error);
         let options = match self {
-            CheckerInstance::Tokens => {
-                tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?
-            }
+            CheckerInstance::Tokens => tokens::Options::parse(case.flags).map_err(flags_failure)?,
             CheckerInstance::LegacyTokens => {
-                let options = tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?;
+                let options = tokens::Options::parse(case.flags).map_err(flags_failure)?;
                 tokens::Options {
                     hexadecimal: true,
                     ..options
@@ -168,6 +167,10 @@ impl CheckerInstance {
             figures: None,
         })
     }
+}
+
+fn flags_failure(error: impl Display) -> JudgeFailure {
+    JudgeFailure::Flags(error.to_string())
 }
 
 /// Whether two files hold the same bytes. Every checker accepts those, and most outputs are right.

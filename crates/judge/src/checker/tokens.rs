@@ -435,10 +435,18 @@ mod tests {
                 }
                 answer.into_iter().collect()
             };
-            let options = Options { case_sensitive, space_change_sensitive, absolute, relative, hexadecimal: false };
-            let (output_pieces, answer_pieces) = (Pieces(output.as_bytes(), pieces), Pieces(answer.as_bytes(), 5));
+            let options = Options {
+                case_sensitive,
+                space_change_sensitive,
+                absolute,
+                relative,
+                hexadecimal: false,
+            };
+            let output_pieces = Pieces(output.as_bytes(), pieces);
+            let answer_pieces = Pieces(answer.as_bytes(), 5);
             let difference = compare(output_pieces, answer_pieces, &options).unwrap();
-            prop_assert_eq!(difference.is_none(), model(&output, &answer, &options), "{:?}", difference);
+            let is_same = model(&output, &answer, &options);
+            prop_assert_eq!(difference.is_none(), is_same, "{:?}", difference);
         }
     }
 }

@@ -108,6 +108,7 @@ fn play(
         limits,
     } = *trial;
     let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
+    let token = worker.token.clone();
     let files = worker.files()?;
     let world = files.world(interactor);
     let input = files.show(interactor, case.input, "input")?;
@@ -165,6 +166,7 @@ fn play(
         from_interactor.link,
         from_solution.link,
         watch,
+        &token,
         |run| {
             // The interactor's standard output went to the solution.
             interpret(

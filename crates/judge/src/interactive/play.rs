@@ -2,6 +2,7 @@
 
 use super::decide::{Conversation, DRAIN_TIMEOUT, END_GRACE};
 use super::link::Link;
+use crate::cancel::CancelToken;
 use crate::convention::Answer;
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{WATCH_INTERVAL, Watch};
@@ -15,7 +16,11 @@ use std::time::{Duration, Instant};
 /// Maximum skew between the client's clock and the clock that stamps runs.
 const CLOCK_SKEW: Duration = Duration::from_millis(1);
 
-/// Waits until both programs have ended, and shows each the other's end at the right time.
+/// Interval at which the token is checked after the interactor has ended.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Waits until both programs have ended, and shows each the other's end at the right time. A
+/// cancelled token ends both.
 ///
 /// `interpret` reads the interactor's answer from its run. An interactor that leaves more than
 /// `watch` allows has failed.
@@ -24,6 +29,7 @@ pub(super) fn play(
     mut from_interactor: Link,
     mut from_solution: Link,
     watch: Watch<'_>,
+    token: &CancelToken,
     interpret: impl FnOnce(&RunResult) -> Answer,
 ) -> Result<Conversation, JudgeFailure> {
     // `Some` until the interactor has ended.
@@ -111,9 +117,17 @@ pub(super) fn play(
             .linger_timeout()
             .into_iter()
             .chain(from_solution.linger_timeout());
-        let watch_due = watching.is_some().then_some(WATCH_INTERVAL);
-        let timeout = next.into_iter().chain(lingers).chain(watch_due).min();
+        let check_due = Some(if watching.is_some() {
+            WATCH_INTERVAL
+        } else {
+            CANCEL_INTERVAL
+        });
+        let timeout = next.into_iter().chain(lingers).chain(check_due).min();
         wait(&watched, timeout)?;
+        if token.is_cancelled() {
+            interactor.cancel();
+            solution.cancel();
+        }
         if let Some((watch, _)) = &mut watching {
             watch.check(interactor);
         }

@@ -1,27 +1,90 @@
-//! Which submissions are meant: those of a package by their names, others by their paths.
+//! The submissions that a name or path selects.
 
 use millibox_languages::files::MAX_STORED_FILES;
 use millibox_languages::suite::nearest;
 use millibox_package::DEEPEST;
 use millibox_package::model::{Problem, Program, Submission};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of one submission that are looked for. With more than are allowed it is refused when it is
-/// compiled.
+/// Number of files of a submission that are listed. It is one more than the compiler's limit, so
+/// that compiling rejects a submission with too many files.
 const MAX_FILES: usize = MAX_STORED_FILES + 1;
 
-/// Submissions that somebody names: of the package, by name or folder (`accepted/anna.cpp`,
-/// `accepted`, `anna.cpp` if there is one of that name only) or by path; or a file or directory
-/// from anywhere. Of the latter nothing is expected; they are written in `language`, if there is
-/// one.
+/// Why a name selects no submission.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectionError {
+    /// The name is empty.
+    #[error("the name of a submission is empty")]
+    Empty,
+    /// Neither a file nor a submission has this name.
+    #[error(
+        "there is no file or directory {}, and no submission of that name in {}{}",
+        .name.display(), .package.display(), DidYouMean(.nearest)
+    )]
+    Unknown {
+        /// The name.
+        name: PathBuf,
+        /// The package.
+        package: PathBuf,
+        /// The most similar name of a submission.
+        nearest: Option<String>,
+    },
+    /// Several submissions have this file name.
+    #[error("{} could be any of {}; name one of them", .name.display(), .submissions.join(", "))]
+    Ambiguous {
+        /// The file name.
+        name: PathBuf,
+        /// The names of the submissions.
+        submissions: Vec<String>,
+    },
+    /// The directory has no files.
+    #[error("{}: a directory without files is no submission", .0.display())]
+    EmptyDirectory(PathBuf),
+    /// The path leads to a FIFO, device or socket.
+    #[error("{}: a submission must be a regular file or a directory", .0.display())]
+    NotRegular(PathBuf),
+    /// A directory cannot be read.
+    #[error(
+        "{}: cannot read the directory {}: {source}",
+        .submission.display(), .directory.display()
+    )]
+    Directory {
+        /// The submission.
+        submission: PathBuf,
+        /// The directory in it.
+        directory: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+struct DidYouMean<'a>(&'a Option<String>);
+
+impl std::fmt::Display for DidYouMean<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, "; did you mean {name}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the submissions that a name selects.
+///
+/// A name selects submissions of the package by name or folder (`accepted/anna.cpp`, `accepted`),
+/// by path, or by a file name that only one of them has (`anna.cpp`). Otherwise it is the path of a
+/// file or directory outside the package, which has no expected result. `language` replaces the
+/// language of the submissions.
 ///
 /// # Errors
-/// There is nothing of that name, or it could be several.
+/// The name selects nothing, or a file name is ambiguous.
 pub fn choose(
     problem: &Problem,
     named: &Path,
     language: Option<&str>,
-) -> Result<Vec<Submission>, String> {
+) -> Result<Vec<Submission>, SelectionError> {
     let of_package = |is: &dyn Fn(&Submission) -> bool| -> Vec<Submission> {
         let language = |mut submission: Submission| {
             submission.program.language =
@@ -36,11 +99,11 @@ pub fn choose(
             .map(language)
             .collect()
     };
-    let by_name = of_package(&|submission| Path::new(&submission.name).starts_with(named));
-    // An empty path begins all others.
+    // All paths start with the empty path.
     if named.as_os_str().is_empty() {
-        return Err("a submission without a name".to_owned());
+        return Err(SelectionError::Empty);
     }
+    let by_name = of_package(&|submission| Path::new(&submission.name).starts_with(named));
     if !by_name.is_empty() {
         return Ok(by_name);
     }
@@ -61,56 +124,50 @@ pub fn choose(
     let by_file = of_package(&|submission| Path::new(&submission.name).ends_with(named));
     match by_file.len() {
         1 => Ok(by_file),
-        0 => {
-            let names = problem.submissions.iter().flat_map(|submission| {
-                let file = submission.name.rsplit('/').next().unwrap_or_default();
-                let folder = submission.name.split('/').next().unwrap_or_default();
-                [&*submission.name, file, folder]
-            });
-            let meant = nearest(&named.to_string_lossy(), names)
-                .map(|near| format!("; did you mean {near}?"));
-            Err(format!(
-                "there is no file or directory {}, and no submission of that name in {}{}",
-                named.display(),
-                problem
-                    .unpacked
-                    .as_ref()
-                    .map_or(&*problem.directory, |unpacked| unpacked.archive())
-                    .display(),
-                meant.unwrap_or_default()
-            ))
-        }
-        _ => {
-            let names: Vec<&str> = by_file
-                .iter()
-                .map(|submission| submission.name.as_str())
-                .collect();
-            Err(format!(
-                "{} could be any of {}; say which",
-                named.display(),
-                names.join(", ")
-            ))
-        }
+        0 => Err(unknown(problem, named)),
+        _ => Err(SelectionError::Ambiguous {
+            name: named.to_owned(),
+            submissions: by_file
+                .into_iter()
+                .map(|submission| submission.name)
+                .collect(),
+        }),
     }
 }
 
-fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
+fn unknown(problem: &Problem, named: &Path) -> SelectionError {
+    let names = problem.submissions.iter().flat_map(|submission| {
+        let file = submission.name.rsplit('/').next().unwrap_or_default();
+        let folder = submission.name.split('/').next().unwrap_or_default();
+        [&*submission.name, file, folder]
+    });
+    SelectionError::Unknown {
+        name: named.to_owned(),
+        package: problem
+            .unpacked
+            .as_ref()
+            .map_or(&*problem.directory, |unpacked| unpacked.archive())
+            .to_owned(),
+        nearest: nearest(&named.to_string_lossy(), names).map(str::to_owned),
+    }
+}
+
+/// A submission outside the package.
+fn outside(path: &Path, language: Option<&str>) -> Result<Submission, SelectionError> {
     let mut sources = Vec::new();
     if path.is_dir() {
-        gather(path, &mut sources, 0).map_err(|why| format!("{}: {why}", path.display()))?;
+        gather(path, &mut sources, 0).map_err(|(directory, source)| SelectionError::Directory {
+            submission: path.to_owned(),
+            directory,
+            source,
+        })?;
         sources.sort();
         if sources.is_empty() {
-            return Err(format!(
-                "{}: a directory without files is no submission",
-                path.display()
-            ));
+            return Err(SelectionError::EmptyDirectory(path.to_owned()));
         }
     } else if !path.is_file() {
-        // Whoever opens a FIFO may wait for ever.
-        return Err(format!(
-            "{}: neither a regular file nor a directory, so no submission",
-            path.display()
-        ));
+        // Opening a FIFO may block forever.
+        return Err(SelectionError::NotRegular(path.to_owned()));
     } else {
         sources.push(path.to_owned());
     }
@@ -129,12 +186,14 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
     })
 }
 
-/// Regular files; none that is hidden, and no links. A directory that is too deep is taken for a
-/// source itself: compiling refuses it.
-fn gather(directory: &Path, sources: &mut Vec<PathBuf>, depth: usize) -> Result<(), String> {
-    let failed = |error: std::io::Error| {
-        format!("cannot read the directory {}: {error}", directory.display())
-    };
+/// Lists regular files, without hidden files and links. A directory that is nested too deeply is
+/// listed as a source, so that compiling rejects it.
+fn gather(
+    directory: &Path,
+    sources: &mut Vec<PathBuf>,
+    depth: usize,
+) -> Result<(), (PathBuf, io::Error)> {
+    let failed = |error: io::Error| (directory.to_owned(), error);
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;

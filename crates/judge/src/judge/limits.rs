@@ -1,24 +1,24 @@
-//! What a submission may use on each test, and where that comes from.
+//! The limits of a test, from options, package and defaults.
 //!
 //! docs/guide/judge.md has the defaults and their reasons.
 
-use super::Options;
+use super::options::Options;
 use millibox_languages::program::Limits;
 use millibox_package::model::{Format, Problem, Test};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
-/// Memory where the package says nothing: what problemtools and DOMjudge give.
+/// Memory limit if the package states none, as in problemtools and DOMjudge.
 const DEFAULT_MEMORY_BYTES: u64 = 2048 * MIB;
-/// Output where the package says nothing: what the ICPC formats say.
+/// Minimum of the output limit if the package states none, from the ICPC formats.
 const MIN_OUTPUT_BYTES_ICPC: u64 = 8 * MIB;
-/// Sim's own limit is 1 GiB, which nobody's answer comes near.
+/// The same for Sim. Sim's own limit is 1 GiB, and all answers are much shorter.
 const MIN_OUTPUT_BYTES_SIM: u64 = 64 * MIB;
-/// Processes and threads of a submission, where threads are allowed.
+/// Number of processes and threads of a submission. Sim does not allow threads.
 const MAX_PROCESSES_ICPC: u32 = 64;
 const MAX_PROCESSES_SIM: u32 = 1;
 
-/// Limits of one test. `computed` is its time limit where neither options nor package have one.
+/// The limits of a test. `computed` is its time limit if neither options nor package state one.
 pub(super) fn of_test(
     problem: &Problem,
     test: &Test,
@@ -55,7 +55,7 @@ pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
     test.cpu_time.or(problem.limits.cpu_time)
 }
 
-/// Enough for twice the answer, whatever its length.
+/// The output limit: twice the length of the answer, or the minimum of the format.
 fn output(problem: &Problem, test: &Test) -> u64 {
     let least = if problem.format == Format::Sim {
         MIN_OUTPUT_BYTES_SIM

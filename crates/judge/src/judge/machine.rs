@@ -1,38 +1,38 @@
-//! The supervisor that a judge works with, and the one that takes its place if that is killed.
+//! The supervisor that a judge works with, and its replacement if it is killed.
 //!
-//! A judge borrows what it needs of a supervisor for as long as it lives, so a dead one stays where
-//! it is, and there is room for one more. Whoever kills that too has made the point.
+//! A judge borrows from a supervisor for its whole life, so the machine keeps a dead supervisor and
+//! has room for one more. The machine does not replace the second one.
 
 use millibox::{Backend, Builder, Error, Supervisor};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Supervisors of one machine, one after the other.
+/// Number of supervisors that one machine starts, one after another.
 pub(super) const MAX_SUPERVISORS: usize = 2;
 
-/// Why a judge has no machine to run programs on.
+/// Why a machine cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// The supervisor cannot be started, or the CPUs are not known.
+    /// The supervisor cannot be started, or the allowed CPUs cannot be read.
     #[error(transparent)]
     Supervisor(#[from] Error),
-    /// A CPU may not be used.
+    /// This process may not use a CPU.
     #[error("CPU {cpu} may not be used here; the allowed ones are {}", list(.allowed))]
     CpuNotAllowed {
         /// The CPU.
         cpu: usize,
-        /// Those that this process may use (sched_getaffinity(2)).
+        /// The CPUs that this process may use (sched_getaffinity(2)).
         allowed: Vec<usize>,
     },
-    /// Only the weaker backend is available, and the caller did not choose it by name.
+    /// Only the backend without cgroups is available, and the caller did not select it.
     #[error(
-        "the limits of a judge need cgroups, and there are none ({}); choose --backend rlimit to \
-         limit single processes instead, or see `millibox doctor`", .declined.join("; ")
+        "the judge limits runs by cgroups, which cannot be used here ({}); choose --backend rlimit \
+         to limit single processes instead, or run `millibox doctor`", .declined.join("; ")
     )]
     NeedsCgroups {
-        /// Why each better backend was not taken.
+        /// Why each backend with cgroups was rejected.
         declined: Vec<String>,
     },
 }
@@ -44,11 +44,15 @@ fn list(cpus: &[usize]) -> String {
         .join(",")
 }
 
-/// Where programs run: a supervisor, and the CPUs of its workers.
+/// A supervisor, and the CPUs of the judge's threads.
 ///
-/// If the supervisor is killed, a second one takes its place, and what it was doing is done again;
-/// once that is killed too, every judgement fails and says so. Whoever goes on then starts another
-/// machine.
+/// If the supervisor is killed, the machine starts a second one, and the judge repeats the
+/// interrupted work. If the second one is killed, all further work ends with a judge error. A
+/// caller that continues needs another machine.
+///
+/// Each call that judges submissions uses all CPUs of the machine. Two calls at the same time share
+/// the CPUs, which affects real times. A server that judges submissions in parallel starts one
+/// machine for each of them, with disjoint `cpus`.
 #[derive(Debug)]
 pub struct Machine {
     builder: Builder,
@@ -59,13 +63,15 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a supervisor for `jobs` tests at a time (none said: one for each CPU), each held on
-    /// one of `cpus` (none said: all that we may use). With more jobs than CPUs, tests share CPUs:
-    /// they wait for each other, and real-time limits may fall on who waits.
+    /// Starts a supervisor for `jobs` parallel tests, each pinned to one of `cpus`.
+    ///
+    /// Without `jobs`, the number of tests is the number of CPUs. An empty list of CPUs means all
+    /// CPUs that this process may use. With more jobs than CPUs, tests wait for each other, and a
+    /// waiting test may exceed its real-time limit.
     ///
     /// # Errors
-    /// The supervisor cannot be started, a CPU may not be used, or limits could only be held by the
-    /// weaker backend and nobody has chosen that by name.
+    /// The supervisor cannot be started, a CPU may not be used, or only the backend without cgroups
+    /// is available and the caller did not select it.
     pub fn start(
         builder: Builder,
         jobs: Option<usize>,
@@ -79,7 +85,7 @@ impl Machine {
         let jobs = jobs.unwrap_or(cpus.len()).max(1);
         let builder = builder.slots(jobs);
         let supervisor = builder.clone().start()?;
-        // A supervisor that was told to do without has declined nothing.
+        // A supervisor that was started with this backend has rejected no other.
         if supervisor.backend() == Backend::Rlimit && !supervisor.declined().is_empty() {
             return Err(MachineError::NeedsCgroups {
                 declined: supervisor.declined().to_vec(),
@@ -96,21 +102,23 @@ impl Machine {
         })
     }
 
-    /// The supervisor that runs are asked of now.
+    /// The current supervisor.
     pub fn supervisor(&self) -> &Supervisor {
         self.current().1
     }
 
-    /// CPUs of the tests that are judged at one time.
+    /// The CPUs of the judge's threads, one for each.
     pub fn cpus(&self) -> &[usize] {
         &self.workers
     }
 
-    /// Ends all that runs, for good: whoever waits gets an error. From any thread, as often as you
-    /// like.
+    /// Ends all runs and prevents new ones. Threads that wait for a run get an error. Any thread
+    /// may call this, any number of times.
+    ///
+    /// A [`CancelToken`](crate::cancel::CancelToken) ends one call and leaves the machine usable.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // One that is being started now is found dead by who started it.
+        // The thread that is starting a supervisor closes it (see `after`).
         for supervisor in self.supervisors.iter().filter_map(OnceLock::get) {
             supervisor.close();
         }
@@ -124,11 +132,11 @@ impl Machine {
     fn current(&self) -> (usize, &Supervisor) {
         let mut all = self.supervisors.iter().enumerate().rev();
         let newest = all.find_map(|(generation, supervisor)| Some((generation, supervisor.get()?)));
-        newest.expect("the first is there from the beginning")
+        newest.expect("the constructor starts the first supervisor")
     }
 
-    /// Does some work with the supervisor, and does it again with the next one if it `failed` and
-    /// the supervisor has died of it, or before it, or beside it.
+    /// Does some work with the supervisor. If the work `failed` and the supervisor is dead, repeats
+    /// it with the next supervisor.
     pub(super) fn attempt<'m, T>(
         &'m self,
         failed: impl Fn(&T) -> bool,
@@ -145,7 +153,7 @@ impl Machine {
         }
     }
 
-    /// The supervisor after this one, which is dead; started by who needs it first.
+    /// The supervisor after this one, which is dead. The first thread that needs it starts it.
     fn after(&self, generation: usize) -> Option<(usize, &Supervisor)> {
         let _only_one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.supervisors.get(generation + 1)?;
@@ -153,7 +161,7 @@ impl Machine {
             if self.is_stopped() {
                 return None;
             }
-            // If this one cannot be started, what was said of the last one's end is the answer.
+            // If it cannot be started, the caller keeps the error about the first one's end.
             let _ = next.set(self.builder.clone().start().ok()?);
         }
         let supervisor = next.get()?;
@@ -164,9 +172,9 @@ impl Machine {
     }
 }
 
-/// Holds this thread on a CPU. It is no matter if that cannot be: it is only that the work of one
-/// thread is then not kept away from the tests of another.
-pub(super) fn stay_on(cpu: usize) {
+/// Pins this thread to a CPU. Failure is harmless: the thread's own work may then disturb tests on
+/// other CPUs.
+pub(super) fn pin_thread(cpu: usize) {
     let mut set = CpuSet::new();
     if cpu < CpuSet::MAX_CPU {
         set.set(cpu);
@@ -176,7 +184,7 @@ pub(super) fn stay_on(cpu: usize) {
 
 fn allowed_cpus() -> Result<Vec<usize>, Error> {
     let failed = |errno: rustix::io::Errno| Error::System {
-        what: "ask for the CPUs there are",
+        what: "read the allowed CPUs",
         error: errno.into(),
     };
     let allowed = sched_getaffinity(None).map_err(failed)?;

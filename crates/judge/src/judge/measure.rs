@@ -1,9 +1,12 @@
-//! Time limits that a package does not state: from the times of submissions that must be accepted.
+//! Time limits that a package does not state, from the times of accepted submissions.
 
+use super::base::Judge;
+use super::event::{Event, Observer};
+use super::fault::{Measurement, MeasurementFault, PackageError, PackageFault, PackageProblem};
 use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, PoolObserver};
-use super::prepare::{PackageError, PreparedProblem, TimeLimit, fault};
-use super::{Event, Judge, Observer};
+use super::prepared::{PreparedProblem, TimeLimit};
+use crate::cancel::CancelToken;
 use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
 use crate::time_limit::{
@@ -13,9 +16,10 @@ use crate::verdict::{TestResult, Verdict};
 use millibox_languages::compile::CompileError;
 use millibox_languages::program::Limits;
 use millibox_package::Severity;
-use millibox_package::model::{Format, Submission};
+use millibox_package::model::{Format, Problem, Submission};
 use std::time::Duration;
 
+/// Reports the submissions that are measured.
 struct MeasurementObserver<'o> {
     observer: Observer<'o>,
     tests: usize,
@@ -38,183 +42,153 @@ impl PoolObserver for MeasurementObserver<'_> {
     fn ended(&mut self, _: &Entry<'_>) {}
 }
 
-/// Why a submission gives no times.
-enum MeasurementError {
-    /// Its language cannot be used here: others may do.
-    Unavailable(String),
-    /// Something is wrong with it.
-    Submission(String),
-    /// The judge, the machine or a program of the package failed.
-    Judge(String),
-}
-
-/// What is told if there is no time limit since the judge failed: another limit mends nothing.
-fn unmeasured(name: &str, why: &str) -> String {
-    format!("the time limit cannot be measured, for the judge failed: {name}: {why}")
+/// The measured limits of all tests, with a description of the measurement.
+struct MeasuredLimits {
+    limits: Vec<Duration>,
+    description: String,
 }
 
 impl Judge<'_> {
-    /// Finds the time limits that nobody states, if there are any.
+    /// Measures the time limits that neither options nor package state.
     pub(super) fn measure(
         &self,
         prepared: &mut PreparedProblem,
         observer: Observer<'_>,
     ) -> Result<(), PackageError> {
         let problem = &prepared.problem;
-        let stated: Vec<Option<Duration>> = problem
-            .tests()
-            .map(|test| self.options.time_limit.or(stated(problem, test)))
-            .collect();
-        if stated.iter().all(Option::is_some) {
+        let is_stated = |test| self.options.time_limit.is_some() || stated(problem, test).is_some();
+        if problem.tests().all(is_stated) {
             return Ok(());
         }
-        let mut wrong = PackageError::new();
-        let (computed, how) = if problem.format == Format::Sim {
-            let Some(model) = problem.model_solution() else {
-                wrong.error(
-                    &problem.directory,
-                    "there is no time limit, and no model solution to measure: state one in the \
-                     Simfile (limits), or give --time-limit",
-                );
-                return Err(wrong);
-            };
-            let times = self.times(prepared, &[model], observer).pop();
-            match times
-                .unwrap_or_else(|| Err(MeasurementError::Judge("it was not judged".to_owned())))
-            {
-                Ok(times) => {
-                    let limits: Vec<Duration> = times
-                        .into_iter()
-                        .map(|time| time_limit::sim(time, LimitPurpose::Judging))
-                        .collect();
-                    (
-                        limits,
-                        format!(
-                            "{}, t the time of {}",
-                            time_limit::sim_formula(LimitPurpose::Judging),
-                            model.name
-                        ),
-                    )
-                }
-                Err(MeasurementError::Judge(why)) => {
-                    wrong.error(&problem.directory, unmeasured(&model.name, &why));
-                    return Err(wrong);
-                }
-                Err(MeasurementError::Unavailable(why) | MeasurementError::Submission(why)) => {
-                    wrong.error(
-                        &model.program.path,
-                        format!(
-                            "there is no time limit, and the model solution gives none: {why}; \
-                             mend that, or give --time-limit"
-                        ),
-                    );
-                    return Err(wrong);
-                }
-            }
-        } else {
-            let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
-            let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
-            let (slowest, name) = self.slowest(prepared, observer)?;
-            let limit = time_limit::icpc(slowest, factor, resolution);
-            let how = format!(
-                "{factor} times the {:.3} s of {name}, rounded up",
-                slowest.as_secs_f64()
-            );
-            (vec![limit; stated.len()], how)
+        let MeasuredLimits {
+            limits,
+            description,
+        } = match problem.format {
+            Format::Sim => self.measure_sim(prepared, observer)?,
+            Format::Legacy | Format::Icpc2023 => self.measure_icpc(prepared, observer)?,
         };
         let problem = &prepared.problem;
-        let limits: Vec<Limits> = problem
+        prepared.limits = problem
             .tests()
-            .zip(&computed)
-            .map(|(test, computed)| of_test(problem, test, &self.options, Some(*computed)))
+            .zip(&limits)
+            .map(|(test, limit)| of_test(problem, test, &self.options, Some(*limit)))
             .collect();
-        prepared.limits = limits;
-        prepared.time_limit = TimeLimit::Measured(how);
+        prepared.time_limit = TimeLimit::Measured(description);
         Ok(())
     }
 
-    /// The slowest test of all submissions that are measured and accepted, and whose it is.
+    /// Measures the model solution of a Sim package. Each test has its own limit.
+    fn measure_sim(
+        &self,
+        prepared: &PreparedProblem,
+        observer: Observer<'_>,
+    ) -> Result<MeasuredLimits, PackageFault> {
+        let problem = &prepared.problem;
+        let Some(model) = problem.model_solution() else {
+            return Err(of_package(problem, PackageProblem::NoModelSolution));
+        };
+        let times = self.times(prepared, &[model], observer).pop();
+        let times = times.unwrap_or(Err(MeasurementFault::NotFinished));
+        let times = times.map_err(|fault| {
+            if fault.is_judge_failure() {
+                judge_failed(problem, model, fault)
+            } else {
+                let path = &model.program.path;
+                PackageFault::new(path, PackageProblem::ModelSolution(fault))
+            }
+        })?;
+        let limit = |time| time_limit::sim(time, LimitPurpose::Judging);
+        let formula = time_limit::sim_formula(LimitPurpose::Judging);
+        Ok(MeasuredLimits {
+            limits: times.into_iter().map(limit).collect(),
+            description: format!("{formula}, t the time of {}", model.name),
+        })
+    }
+
+    /// Measures all accepted submissions of an ICPC package. All tests have the same limit.
+    fn measure_icpc(
+        &self,
+        prepared: &mut PreparedProblem,
+        observer: Observer<'_>,
+    ) -> Result<MeasuredLimits, PackageFault> {
+        let (slowest, name) = self.slowest(prepared, observer)?;
+        let problem = &prepared.problem;
+        let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
+        let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
+        let limit = time_limit::icpc(slowest, factor, resolution);
+        let seconds = slowest.as_secs_f64();
+        Ok(MeasuredLimits {
+            limits: vec![limit; problem.tests().count()],
+            description: format!("{factor} times the {seconds:.3} s of {name}, rounded up"),
+        })
+    }
+
+    /// Returns the longest time of an accepted submission on a test, and the submission's name.
+    /// Adds warnings about submissions that were not accepted.
     fn slowest(
         &self,
         prepared: &mut PreparedProblem,
         observer: Observer<'_>,
-    ) -> Result<(Duration, String), PackageError> {
-        let mut slowest: Option<(Duration, String)> = None;
-        let (mut useless, mut warnings, mut failed) = (Vec::new(), Vec::new(), None);
-        let submissions: Vec<&Submission> = prepared
-            .problem
+    ) -> Result<(Duration, String), PackageFault> {
+        let problem = &prepared.problem;
+        let submissions: Vec<&Submission> = problem
             .submissions
             .iter()
             .filter(|submission| submission.is_measured())
             .collect();
         let all = self.times(prepared, &submissions, observer);
         if self.machine.is_stopped() {
-            // What was measured by then is of those that came first, and the others have done
-            // nothing wrong.
-            let mut wrong = PackageError::new();
-            wrong.error(
-                &prepared.problem.directory,
-                "interrupted before its time limit was measured",
-            );
-            return Err(wrong);
+            // The other submissions have no times, but no faults either.
+            return Err(of_package(problem, PackageProblem::Interrupted));
         }
+        let mut slowest: Option<(Duration, String)> = None;
+        let (mut not_measured, mut warnings, mut failure) = (Vec::new(), Vec::new(), None);
         for (submission, times) in submissions.into_iter().zip(all) {
-            match times {
+            let fault = match times {
                 Ok(times) => {
                     let time = times.into_iter().max().unwrap_or_default();
                     if slowest.as_ref().is_none_or(|(slowest, _)| time > *slowest) {
                         slowest = Some((time, submission.name.clone()));
                     }
+                    continue;
                 }
-                Err(MeasurementError::Unavailable(why)) => {
-                    useless.push(format!("{}: {why}", submission.name))
-                }
-                Err(MeasurementError::Judge(why)) => {
-                    let message =
-                        format!("does not count for the time limit, for the judge failed: {why}");
-                    warnings.push(fault(&submission.program.path, Severity::Warning, message));
-                    failed.get_or_insert_with(|| unmeasured(&submission.name, &why));
-                }
-                Err(MeasurementError::Submission(why)) => {
-                    let message = format!("does not count for the time limit: {why}");
-                    warnings.push(fault(&submission.program.path, Severity::Warning, message));
-                    useless.push(format!("{}: {why}", submission.name));
-                }
+                Err(fault) => fault,
+            };
+            if !matches!(fault, MeasurementFault::Unavailable(_)) {
+                let warning = PackageProblem::NotCounted {
+                    fault: fault.clone(),
+                };
+                let warning = PackageFault::new(&submission.program.path, warning);
+                warnings.push(warning.to_fault(Severity::Warning));
+            }
+            if fault.is_judge_failure() {
+                failure.get_or_insert_with(|| judge_failed(problem, submission, fault));
+            } else {
+                not_measured.push((submission.name.clone(), fault));
             }
         }
+        let result = slowest.ok_or_else(|| {
+            failure.unwrap_or_else(|| {
+                let why = match (not_measured.is_empty(), problem.model_solution()) {
+                    (true, None) => Measurement::NoSubmission,
+                    (true, Some(_)) => Measurement::AllExcluded,
+                    (false, _) => Measurement::Failed(not_measured),
+                };
+                of_package(problem, PackageProblem::NothingMeasured(why))
+            })
+        });
         prepared.warnings.extend(warnings);
-        slowest.ok_or_else(|| {
-            let mut wrong = PackageError::new();
-            if let Some(failed) = failed {
-                wrong.error(&prepared.problem.directory, failed);
-                return wrong;
-            }
-            let why = match (useless.is_empty(), prepared.problem.model_solution()) {
-                (true, None) => "there is no submission that must be accepted".to_owned(),
-                (true, Some(_)) => {
-                    "submissions.yaml takes all that must be accepted out (use_for_time_limit)"
-                        .to_owned()
-                }
-                (false, _) => useless.join("; "),
-            };
-            wrong.error(
-                &prepared.problem.directory,
-                format!(
-                    "there is no time limit, and no submission to measure one: {why}; give \
-                    --time-limit"
-                ),
-            );
-            wrong
-        })
+        result
     }
 
-    /// Of each submission its CPU times on all tests; it must be accepted on each.
+    /// Returns the CPU times of each submission on all tests. A submission that is not accepted has
+    /// none.
     fn times(
         &self,
         prepared: &PreparedProblem,
         submissions: &[&Submission],
         observer: Observer<'_>,
-    ) -> Vec<Result<Vec<Duration>, MeasurementError>> {
+    ) -> Vec<Result<Vec<Duration>, MeasurementFault>> {
         let problem = &prepared.problem;
         let limits: Vec<Limits> = problem
             .tests()
@@ -226,6 +200,7 @@ impl Judge<'_> {
             limits: &limits,
             fail_fast: true,
             submissions,
+            token: &CancelToken::new(),
         };
         let entries = pool.judge(&mut MeasurementObserver {
             observer,
@@ -238,57 +213,63 @@ impl Judge<'_> {
     }
 }
 
-fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementError> {
-    match &entry.error {
-        Some(CompileError::Unavailable(why)) => {
-            return Err(MeasurementError::Unavailable(why.clone()));
-        }
-        Some(CompileError::Judge(why)) => return Err(MeasurementError::Judge(line(why))),
-        Some(error) => {
-            return Err(MeasurementError::Submission(format!(
-                "it is not compiled: {error}"
-            )));
-        }
-        None => {}
-    }
-    let time_of = |test: usize| {
-        let name = entry.progress.plan().test_name(test);
-        match entry
-            .progress
-            .judged(test)
-            .filter(|_| test < entry.progress.settled())
-            .map(|judged| &judged.result)
-        {
-            Some(TestResult {
-                verdict: Verdict::Accepted,
-                run: Some(run),
-                ..
-            }) => Ok(Duration::from_nanos(
-                run.figures.cpu_user_ns + run.figures.cpu_system_ns,
-            )),
-            Some(TestResult {
-                verdict: Verdict::JudgeError,
-                reason,
-                ..
-            }) => Err(MeasurementError::Judge(format!(
-                "test {name}: {}",
-                line(reason)
-            ))),
-            Some(result) => {
-                let why = if result.reason.is_empty() {
-                    &result.comment
-                } else {
-                    &result.reason
-                };
-                Err(MeasurementError::Submission(format!(
-                    "test {name} is not accepted ({})",
-                    line(why)
-                )))
-            }
-            None => Err(MeasurementError::Judge(
-                "it was not judged to the end".to_owned(),
-            )),
-        }
+/// A fault of the whole package.
+fn of_package(problem: &Problem, fault: PackageProblem) -> PackageFault {
+    PackageFault::new(&problem.directory, fault)
+}
+
+fn judge_failed(
+    problem: &Problem,
+    submission: &Submission,
+    fault: MeasurementFault,
+) -> PackageFault {
+    let fault = PackageProblem::JudgeFailed {
+        submission: submission.name.clone(),
+        fault,
     };
-    (0..tests).map(time_of).collect()
+    of_package(problem, fault)
+}
+
+/// The CPU times of a submission on all tests.
+fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementFault> {
+    match &entry.error {
+        None => (0..tests).map(|test| time_of(entry, test)).collect(),
+        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.to_string())),
+        Some(CompileError::Internal(why)) => {
+            Err(MeasurementFault::CompilationFailed(line(&why.to_string())))
+        }
+        Some(error) => Err(MeasurementFault::NotCompiled(error.to_string())),
+    }
+}
+
+/// The CPU time of a submission on a test.
+fn time_of(entry: &Entry<'_>, test: usize) -> Result<Duration, MeasurementFault> {
+    let name = entry.progress.plan().test_name(test).to_owned();
+    let judged = entry
+        .progress
+        .judged(test)
+        .filter(|_| test < entry.progress.settled());
+    let Some(TestResult {
+        verdict,
+        reason,
+        comment,
+        run,
+        ..
+    }) = judged.map(|judged| &judged.result)
+    else {
+        return Err(MeasurementFault::NotFinished);
+    };
+    match (verdict, run) {
+        (Verdict::Accepted, Some(run)) => Ok(Duration::from_nanos(
+            run.figures.cpu_user_ns + run.figures.cpu_system_ns,
+        )),
+        (Verdict::JudgeError, _) => Err(MeasurementFault::TestFailed {
+            test: name,
+            reason: line(reason),
+        }),
+        _ => Err(MeasurementFault::NotAccepted {
+            test: name,
+            reason: line(if reason.is_empty() { comment } else { reason }),
+        }),
+    }
 }

@@ -1,166 +1,60 @@
-//! A package made ready: its programs compiled, its data where the sandbox can read it, its limits
-//! known.
+//! Compiling a package's programs and staging its data.
 //!
-//! Whatever makes judging impossible is found here, all of it at once, before any submission is
-//! judged.
+//! This step finds all faults that make judging impossible, before any submission is judged.
 
-use super::{Judge, limits};
+use super::base::Judge;
+use super::fault::{PackageError, PackageFault, PackageProblem, Role};
+use super::limits;
+use super::prepared::{PreparedProblem, Referee, TimeLimit};
 use crate::checker::{CheckerInstance, tokens};
 use crate::grader::Grader;
 use crate::scoring::{Plan, PlanError};
 use crate::validator::{OutputValidator, checker_limits, data_directory};
 use millibox_languages::compile::{CompileError, Options as CompileOptions};
-use millibox_languages::program::{Executable, Limits};
+use millibox_languages::program::Executable;
 use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
-use millibox_package::{Fault, Severity};
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// A problem that submissions can be judged on.
-#[derive(Debug)]
-pub struct PreparedProblem {
-    pub(super) problem: Problem,
-    pub(super) plan: Plan,
-    pub(super) referee: Referee,
-    /// Makes results of groups, if any asks for one of the package's own.
-    pub(super) grader: Option<Grader>,
-    /// Of each test, in the order in which they are judged.
-    pub(super) limits: Vec<Limits>,
-    pub(super) files: Vec<Option<StagedDirectory>>,
-    pub(super) time_limit: TimeLimit,
-    pub(super) warnings: Vec<Fault>,
-}
+/// The faults that were found so far.
+#[derive(Default)]
+struct Faults(Vec<PackageFault>);
 
-/// Who says what an output is worth.
-#[derive(Debug)]
-pub(super) enum Referee {
-    Checker(CheckerInstance),
-    Interactor(Arc<OutputValidator>),
-}
-
-/// Where the time limits of a problem come from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TimeLimit {
-    /// The caller's options.
-    Option,
-    /// The package.
-    Package,
-    /// Measured: this says how.
-    Measured(String),
-}
-
-/// Why a package cannot be judged: everything that is in the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PackageError {
-    /// What is wrong, and where.
-    pub faults: Vec<Fault>,
-    /// What compilers said of the package's programs.
-    pub messages: Vec<(PathBuf, String)>,
-}
-
-impl fmt::Display for PackageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.faults.iter().enumerate() {
-            write!(f, "{}{fault}", if index > 0 { "\n" } else { "" })?;
-            for line in self
-                .messages
-                .iter()
-                .filter(|(path, _)| *path == fault.path)
-                .flat_map(|(_, said)| said.lines())
-            {
-                write!(f, "\n    {line}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for PackageError {}
-
-impl PackageError {
-    pub(super) fn new() -> PackageError {
-        PackageError {
-            faults: Vec::new(),
-            messages: Vec::new(),
-        }
-    }
-
-    pub(super) fn error(&mut self, path: &Path, message: impl Into<String>) {
-        self.faults
-            .push(fault(path, Severity::Error, message.into()));
-    }
-}
-
-pub(super) fn fault(path: &Path, severity: Severity, message: String) -> Fault {
-    Fault {
-        path: path.to_owned(),
-        line: None,
-        column: None,
-        severity,
-        message,
-        bound: None,
-    }
-}
-
-impl PreparedProblem {
-    /// The problem, with those of its tests that are judged.
-    pub fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    /// How its tests make verdict and points.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Limits of each test, in the order of [`Problem::tests`].
-    pub fn limits(&self) -> &[Limits] {
-        &self.limits
-    }
-
-    /// Where the time limits come from.
-    pub fn time_limit(&self) -> &TimeLimit {
-        &self.time_limit
-    }
-
-    /// What the package's author may want to know: what was found in reading it, and since.
-    pub fn warnings(&self) -> impl Iterator<Item = &Fault> {
-        self.problem.warnings.iter().chain(&self.warnings)
+impl Faults {
+    fn add(&mut self, path: &Path, problem: PackageProblem) {
+        self.0.push(PackageFault::new(path, problem));
     }
 }
 
 impl Judge<'_> {
-    /// All but the time limits, which need measuring if nobody states them.
+    /// Prepares everything but measured time limits.
     pub(super) fn prepare(&self, mut problem: Problem) -> Result<PreparedProblem, PackageError> {
-        let mut wrong = PackageError::new();
+        let mut faults = Faults::default();
         let place = problem.directory.clone();
         if let Some(pattern) = &self.options.tests {
-            let all = problem.tests().count();
-            choose(&mut problem.root, &|test| pattern.matches(&test.name));
+            let tests = problem.tests().count();
+            keep_tests(&mut problem.root, &|test| pattern.matches(&test.name));
             if problem.tests().next().is_none() {
-                wrong.error(
-                    &place,
-                    format!("none of its {all} tests is called like {pattern}"),
-                );
+                let pattern = pattern.to_string();
+                faults.add(&place, PackageProblem::NoMatchingTest { tests, pattern });
             }
         }
         let plan = match Plan::new(&problem) {
             Ok(plan) => Some(plan),
-            // That nothing was chosen has been said.
-            Err(PlanError::NoTests) if !wrong.faults.is_empty() => None,
-            Err(refusal) => {
-                wrong.error(&place, refusal.to_string());
+            // The pattern's fault explains this one.
+            Err(PlanError::NoTests) if !faults.0.is_empty() => None,
+            Err(error) => {
+                faults.add(&place, error.into());
                 None
             }
         };
         for test in problem.tests() {
-            check_test(&problem, test, &mut wrong);
+            check_test(&problem, test, &mut faults);
         }
-        let referee = self.referee(&problem, &mut wrong);
+        let referee = self.referee(&problem, &mut faults);
         let grader = problem.grader.as_ref().and_then(|program| {
-            let executable = self.own_program(&problem, program, "grader", &mut wrong)?;
+            let executable = self.own_program(&problem, program, Role::Grader, &mut faults)?;
             Some(Grader {
                 executable,
                 limits: checker_limits(&problem.limits),
@@ -168,10 +62,10 @@ impl Judge<'_> {
         });
         let files = problem
             .tests()
-            .map(|test| self.files_of(&problem, test, &mut wrong))
+            .map(|test| self.files_of(&problem, test, &mut faults))
             .collect();
         match referee.zip(plan) {
-            Some((referee, plan)) if wrong.faults.is_empty() => {
+            Some((referee, plan)) if faults.0.is_empty() => {
                 let limits = problem
                     .tests()
                     .map(|test| limits::of_test(&problem, test, &self.options, None))
@@ -192,28 +86,26 @@ impl Judge<'_> {
                     warnings: Vec::new(),
                 })
             }
-            _ => Err(wrong),
+            _ => Err(PackageError { faults: faults.0 }),
         }
     }
 
-    fn referee(&self, problem: &Problem, wrong: &mut PackageError) -> Option<Referee> {
-        let interactive = problem.kind.is_interactive();
+    fn referee(&self, problem: &Problem, faults: &mut Faults) -> Option<Referee> {
+        let is_interactive = problem.kind.is_interactive();
         match &problem.checker {
             Checker::Custom {
                 program,
                 convention,
             } => {
-                let custom = Arc::new(self.custom(problem, program, *convention, wrong)?);
-                Some(match interactive {
-                    true => Referee::Interactor(custom),
-                    false => Referee::Checker(CheckerInstance::Custom(custom)),
+                let custom = Arc::new(self.custom(problem, program, *convention, faults)?);
+                Some(if is_interactive {
+                    Referee::Interactor(custom)
+                } else {
+                    Referee::Checker(CheckerInstance::Custom(custom))
                 })
             }
-            _ if interactive => {
-                wrong.error(
-                    &problem.directory,
-                    "an interactive problem needs a program that talks to submissions",
-                );
+            _ if is_interactive => {
+                faults.add(&problem.directory, PackageProblem::NoInteractor);
                 None
             }
             Checker::Tokens => Some(Referee::Checker(CheckerInstance::tokens(problem.format))),
@@ -227,154 +119,128 @@ impl Judge<'_> {
         problem: &Problem,
         program: &Program,
         convention: Convention,
-        wrong: &mut PackageError,
+        faults: &mut Faults,
     ) -> Option<OutputValidator> {
-        let what = if problem.kind.is_interactive() {
-            "interactor"
+        let role = if problem.kind.is_interactive() {
+            Role::Interactor
         } else {
-            "checker"
+            Role::Checker
         };
-        let executable = self.own_program(problem, program, what, wrong)?;
-        match OutputValidator::of_package(
-            self.machine.supervisor(),
-            executable,
-            convention,
-            problem,
-        ) {
+        let executable = self.own_program(problem, program, role, faults)?;
+        let supervisor = self.machine.supervisor();
+        match OutputValidator::of_package(supervisor, executable, convention, problem) {
             Ok(custom) => Some(custom),
             Err(error) => {
-                wrong.error(
-                    &data_directory(problem),
-                    format!("the sandbox cannot be shown this: {error}"),
-                );
+                let reason = problem.shown_in(error.to_string());
+                faults.add(&data_directory(problem), PackageProblem::Data { reason });
                 None
             }
         }
     }
 
-    /// A program of the package that judges, compiled.
+    /// Compiles a checker, interactor or grader.
     fn own_program(
         &self,
         problem: &Problem,
         program: &Program,
-        what: &str,
-        wrong: &mut PackageError,
+        role: Role,
+        faults: &mut Faults,
     ) -> Option<Executable> {
         let suite = match self
-            .suites()
+            .suites
             .for_sources(&program.sources, program.language.as_deref())
         {
             Ok(suite) => suite,
             Err(error) => {
-                wrong.error(
-                    &program.path,
-                    format!("this is the {what}, and its language is not known: {error}"),
-                );
+                let reason = problem.shown_in(error.to_string());
+                faults.add(&program.path, PackageProblem::Language { role, reason });
                 return None;
             }
         };
-        let root = Some(problem.directory.clone());
-        let constants = problem.constants.clone();
         let options = CompileOptions {
             headers_beside: true,
-            root,
-            constants,
+            root: Some(problem.directory.clone()),
+            constants: problem.constants.clone(),
             ..CompileOptions::default()
         };
         let compilation = self.compile(suite, &program.sources, &options);
-        let mut executable = match compilation.result {
-            Ok(executable) => executable,
-            Err(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
-                wrong.error(
-                    &program.path,
-                    format!("the {what} could not be compiled: {why}"),
-                );
-                return None;
+        match compilation.result {
+            Ok(mut executable) => {
+                executable
+                    .argv
+                    .extend(program.arguments.iter().map(Into::into));
+                Some(executable)
             }
             Err(error) => {
-                wrong.error(
-                    &program.path,
-                    format!("the {what} cannot be compiled: {error}"),
-                );
-                wrong
-                    .messages
-                    .push((program.path.clone(), compilation.messages));
-                return None;
+                let reason = problem.shown_in(error.to_string());
+                let fault = match error {
+                    CompileError::Internal(_) | CompileError::Unavailable(_) => {
+                        PackageProblem::NotCompiled { role, reason }
+                    }
+                    _ => PackageProblem::Rejected {
+                        role,
+                        reason,
+                        messages: compilation.messages,
+                    },
+                };
+                faults.add(&program.path, fault);
+                None
             }
-        };
-        executable
-            .argv
-            .extend(program.arguments.iter().map(Into::into));
-        Some(executable)
+        }
     }
 
+    /// The files that a test provides beside the program.
     fn files_of(
         &self,
         problem: &Problem,
         test: &Test,
-        wrong: &mut PackageError,
+        faults: &mut Faults,
     ) -> Option<StagedDirectory> {
         let files = test.files.as_ref()?;
         match StagedDirectory::within(&problem.directory, files, self.machine.supervisor().ids()) {
             Ok(staged) => Some(staged),
             Err(error) => {
-                wrong.error(
-                    files,
-                    format!(
-                        "the sandbox cannot be shown the files of test {}: {error}",
-                        test.name
-                    ),
-                );
+                let (test, reason) = (test.name.clone(), problem.shown_in(error.to_string()));
+                faults.add(files, PackageProblem::TestFiles { test, reason });
                 None
             }
         }
     }
 }
 
-/// Keeps the tests that are wanted.
-fn choose(group: &mut Group, wanted: &impl Fn(&Test) -> bool) {
-    group.tests.retain(wanted);
+/// Removes the tests that are not wanted.
+fn keep_tests(group: &mut Group, is_wanted: &impl Fn(&Test) -> bool) {
+    group.tests.retain(is_wanted);
     for group in &mut group.groups {
-        choose(group, wanted);
+        keep_tests(group, is_wanted);
     }
 }
 
-/// That a test has what judging needs.
-fn check_test(problem: &Problem, test: &Test, wrong: &mut PackageError) {
-    let made = "`millibox problem gen` makes it if the package says how";
-    let missing = |path: &Path| !path.is_file();
-    if missing(&test.input) {
-        wrong.error(
-            &test.input,
-            format!("the input of test {} is not there; {made}", test.name),
-        );
+/// Checks that a test has the files that judging needs.
+fn check_test(problem: &Problem, test: &Test, faults: &mut Faults) {
+    let name = || test.name.clone();
+    let is_missing = |path: &Path| !path.is_file();
+    if is_missing(&test.input) {
+        faults.add(&test.input, PackageProblem::NoInput { test: name() });
     }
     match &test.answer {
-        Some(answer) if missing(answer) => {
-            wrong.error(
-                answer,
-                format!("the answer of test {} is not there; {made}", test.name),
-            );
+        Some(answer) if is_missing(answer) => {
+            faults.add(answer, PackageProblem::NoAnswerFile { test: name() });
         }
         None if !problem.kind.is_interactive() => {
-            wrong.error(
-                &test.input,
-                format!("test {} has no answer to compare with; {made}", test.name),
-            );
+            faults.add(&test.input, PackageProblem::NoAnswer { test: name() });
         }
         _ => {}
     }
-    // Of a package that was read this has been told, where the flags stand.
+    // Reading a package checks the flags at their place. A problem may also come from elsewhere.
+    let flags = test
+        .checker_flags
+        .as_ref()
+        .unwrap_or(&problem.checker_flags);
     if let Checker::Tokens = problem.checker
-        && let Err(why) = tokens::Options::parse(
-            test.checker_flags
-                .as_ref()
-                .unwrap_or(&problem.checker_flags),
-        )
+        && let Err(error) = tokens::Options::parse(flags)
     {
-        wrong.error(
-            &test.input,
-            format!("flags of the default checker for test {}: {why}", test.name),
-        );
+        let (name, reason) = (name(), error.to_string());
+        faults.add(&test.input, PackageProblem::Flags { test: name, reason });
     }
 }

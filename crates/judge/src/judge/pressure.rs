@@ -1,24 +1,23 @@
-//! Whether the machine had too few CPUs for its work, as the kernel tells: pressure stall
-//! information.
+//! Whether the machine had too few CPUs for its work, from the kernel's pressure stall information.
 //!
-//! A real-time limit is there to end what sleeps, and cannot tell that from what nobody gave a CPU.
-//! The kernel counts the time in which anything on the machine was ready to run and had to wait
-//! (`some` of /proc/pressure/cpu): where that is most of a run's time, its real-time limit says
-//! little of the run.
+//! A real-time limit ends programs that sleep. It cannot distinguish them from programs that wait
+//! for a CPU. The kernel counts the time in which any task on the machine was ready to run and
+//! waited (`some` in /proc/pressure/cpu). If that is most of a run's time, the run's real time says
+//! little about the program.
 
 use std::time::{Duration, Instant};
 
-/// Where the kernel tells; not there, or not readable, if it was built or started without.
+/// Absent or unreadable if the kernel was built or started without pressure stall information.
 const PRESSURE_FILE: &str = "/proc/pressure/cpu";
-/// The machine is overloaded if something waited for this part of the time, or more. A run that
-/// brings this about by itself, with processes that wait for each other, uses CPU time all the
-/// while: until its real-time limit, three times its CPU-time limit and more, that is a third at
-/// most.
+/// The machine is overloaded if tasks waited for at least this part of the time. A run cannot reach
+/// it alone: processes that wait for each other use CPU time meanwhile, and the real-time limit is
+/// at least three times the CPU time limit. So they wait for at most a third of the time.
 const OVERLOAD_RATIO: f64 = 0.5;
 
-/// Does some work. If the machine was overloaded meanwhile, the part of the time in which something
-/// waited for a CPU comes with the result, from 0 to 1; `None`: it was not, or the kernel does not
-/// tell.
+/// Does some work and returns its result with the machine's overload during the work.
+///
+/// The overload is the part of the time in which a task waited for a CPU, from 0 to 1. `None`: the
+/// machine was not overloaded, or the kernel has no such information.
 pub(super) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (begin, before) = (Instant::now(), waited());
     let result = work();
@@ -34,7 +33,7 @@ fn overload(waited: Duration, of: Duration) -> Option<f64> {
     (part >= OVERLOAD_RATIO).then_some(part)
 }
 
-/// Time that something waited for a CPU, since the machine was started.
+/// Time in which a task waited for a CPU since the machine was started.
 fn waited() -> Option<Duration> {
     parse(&std::fs::read_to_string(PRESSURE_FILE).ok()?)
 }
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_writes() {
+    fn parse_reads_total_of_some() {
         let text = "some avg10=91.02 avg60=94.53 avg300=94.28 total=18520976857\nfull avg10=0.00 \
             avg60=0.00 total=7\n";
         assert_eq!(parse(text), Some(Duration::from_micros(18_520_976_857)));
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn how_much_is_too_much() {
+    fn overload_begins_at_half_of_the_time() {
         let ms = Duration::from_millis;
         assert_eq!(overload(ms(499), ms(1000)), None);
         assert_eq!(overload(ms(500), ms(1000)), Some(0.5));

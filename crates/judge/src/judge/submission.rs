@@ -1,20 +1,22 @@
-//! Submissions: compiled, judged, reported.
+//! Judging submissions and reporting their results.
 
+use super::base::Judge;
+use super::event::{Event, Observer};
 use super::pool::{Entry, Pool, PoolObserver};
-use super::{Event, Judge, Observer, PreparedProblem};
+use super::prepared::PreparedProblem;
+use crate::cancel::CancelToken;
 use crate::report::{
     JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, VERSION,
     WarningReport, nanoseconds,
 };
 use crate::scoring::Progress;
 use crate::verdict::Verdict;
-use millibox_languages::compile::{Compilation, CompileError, Options as CompileOptions};
+use millibox_languages::compile::CompileError;
 use millibox_languages::program::Limits;
-use millibox_languages::suite::Suite;
-use millibox_package::model::{Problem, Submission};
-use std::path::PathBuf;
+use millibox_package::model::Submission;
 use std::time::{Instant, SystemTime};
 
+/// Passes the pool's steps to the caller's observer.
 struct SubmissionObserver<'o, 'a> {
     observer: Observer<'o>,
     prepared: &'a PreparedProblem,
@@ -44,25 +46,28 @@ impl PoolObserver for SubmissionObserver<'_, '_> {
     }
 }
 
-/// The limits that most tests have.
+/// The limits of most tests. If two limits are equally frequent, the first of them.
 fn usual(limits: &[Limits]) -> Limits {
     let times = |one: &Limits| limits.iter().filter(|other| *other == one).count();
-    // Of several, the first.
+    // `max_by_key` returns the last maximum.
     let most = limits.iter().rev().max_by_key(|one| times(one));
     *most.expect("a problem has tests")
 }
 
-/// What came of a submission.
+/// The report of a submission.
 fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
     let about = entry.about.clone();
     match &entry.error {
         None => SubmissionReport::judged(about, &entry.progress),
-        Some(CompileError::Unavailable(why)) if !named.contains(&about.name) => {
-            SubmissionReport::skipped(about, entry.progress.plan(), why)
+        Some(CompileError::Unavailable(reason)) if !named.contains(&about.name) => {
+            SubmissionReport::skipped(about, entry.progress.plan(), reason.to_string())
         }
-        Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
-            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::JudgeError, why)
-        }
+        Some(error) if !error.is_compile_error() => SubmissionReport::not_run(
+            about,
+            entry.progress.plan(),
+            Verdict::JudgeError,
+            error.to_string(),
+        ),
         Some(error) => SubmissionReport::not_run(
             about,
             entry.progress.plan(),
@@ -73,20 +78,36 @@ fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
 }
 
 impl Judge<'_> {
-    /// Judges a submission. Whatever goes wrong is in its report, and never a verdict on the
-    /// submission.
+    /// Judges a submission. The report has all failures. A failure of the judge is a judge error,
+    /// never another verdict.
     pub fn submission(
         &self,
         prepared: &PreparedProblem,
         submission: &Submission,
         observer: Observer<'_>,
     ) -> SubmissionReport {
-        let mut reports = self.submissions(prepared, std::slice::from_ref(submission), observer);
-        reports.pop().expect("a report of each submission")
+        self.submission_until(prepared, submission, &CancelToken::new(), observer)
     }
 
-    /// Judges submissions, several at a time if that keeps all CPUs busy. Told and reported is what
-    /// judging one after the other would find, in their order.
+    /// Judges a submission until the token is cancelled.
+    ///
+    /// Cancelling kills the submission's running programs and starts no further test. The report
+    /// then has no verdict, and [`SubmissionReport::not_judged`] is `unfinished`. A compilation
+    /// that has begun still ends by itself or by its limits. The machine and other calls are not
+    /// affected.
+    pub fn submission_until(
+        &self,
+        prepared: &PreparedProblem,
+        submission: &Submission,
+        token: &CancelToken,
+        observer: Observer<'_>,
+    ) -> SubmissionReport {
+        let mut reports = self.judge_all(prepared, &[submission], token, observer);
+        reports.pop().expect("each submission has a report")
+    }
+
+    /// Judges submissions, several at a time if one does not keep all CPUs busy. Events and reports
+    /// are those of judging one submission after another, in their order.
     pub fn submissions(
         &self,
         prepared: &PreparedProblem,
@@ -94,12 +115,23 @@ impl Judge<'_> {
         observer: Observer<'_>,
     ) -> Vec<SubmissionReport> {
         let submissions: Vec<&Submission> = submissions.iter().collect();
+        self.judge_all(prepared, &submissions, &CancelToken::new(), observer)
+    }
+
+    fn judge_all(
+        &self,
+        prepared: &PreparedProblem,
+        submissions: &[&Submission],
+        token: &CancelToken,
+        observer: Observer<'_>,
+    ) -> Vec<SubmissionReport> {
         let pool = Pool {
             judge: self,
             prepared,
             limits: &prepared.limits,
             fail_fast: self.options.fail_fast,
-            submissions: &submissions,
+            submissions,
+            token,
         };
         let named = &self.options.named;
         let entries = pool.judge(&mut SubmissionObserver {
@@ -110,14 +142,14 @@ impl Judge<'_> {
         entries.iter().map(|entry| report(entry, named)).collect()
     }
 
-    /// The whole report: `submissions` are those that were judged on this problem since `began`.
+    /// Makes the whole report of submissions that were judged on this problem since `began`.
     pub fn report(
         &self,
         prepared: &PreparedProblem,
         submissions: Vec<SubmissionReport>,
         began: Instant,
     ) -> JudgeReport {
-        // The wall's clock may have been set meanwhile, so it is not what time is measured by.
+        // The wall clock may have been set meanwhile, so it does not measure the duration.
         let took = began.elapsed();
         JudgeReport {
             version: VERSION,
@@ -131,92 +163,5 @@ impl Judge<'_> {
             duration_ns: nanoseconds(took),
             submissions,
         }
-    }
-
-    /// Compiles a submission with the files and limits of the problem.
-    pub(super) fn compile_submission(
-        &self,
-        problem: &Problem,
-        submission: &Submission,
-        cpus: Vec<usize>,
-    ) -> Compilation {
-        let program = &submission.program;
-        let suite = match self.suite_of(submission) {
-            Ok(suite) => suite,
-            Err(why) => {
-                let mut text = problem.shown_in(why.to_string());
-                if program.language.is_none() && !program.sources.is_empty() {
-                    text += "; or name the submission, and its language with --language";
-                }
-                let error = if why.is_unknown_language() {
-                    CompileError::Unavailable
-                } else {
-                    CompileError::Refused
-                };
-                return Compilation::none(error(text));
-            }
-        };
-        if let Some(limit) = problem.limits.code {
-            let lengths = program
-                .sources
-                .iter()
-                .filter_map(|source| source.metadata().ok())
-                .map(|file| file.len());
-            let length: u64 = lengths.sum();
-            if length > limit {
-                let why =
-                    format!("its sources have {length} bytes, and the problem allows {limit}");
-                return Compilation::none(CompileError::Refused(why));
-            }
-        }
-        let options = CompileOptions {
-            cpu_time: problem.limits.compilation_time,
-            memory: problem.limits.compilation_memory,
-            include: self.include(problem, suite),
-            constants: problem.constants.clone(),
-            constants_in_include_only: !problem
-                .submissions
-                .iter()
-                .any(|known| known.program.path == program.path),
-            root: Some(problem.directory.clone()),
-            cpus,
-            ..CompileOptions::default()
-        };
-        let mut compilation = self.compile(suite, &program.sources, &options);
-        match &mut compilation.result {
-            Ok(executable) => executable
-                .argv
-                .extend(program.arguments.iter().map(Into::into)),
-            Err(CompileError::Judge(why) | CompileError::Refused(why)) => {
-                *why = problem.shown_in(std::mem::take(why))
-            }
-            Err(_) => {}
-        }
-        compilation
-    }
-
-    /// The directories of files that the problem adds to submissions in this language: those for
-    /// all languages, and then the language's, which are put in place of these.
-    fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
-        let Some(directory) = &problem.include else {
-            return Vec::new();
-        };
-        let entries = std::fs::read_dir(directory)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
-        let means = |path: &PathBuf| {
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            self.suites
-                .named(name)
-                .is_ok_and(|named| named.language == suite.language)
-        };
-        let own = entries.filter(|path| path.is_dir()).filter(means).min();
-        let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
-        for_all.into_iter().chain(own).collect()
     }
 }

@@ -80,7 +80,10 @@ fn facts(report: &JudgeReport) -> Markup {
     html! {
         dl.facts {
             dt { "Judged" }
-            dd { (humantime::format_rfc3339_seconds(report.started)) ", in " (seconds(report.duration_ns)) " s" }
+            dd {
+                (humantime::format_rfc3339_seconds(report.started))
+                ", in " (seconds(report.duration_ns)) " s"
+            }
             dt { "Limits" }
             dd {
                 (seconds_of(limits.cpu_time_ns, limits.cpu_time_ns)) " s CPU time, "
@@ -115,14 +118,17 @@ fn overview(report: &JudgeReport) -> Markup {
             }
             tbody {
                 @for (index, submission) in report.submissions.iter().enumerate() {
-                    @let slowest = submission.tests.iter().filter_map(TestReport::cpu_time_ns).max();
-                    @let figures = submission.tests.iter().filter_map(|test| test.figures);
+                    @let tests = &submission.tests;
+                    @let slowest = tests.iter().filter_map(TestReport::cpu_time_ns).max();
+                    @let figures = tests.iter().filter_map(|test| test.figures);
                     @let most = figures.map(|figures| figures.peak_memory_bytes).max();
                     tr.unexpected[submission.as_expected == Some(false)] {
                         td { a href={ "#s" (index) } { (line(&submission.name)) } }
                         td { (submission.suite.as_deref().map(line).unwrap_or_default()) }
                         td { (badge(submission.verdict, submission.words())) }
-                        @if report.problem.scoring { (number(submission.score.map(points), submission.score)) }
+                        @if report.problem.scoring {
+                            (number(submission.score.map(points), submission.score))
+                        }
                         (number(slowest.map(seconds), slowest.map(|ns| ns as f64)))
                         (number(most.map(mebibytes), most.map(|bytes| bytes as f64)))
                         td { (as_expected(submission)) }
@@ -178,7 +184,8 @@ fn compiled(compilation: &super::model::CompilationReport) -> Markup {
     html! {
         @if let Some(figures) = &compilation.figures {
             p {
-                "Compiled in " (seconds(figures.real_time_ns)) " s (" (seconds(cpu_time_ns(figures))) " s CPU time, "
+                "Compiled in " (seconds(figures.real_time_ns)) " s ("
+                (seconds(cpu_time_ns(figures))) " s CPU time, "
                 (mebibytes(figures.peak_memory_bytes)) " MiB)"
             }
         } @else if compilation.from_cache {
@@ -196,13 +203,22 @@ fn compiled(compilation: &super::model::CompilationReport) -> Markup {
 fn groups(submission: &SubmissionReport) -> Markup {
     html! {
         table {
-            thead { tr { th { "group" } th { "verdict" } th { "score" } th { "best" } th { "why" } } }
+            thead {
+                tr {
+                    th { "group" }
+                    th { "verdict" }
+                    th { "score" }
+                    th { "best" }
+                    th { "why" }
+                }
+            }
             tbody {
                 // The first group is the submission itself.
                 @for group in submission.groups.iter().skip(1) {
+                    @let words = group.verdict.map_or("not judged", verdict_words);
                     tr {
                         td { (line(&group.name)) }
-                        td { (badge(group.verdict, group.verdict.map_or("not judged", verdict_words))) }
+                        td { (badge(group.verdict, words)) }
                         (number(group.score.map(points), group.score))
                         (number(group.best_score.map(points), group.best_score))
                         td.comment { (line(&group.reason)) }

@@ -18,7 +18,11 @@ pub fn is_expected(
     if verdict == Verdict::JudgeError || (expected.is_empty() && range.is_none()) {
         return None;
     }
-    let less = || matches!((points, best), (Some(points), Some(best)) if within(points, (best, best)).is_none());
+    let less = || {
+        points
+            .zip(best)
+            .is_some_and(|(points, best)| within(points, (best, best)).is_none())
+    };
     let one = |expected: &Expected| match expected {
         // Without a bound, any number of points may be a part of the points.
         Expected::PartiallyAccepted => verdict == Verdict::Accepted && (best.is_none() || less()),

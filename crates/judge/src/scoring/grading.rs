@@ -26,6 +26,7 @@ pub struct Grade {
 /// Why a grader gave no usable answer, with its standard error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{fault}{}", Suffix(.stderr))]
+#[non_exhaustive]
 pub struct GraderFailure {
     /// The reason.
     pub fault: GraderFault,

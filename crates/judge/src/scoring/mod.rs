@@ -11,7 +11,7 @@
 //! reason ([`SkipCause`]).
 //!
 //! ```no_run
-//! # use millibox_judge::scoring::{JudgedTest, Plan, Progress};
+//! # use millibox_judge::scoring::{GraderFault, JudgedTest, Plan, Progress};
 //! # fn judge(test: &millibox_package::model::Test) -> JudgedTest { unimplemented!() }
 //! let problem = millibox_package::read("problems/hello".as_ref())?;
 //! let plan = Plan::new(&problem)?;
@@ -20,7 +20,7 @@
 //! while let Some(test) = progress.next_test() {
 //!     progress.record(test, judge(tests[test]));
 //!     while let Some(grading) = progress.next_grading() {
-//!         progress.grade(grading.group, Err("this example has no grader".to_owned()));
+//!         progress.grade(grading.group, Err(GraderFault::JudgeError));
 //!     }
 //! }
 //! println!("{:?}", progress.submission().verdict);

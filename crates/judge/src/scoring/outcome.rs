@@ -5,6 +5,8 @@ use super::plan::{Part, Plan};
 use crate::verdict::{TestResult, Verdict};
 use millibox_languages::program::Limits;
 use serde::Serialize;
+use std::error::Error;
+use std::sync::Arc;
 
 /// All results of a submission so far, with the plan they belong to.
 #[derive(Debug, Clone)]
@@ -13,8 +15,11 @@ pub(super) struct Results<'p> {
     pub fail_fast: bool,
     pub tests: Vec<Option<RecordedTest>>,
     /// The answers of the package's own grader, or why an answer is unusable.
-    pub grades: Vec<Option<Result<Grade, String>>>,
+    pub grades: Vec<Option<Result<Grade, GradingError>>>,
 }
+
+/// Why a group has no grade. Its text becomes the reason of a judge error.
+pub(super) type GradingError = Arc<dyn Error + Send + Sync>;
 
 impl Results<'_> {
     pub fn judged(&self, test: usize) -> Option<&JudgedTest> {

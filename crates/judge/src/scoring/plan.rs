@@ -61,6 +61,7 @@ pub(super) enum Part {
 
 /// Why a problem's submissions cannot be scored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// A group asks for the package's own grader, and the package has none.
     #[error(

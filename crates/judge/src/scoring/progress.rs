@@ -1,11 +1,13 @@
 //! One submission's results as they arrive: what is open, what is settled.
 
 use super::grading::{Grade, Grading};
-use super::outcome::{GroupResult, JudgedTest, RecordedTest, Results, TestState};
+use super::outcome::{GradingError, GroupResult, JudgedTest, RecordedTest, Results, TestState};
 use super::plan::{Plan, Worth};
 use super::points;
 use super::walk::Walk;
 use crate::verdict::Verdict;
+use std::error::Error;
+use std::sync::Arc;
 
 /// One submission on its way through a plan.
 ///
@@ -107,8 +109,12 @@ impl<'p> Progress<'p> {
 
     /// Records a grader's answer for a group. An error is a judge error. A second answer is
     /// ignored.
-    pub fn grade(&mut self, group: usize, graded: Result<Grade, String>) {
+    pub fn grade<E>(&mut self, group: usize, graded: Result<Grade, E>)
+    where
+        E: Error + Send + Sync + 'static,
+    {
         if self.results.grades[group].is_none() {
+            let graded = graded.map_err(|error| Arc::new(error) as GradingError);
             self.results.grades[group] = Some(graded);
             self.walk = Walk::of(&self.results);
         }

@@ -183,8 +183,8 @@ impl<'a> Walker<'a> {
             rejected: true,
             result: None,
         };
-        if !matches!(why, Obstacle::Requires(required) if plan.groups[index].requires.contains(&required))
-        {
+        let requires = &plan.groups[index].requires;
+        if !matches!(why, Obstacle::Requires(required) if requires.contains(&required)) {
             // The parent ended and uses no more results.
             return PartState::default();
         }
@@ -250,7 +250,8 @@ impl<'a> Walker<'a> {
                 self.open = true;
                 return PartState::default();
             }
-            Some(graded) => graded.clone().map_err(|why| format!("grader: {why}")),
+            Some(Ok(grade)) => Ok(*grade),
+            Some(Err(error)) => Err(format!("grader: {error}")),
         };
         let graded = graded.and_then(|Grade { verdict, points }| {
             let points = points::in_range(rules, verdict == Verdict::Accepted, points);

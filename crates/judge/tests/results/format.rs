@@ -14,7 +14,7 @@ struct Package<'a> {
 
 impl Package<'_> {
     #[track_caller]
-    fn comes_to(&self, words: &str, verdict: Verdict, points: f64) {
+    fn assert_result(&self, words: &str, verdict: Verdict, points: f64) {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = directory.path().join(name);
@@ -59,12 +59,12 @@ fn accept_score_applies_to_each_test_and_samples_count() {
         tests: TESTS,
         files,
     };
-    package.comes_to("AC AC AC AC", Accepted, 1.0 + 2.0 * 10.0 + 20.0);
+    package.assert_result("AC AC AC AC", Accepted, 1.0 + 2.0 * 10.0 + 20.0);
     // A group that is not accepted has points as well.
-    package.comes_to("AC AC WA AC", WrongAnswer, 1.0 + 10.0 + 20.0);
+    package.assert_result("AC AC WA AC", WrongAnswer, 1.0 + 10.0 + 20.0);
     // The gravest verdict counts, not the first.
-    package.comes_to("WA AC WA TL", TimeLimit, 10.0);
-    package.comes_to("AC WA=4 AC WA", WrongAnswer, 1.0 + 4.0 + 10.0);
+    package.assert_result("WA AC WA TL", TimeLimit, 10.0);
+    package.assert_result("AC WA=4 AC WA", WrongAnswer, 1.0 + 4.0 + 10.0);
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn ignore_sample_drops_results_of_samples() {
         tests: TESTS,
         files: &[LEGACY, A, B, all],
     };
-    package.comes_to("WA AC AC AC", Accepted, 40.0);
-    package.comes_to("AC WA RE AC", RunTimeError, 20.0);
+    package.assert_result("WA AC AC AC", Accepted, 40.0);
+    package.assert_result("AC WA RE AC", RunTimeError, 20.0);
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn min_flag_gives_a_group_its_points_once() {
         tests: TESTS,
         files: &[LEGACY, all, secret, a, b],
     };
-    package.comes_to("AC AC AC AC", Accepted, 30.0);
-    package.comes_to("AC AC WA AC", WrongAnswer, 20.0);
-    package.comes_to("AC WA - AC", WrongAnswer, 20.0);
+    package.assert_result("AC AC AC AC", Accepted, 30.0);
+    package.assert_result("AC AC WA AC", WrongAnswer, 20.0);
+    package.assert_result("AC WA - AC", WrongAnswer, 20.0);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn successor_format_sums_groups_and_honours_require_pass() {
         tests,
         files: &[header, a, b],
     };
-    package.comes_to("AC AC AC AC AC", Accepted, 100.0);
-    package.comes_to("WA AC AC AC=12.5 WA", WrongAnswer, 52.5);
-    package.comes_to("AC AC WA - -", WrongAnswer, 0.0);
+    package.assert_result("AC AC AC AC AC", Accepted, 100.0);
+    package.assert_result("WA AC AC AC=12.5 WA", WrongAnswer, 52.5);
+    package.assert_result("AC AC WA - -", WrongAnswer, 0.0);
 }

@@ -1,7 +1,7 @@
 //! Tests judged in parallel give the results of tests judged one after another.
 
 use crate::tree::*;
-use millibox_judge::scoring::{Grade, Grading, JudgedTest, Plan, Progress, TestState};
+use millibox_judge::scoring::{Grade, GraderFault, Grading, JudgedTest, Plan, Progress, TestState};
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type PartResult = (Verdict, f64);
 
 /// A grader whose answer depends on its whole input and on the order of the lines.
-fn grader(input: &str) -> Result<Grade, String> {
+fn grader(input: &str) -> Result<Grade, GraderFault> {
     let parts: Vec<(&str, f64)> = input
         .lines()
         .map(|line| line.split_once(' ').unwrap())
@@ -24,11 +24,11 @@ fn grader(input: &str) -> Result<Grade, String> {
         .sum::<f64>();
     let said = match (parts.len(), parts.last().unwrap()) {
         (3, _) => "WA".to_owned(),
-        (5, _) => return Err("crashed".to_owned()),
+        (5, _) => return Err(GraderFault::Ended("crashed".to_owned())),
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };
-    Grade::parse(format!("{said} {sum}\n").as_bytes()).map_err(|fault| fault.to_string())
+    Grade::parse(format!("{said} {sum}\n").as_bytes())
 }
 
 /// A simple reference implementation that judges one test after another.
@@ -194,7 +194,12 @@ impl Naive<'_> {
 
 fn rules() -> impl Strategy<Value = Rules> {
     use VerdictMode::*;
-    let verdict = prop_oneof![4 => Just(Worst), 2 => Just(First), 1 => Just(AnyAccepted), 1 => Just(AlwaysAccept)];
+    let verdict = prop_oneof![
+        4 => Just(Worst),
+        2 => Just(First),
+        1 => Just(AnyAccepted),
+        1 => Just(AlwaysAccept),
+    ];
     let score = prop_oneof![
         3 => Just(ScoreMode::Sum),
         1 => Just(ScoreMode::Minimum),
@@ -308,8 +313,11 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let requires = prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..3);
-    (tree(), any::<bool>(), requires, any::<bool>(), prop::bool::weighted(0.2))
-        .prop_map(|(root, sample, requires, scoring, fail_fast)| (named(root, sample, &requires), scoring, fail_fast))
+    let fail_fast = prop::bool::weighted(0.2);
+    (tree(), any::<bool>(), requires, any::<bool>(), fail_fast)
+        .prop_map(|(root, sample, requires, scoring, fail_fast)| {
+            (named(root, sample, &requires), scoring, fail_fast)
+        })
         .prop_filter("tests", |(root, _, _)| root.all_tests().next().is_some())
         .prop_flat_map(|(root, scoring, fail_fast)| {
             let mut problem = problem(Format::Legacy, POINTS, Rules::default(), vec![]);
@@ -321,7 +329,12 @@ fn case() -> impl Strategy<Value = Case> {
             }
             let tests = problem.tests().count();
             let result = prop_oneof![
-                12 => Just("AC"), 2 => Just("AC=3"), 2 => Just("WA"), 1 => Just("TL"), 1 => Just("RE"), 1 => Just("JE"),
+                12 => Just("AC"),
+                2 => Just("AC=3"),
+                2 => Just("WA"),
+                1 => Just("TL"),
+                1 => Just("RE"),
+                1 => Just("JE"),
             ];
             let results = prop::collection::vec(result, tests);
             (Just(problem), results, Just(fail_fast))
@@ -329,15 +342,25 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(problem, words, fail_fast)| {
             // Points in an all-or-nothing group are a judge error, which other tests cover.
             let all_or_nothing = |test: &str| {
-                let mut groups = problem.groups().filter(|group| group.rules.score == ScoreMode::PassFail);
+                let mut groups = problem
+                    .groups()
+                    .filter(|group| group.rules.score == ScoreMode::PassFail);
                 groups.any(|group| group.tests.iter().any(|own| own.name == test))
             };
             let results = problem.tests().zip(words).map(|(test, word)| {
-                let word = if word == "AC=3" && all_or_nothing(&test.name) { "AC" } else { word };
+                let word = if word == "AC=3" && all_or_nothing(&test.name) {
+                    "AC"
+                } else {
+                    word
+                };
                 crate::tree::word(word).unwrap()
             });
             let results = results.collect();
-            Case { problem, results, fail_fast }
+            Case {
+                problem,
+                results,
+                fail_fast,
+            }
         })
 }
 
@@ -386,10 +409,14 @@ fn check(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 3000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn any_order_gives_what_one_after_another_gives(
+    fn results_in_any_order_equal_sequential_judging(
         case in case(),
         workers in 1..6usize,
         choices in prop::collection::vec(any::<prop::sample::Index>(), 64),
@@ -421,13 +448,14 @@ proptest! {
                 running.push(test);
             }
             if let Some(next) = progress.next_grading() {
-                prop_assert!(grading.replace(next).is_none(), "two at a time");
+                prop_assert!(grading.replace(next).is_none(), "two gradings are due");
             }
             if running.is_empty() && grading.is_none() {
                 break;
             }
             // Deliver a test's result or a grader's answer.
-            let choice = choices.next().unwrap().index(running.len() + usize::from(grading.is_some()));
+            let open = running.len() + usize::from(grading.is_some());
+            let choice = choices.next().unwrap().index(open);
             if choice < running.len() {
                 let test = running.swap_remove(choice);
                 progress.record(test, case.results[test].clone());
@@ -435,7 +463,9 @@ proptest! {
                 progress.grade(group, grader(&input));
             }
             // A settled test stays as it is, and the number of settled tests never falls.
-            let now: Vec<TestState> = (0..progress.settled()).map(|test| progress.state(test).clone()).collect();
+            let now: Vec<TestState> = (0..progress.settled())
+                .map(|test| progress.state(test).clone())
+                .collect();
             prop_assert!(now.starts_with(&settled));
             settled = now;
         }

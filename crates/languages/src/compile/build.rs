@@ -1,22 +1,21 @@
-//! One compiler run in the sandbox: its product and its messages come out through two pipes.
+//! One run of a compiler in the sandbox. Its product and its messages leave through two pipes.
 //!
-//! A compiler writes to a tmpfs, which is gone with the run, so that nothing of what it writes is
-//! in a file system of the host before it has been checked. A shell starts the compiler with both
-//! streams as standard error and kills every process that the compiler has left, until there is
-//! none. Then it writes the compiler's exit status to standard output, and becomes the tar(1) that
-//! writes the product after it. So no process of the compilation can change a file while it is
-//! packed, or stop the packing.
+//! The compiler writes to a tmpfs that ends with the run. So its files reach the host only after
+//! they have been checked. A shell starts the compiler with both output streams as standard error.
+//! Then the shell kills all remaining processes of the compiler, until none is left. It writes the
+//! compiler's exit status to standard output, and executes tar(1), which writes the product after
+//! the status. So no process of the compilation can change a file while tar packs it, or stop tar.
 //!
-//! A compilation has the user id of that shell, and could kill it or take it over beforehand. The
-//! first is a compile error. The second could forge status and archive, which brings it an
-//! executable of its own making: it could have sent that as a source. A forged archive that cannot
-//! be used is a compile error like any other.
+//! A compilation has the user id of that shell, and can kill the shell or take it over. Killing the
+//! shell is a compile error. Taking it over allows a forged status and archive. The source gains
+//! only an executable of its choice, which the submission could also have contained. A forged
+//! archive that cannot be used is a compile error.
 
-use super::captured::{self, Stdout};
+use super::captured::{self, CapturedRun, Stdout};
+use super::error::{CompileError, InternalError, Limit, Refusal};
 use super::messages::printable;
 use super::product::{self, ProductError};
 use super::world::{OUTPUT, tmpfs};
-use super::{CompileError, Limit};
 use crate::files::{Store, StoredFiles};
 use millibox::{Figures, Handle, Outcome, Request, Step, Supervisor, World};
 use std::ffi::OsString;
@@ -24,9 +23,8 @@ use std::io::Read;
 use std::time::Duration;
 
 const SHELL: &str = "/bin/sh";
-/// `kill -9 -1` reaches all processes of the run but its first two, pid1 and this shell, and fails
-/// if there are no others. A process that is being killed starts no other one (fork(2) fails with a
-/// pending SIGKILL).
+/// `kill -9 -1` reaches all processes of the run except pid1 and this shell, and fails if no
+/// process is left. A killed process starts no other process: fork(2) fails with a pending SIGKILL.
 const SCRIPT: &str = r#"
 "$@" >&2
 status=$?
@@ -36,53 +34,55 @@ echo $status
 exit 0
 "#;
 
-/// Bytes that may come after a product that cannot be used before the run is killed.
+/// Bytes that are discarded after an unusable product before the run is killed.
 const MAX_DISCARDED_BYTES: u64 = 1 << 20;
-/// Exit status of a shell whose command was ended by SIGXFSZ (POSIX: above 128; here 128 + 25).
+/// Exit status of the shell if SIGXFSZ (25) killed the command (POSIX: above 128).
 const SIGXFSZ_STATUS: i32 = 128 + 25;
-/// What compilers say when a file system is full or a file too long, in whatever words around it:
-/// the C library's texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes them say so fools
-/// nobody: it does not compile either way.
+/// Texts that compilers print when a file system is full or a file is too long: the C library's
+/// texts for ENOSPC, EFBIG and SIGXFSZ. A source gains nothing if it causes them: either result is
+/// a compile error.
 const DISK_FULL_MESSAGES: [&str; 3] = [
     "no space left on device",
     "file too large",
     "file size limit exceeded",
 ];
 
-/// What is to be done.
+/// A command with its world and limits.
 pub(super) struct Job {
-    /// Without the output directory, which is added.
+    /// The world without the output directory, which [`build`] adds.
     pub(super) world: World,
     pub(super) command: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) current_dir: &'static str,
-    /// None: on no particular ones.
+    /// CPUs to run on. Empty: those of the supervisor's slots.
     pub(super) cpus: Vec<usize>,
     pub(super) limits: Limits,
 }
 
+/// Limits of a compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) cpu_time: Duration,
-    /// None where there is no way to hold it.
+    /// Bytes. `None`: this supervisor cannot limit the memory.
     pub(super) memory: Option<u64>,
+    /// Bytes of the product.
     pub(super) output: u64,
-    /// `output` is what the disk has room for, and less than the suite allows.
+    /// Whether `output` is less than the suite allows, because the disk has little room.
     pub(super) little_room: bool,
     pub(super) processes: u32,
 }
 
-/// What came of it.
+/// The result of a build.
 pub(super) struct BuildResult {
     pub(super) messages: String,
     pub(super) figures: Option<Figures>,
     pub(super) files: Result<StoredFiles, CompileError>,
-    /// An error that a broken machine could have caused as well.
+    /// Whether a broken machine could also have caused the error.
     pub(super) is_doubtful: bool,
 }
 
 impl Limits {
-    /// Waiting is allowed for, as compilers wait for each other on a busy machine; hanging is not.
+    /// Compilers wait for each other on a busy machine, so the limit allows for waiting.
     fn real_time(&self) -> Duration {
         self.cpu_time * 3 + Duration::from_secs(10)
     }
@@ -96,17 +96,17 @@ impl Limits {
     }
 }
 
-/// What was read of standard output.
+/// What the shell wrote to standard output.
 struct ShellOutput {
-    /// The compiler's exit status; `None`: the first line is none.
+    /// The compiler's exit status. `None`: the first line is not a status.
     status: Option<i32>,
-    /// What came after it, if that is 0.
+    /// The product, if the status is 0.
     product: Option<Result<StoredFiles, ProductError>>,
-    /// The run was killed since its product cannot be used.
+    /// Whether the run was killed because of an unusable product.
     killed: bool,
 }
 
-/// Runs the compiler. Its product is put into `store`.
+/// Runs the compiler and puts its product into `store`.
 pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildResult {
     let mut request = Request::new(SHELL)
         .args(["-c", SCRIPT, "compile"])
@@ -116,7 +116,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildRe
         .world(&job.world.clone().mount(tmpfs(OUTPUT, job.limits.output)))
         .cpu_time_limit(job.limits.cpu_time)
         .real_time_limit(job.limits.real_time())
-        // The shell is one of them.
+        // The shell is a process, too.
         .process_limit(job.limits.processes.saturating_add(1));
     if let Some(memory) = job.limits.memory {
         request = request.memory_limit(memory);
@@ -131,7 +131,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildRe
         |stdout: &mut Stdout<'_>, handle: &Handle| take(stdout, handle, store, job.limits.output);
     let captured = match captured::run_with(supervisor, request, b"", take) {
         Ok(captured) => captured,
-        Err(why) => return BuildResult::failed(why),
+        Err(failure) => return BuildResult::failed(InternalError::from(failure)),
     };
     let messages = printable(&captured.stderr, captured.stderr_total);
     let (outcome, figures) = (captured.result.outcome.clone(), captured.result.figures);
@@ -139,7 +139,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildRe
         None => true,
         Some(status) => status == 0 && outcome != Outcome::Exited(0),
     };
-    let files = judge(captured, &messages, &job.limits);
+    let files = product_of(captured, &messages, &job.limits);
     BuildResult {
         messages,
         figures: Some(figures),
@@ -149,8 +149,8 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildRe
 }
 
 impl BuildResult {
-    pub(super) fn failed(why: String) -> BuildResult {
-        let files = Err(CompileError::Judge(why));
+    /// A build whose compiler did not run.
+    pub(super) fn without_run(files: Result<StoredFiles, CompileError>) -> BuildResult {
         BuildResult {
             messages: String::new(),
             figures: None,
@@ -158,12 +158,16 @@ impl BuildResult {
             is_doubtful: false,
         }
     }
+
+    pub(super) fn failed(error: impl Into<CompileError>) -> BuildResult {
+        BuildResult::without_run(Err(error.into()))
+    }
 }
 
-/// Reads the status and unpacks what comes after it.
-fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> ShellOutput {
+/// Reads the status and unpacks the product of at most `max_bytes` bytes.
+fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, max_bytes: u64) -> ShellOutput {
     let status = status(stdout);
-    let product = (status == Some(0)).then(|| product::unpack(&mut *stdout, store, most));
+    let product = (status == Some(0)).then(|| product::unpack(&mut *stdout, store, max_bytes));
     let mut killed = false;
     if !matches!(product, Some(Ok(_))) {
         let rest = std::io::copy(
@@ -182,12 +186,13 @@ fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> Sh
     }
 }
 
-fn judge(
-    captured: captured::CapturedRun<ShellOutput>,
+/// Returns the product, or the reason for which it is missing.
+fn product_of(
+    captured: CapturedRun<ShellOutput>,
     messages: &str,
     limits: &Limits,
 ) -> Result<StoredFiles, CompileError> {
-    let captured::CapturedRun {
+    let CapturedRun {
         result,
         stdout: ShellOutput {
             status,
@@ -197,33 +202,33 @@ fn judge(
         ..
     } = captured;
     let exceeded = |limit| Err(CompileError::Limit(limit));
-    if let Some(Err(ProductError::Host(why))) = product {
-        return Err(CompileError::Judge(why));
-    }
+    let refused = |refusal: Refusal| Err(CompileError::Refused(refusal));
+    let product = match product {
+        Some(Err(ProductError::Host(error))) => return Err(InternalError::from(error).into()),
+        other => other,
+    };
     match &result.outcome {
         // The names of all sources are arguments.
         Outcome::NotStarted(error)
             if error.step == Step::Exec
                 && error.errno == Some(rustix::io::Errno::TOOBIG.raw_os_error()) =>
         {
-            return Err(CompileError::Refused(
-                "its files have too many names for one command".to_owned(),
-            ));
+            return refused(Refusal::CommandTooLong);
         }
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
-            return Err(CompileError::Judge(error.to_string()));
+            return Err(InternalError::NotRun(Box::new(error.clone())).into());
         }
         Outcome::Cancelled | Outcome::Killed => {
-            return Err(CompileError::Judge(format!("the compilation was {result}")));
+            return Err(InternalError::Ended(Box::new(result)).into());
         }
         Outcome::CpuTimeLimit => return exceeded(Limit::CpuTime(limits.cpu_time)),
         Outcome::RealTimeLimit => return exceeded(Limit::RealTime(limits.real_time())),
         Outcome::MemoryLimit => return exceeded(Limit::Memory(limits.memory.unwrap_or_default())),
-        // Only `take` says so.
+        // Only `take` causes this outcome.
         Outcome::OutputLimit => {}
         Outcome::Exited(_) | Outcome::Signaled(_) => {}
     }
-    let full = || {
+    let disk_full = || {
         let messages = messages.to_lowercase();
         DISK_FULL_MESSAGES
             .iter()
@@ -231,31 +236,22 @@ fn judge(
     };
     let ended = matches!(result.outcome, Outcome::Exited(0));
     match (status, product) {
-        // What killed the shell was started by it.
-        (None, _) => Err(CompileError::Refused(format!(
-            "its own processes ended the compilation ({result})"
-        ))),
+        // A process of the compilation killed the shell.
+        (None, _) => refused(Refusal::EndedItself(Box::new(result))),
         (Some(_), Some(Err(ProductError::TooLarge))) => exceeded(limits.output_limit()),
-        (Some(_), Some(Err(ProductError::Refused(why)))) if ended || killed => {
-            Err(CompileError::Refused(why))
+        (Some(_), Some(Err(ProductError::Fault(fault)))) if ended || killed => {
+            refused(fault.into())
         }
         (Some(_), Some(Ok(product))) if ended => Ok(product),
-        (Some(_), Some(_)) => Err(CompileError::Refused(format!(
-            "what the compilation left cannot be packed (tar {result})"
-        ))),
+        (Some(_), Some(_)) => refused(Refusal::NotPacked(Box::new(result))),
         (Some(SIGXFSZ_STATUS), None) => exceeded(limits.output_limit()),
-        _ if full() => exceeded(limits.output_limit()),
-        (Some(status @ 129..=192), None) => Err(CompileError::Refused(format!(
-            "the compiler was killed by signal {}",
-            status - 128
-        ))),
-        (Some(status), None) => Err(CompileError::Refused(format!(
-            "the compiler exited with {status}"
-        ))),
+        _ if disk_full() => exceeded(limits.output_limit()),
+        (Some(status @ 129..=192), None) => refused(Refusal::Signaled(status - 128)),
+        (Some(status), None) => refused(Refusal::Exited(status)),
     }
 }
 
-/// The first line.
+/// Reads the first line: the exit status.
 fn status(stdout: &mut Stdout<'_>) -> Option<i32> {
     let mut line = Vec::new();
     for byte in Read::bytes(&mut *stdout).take(4) {

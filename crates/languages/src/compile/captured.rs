@@ -1,6 +1,7 @@
-//! One run with its output kept.
+//! Runs a program and captures its output.
 
 use super::messages::MAX_MESSAGE_BYTES;
+use crate::cause::Cause;
 use millibox::{Handle, Request, RunResult, Supervisor};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -8,65 +9,83 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// A run and what it wrote.
+/// Why a run has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunFailure {
+    /// A pipe cannot be created.
+    #[error("cannot make a pipe: {0}")]
+    Pipe(Errno),
+    /// The input cannot be written to a pipe.
+    #[error("cannot write to a pipe: {0}")]
+    Write(Errno),
+    /// The thread that reads standard error cannot start.
+    #[error(
+        "cannot start a thread that reads standard error: {0}; raise the process limit (ulimit -u, \
+         pids.max) around millibox"
+    )]
+    Thread(Cause<io::Error>),
+    /// The thread that reads standard error panicked.
+    #[error("the reader of standard error failed")]
+    Reader,
+    /// The sandbox failed.
+    #[error("{0}")]
+    Sandbox(Cause<millibox::Error>),
+}
+
+/// The result of a run, with its output.
 pub(super) struct CapturedRun<T> {
     pub(super) result: RunResult,
-    /// What was made of standard output.
+    /// The value that was made from standard output.
     pub(super) stdout: T,
     /// The beginning of standard error.
     pub(super) stderr: Vec<u8>,
-    /// Bytes of standard error that there were.
+    /// Bytes that the run wrote to standard error.
     pub(super) stderr_total: u64,
 }
 
-/// Runs to the end. At most `most` bytes of standard output are taken. The error is the sandbox's.
+/// Runs a program to its end, and keeps at most `max_bytes` bytes of its standard output.
 pub(super) fn run(
     supervisor: &Supervisor,
     request: Request,
     stdin: &[u8],
-    most: u64,
-) -> Result<CapturedRun<Vec<u8>>, String> {
+    max_bytes: u64,
+) -> Result<CapturedRun<Vec<u8>>, RunFailure> {
     run_with(supervisor, request, stdin, |stdout, handle| {
-        read(stdout.0, most, || handle.kill_for_output()).0
+        read(stdout.0, max_bytes, || handle.kill_for_output()).0
     })
 }
 
-/// Runs to the end, with standard output given to `take`. What that does not read is thrown away.
-/// The error is the sandbox's.
+/// Runs a program to its end. `take` reads standard output; the rest is discarded.
 pub(super) fn run_with<T>(
     supervisor: &Supervisor,
     request: Request,
     stdin: &[u8],
     take: impl FnOnce(&mut Stdout<'_>, &Handle) -> T,
-) -> Result<CapturedRun<T>, String> {
+) -> Result<CapturedRun<T>, RunFailure> {
     let (input, feed) = pipe()?;
-    let (stdout, its_stdout) = pipe()?;
-    let (stderr, its_stderr) = pipe()?;
-    // What a pipe takes at once: it has 64 KiB, and inputs of ours are short.
-    rustix::io::write(&feed, stdin).map_err(|errno| format!("cannot write to a pipe: {errno}"))?;
+    let (stdout, run_stdout) = pipe()?;
+    let (stderr, run_stderr) = pipe()?;
+    // A pipe holds 64 KiB, and the inputs of this crate are shorter. So the write does not block.
+    rustix::io::write(&feed, stdin).map_err(RunFailure::Write)?;
     drop(feed);
-    let request = request.stdin(input).stdout(its_stdout).stderr(its_stderr);
-    let handle = supervisor
-        .run(&request)
-        .map_err(|error| error.to_string())?;
-    // The judge's copies of the writing ends must go, or the pipes never end.
+    let request = request.stdin(input).stdout(run_stdout).stderr(run_stderr);
+    let sandbox = |error: millibox::Error| RunFailure::Sandbox(error.into());
+    let handle = supervisor.run(&request).map_err(sandbox)?;
+    // Close this process's writing ends, so that the pipes end with the run.
     drop(request);
     let (taken, stderr) = std::thread::scope(|scope| {
-        // More than is kept is read and thrown away, or the writer would wait for ever.
+        // Read everything, so that the writer never blocks.
         let reader = || read(&stderr, MAX_MESSAGE_BYTES as u64, || {});
-        let stderr = std::thread::Builder::new().spawn_scoped(scope, reader).map_err(|error| {
-            format!(
-                "cannot start a thread that reads standard error: {error}; raise the process limit \
-                 (ulimit -u, pids.max) around millibox"
-            )
-        })?;
+        let stderr = std::thread::Builder::new()
+            .spawn_scoped(scope, reader)
+            .map_err(|error| RunFailure::Thread(error.into()))?;
         let taken = take(&mut Stdout(&stdout), &handle);
         read(&stdout, 0, || {});
-        Ok::<_, String>((taken, stderr.join()))
+        Ok::<_, RunFailure>((taken, stderr.join()))
     })?;
-    let (stderr, stderr_total) =
-        stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
-    let result = handle.wait().map_err(|error| error.to_string())?;
+    let (stderr, stderr_total) = stderr.map_err(|_| RunFailure::Reader)?;
+    let result = handle.wait().map_err(sandbox)?;
     Ok(CapturedRun {
         result,
         stdout: taken,
@@ -86,15 +105,14 @@ impl io::Read for Stdout<'_> {
     }
 }
 
-fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), String> {
-    let (read, write) =
-        pipe_with(PipeFlags::CLOEXEC).map_err(|errno| format!("cannot make a pipe: {errno}"))?;
+fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), RunFailure> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(RunFailure::Pipe)?;
     Ok((read, Arc::new(write)))
 }
 
-/// Reads until the end: the first bytes, and how many there were. `beyond` is told of those that
-/// are not kept.
-fn read(from: &OwnedFd, most: u64, beyond: impl Fn()) -> (Vec<u8>, u64) {
+/// Reads to the end. Returns the first `max_bytes` bytes, and the number of all bytes. Calls
+/// `on_excess` whenever it reads bytes beyond that.
+fn read(from: &OwnedFd, max_bytes: u64, on_excess: impl Fn()) -> (Vec<u8>, u64) {
     let mut kept = Vec::new();
     let mut total: u64 = 0;
     let mut chunk = vec![0; 64 * 1024];
@@ -103,10 +121,10 @@ fn read(from: &OwnedFd, most: u64, beyond: impl Fn()) -> (Vec<u8>, u64) {
             Ok(0) => return (kept, total),
             Ok(read) => {
                 total += read as u64;
-                let wanted = (most - kept.len() as u64).min(read as u64) as usize;
+                let wanted = (max_bytes - kept.len() as u64).min(read as u64) as usize;
                 kept.extend_from_slice(&chunk[..wanted]);
                 if wanted < read {
-                    beyond();
+                    on_excess();
                 }
             }
             Err(Errno::INTR) => {}

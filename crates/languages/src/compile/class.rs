@@ -1,26 +1,28 @@
-//! Which class of a compiled Java program is started: the one with a main method.
+//! Finds the Java class with a main method in class files.
 //!
-//! Class files tell exactly (Java Virtual Machine Specification, chapter 4); sources, with their
-//! comments and strings, only roughly.
+//! Class files state their methods exactly (Java Virtual Machine Specification, chapter 4). Sources
+//! would have to be parsed, with comments and strings.
 
 /// A class with a main method.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MainClass {
-    /// As in a command line: `package.Class`.
+    /// Name as in a command line: `package.Class`.
     pub(super) class: String,
-    /// `public static void main(String[])`, which every Java can start.
+    /// Whether the method is `public static void main(String[])`, which every Java version can
+    /// start.
     pub(super) classic: bool,
 }
 
-/// Bytes of the largest class file that is looked at. A class has at most 65,535 constants and
-/// methods, and compilers write far smaller ones.
+/// Bytes of the largest class file that is read. A class has at most 65,535 constants and methods,
+/// and compilers write far smaller files.
 pub(super) const MAX_CLASS_FILE_BYTES: u64 = 16 << 20;
 
 const CLASSIC: &[u8] = b"([Ljava/lang/String;)V";
 const WITHOUT_ARGUMENTS: &[u8] = b"()V";
 const PUBLIC_STATIC: u16 = 0x0001 | 0x0008;
 
-/// The class in a class file, if it has a main method; none also if it is no class file.
+/// Returns the class of a class file, if it has a main method. `None` also if the bytes are not a
+/// class file.
 pub(super) fn main_class(bytes: &[u8]) -> Option<MainClass> {
     let mut input = ByteReader(bytes);
     if input.take(4)? != [0xca, 0xfe, 0xba, 0xbe] {
@@ -52,7 +54,7 @@ pub(super) fn main_class(bytes: &[u8]) -> Option<MainClass> {
         }
     }
     let class = std::str::from_utf8(this).ok()?.replace('/', ".");
-    // It becomes an argument, and a class file can have any name.
+    // The name becomes an argument of a command, and a class file can contain any name.
     if class.is_empty() || class.starts_with(['-', '@']) || class.chars().any(char::is_control) {
         return None;
     }
@@ -61,7 +63,7 @@ pub(super) fn main_class(bytes: &[u8]) -> Option<MainClass> {
 
 enum Constant<'b> {
     Text(&'b [u8]),
-    /// The number of its name.
+    /// Number of the constant with the name.
     Class(u16),
     Other,
 }
@@ -75,7 +77,7 @@ fn text<'b>(constants: &[Constant<'b>], number: u16) -> Option<&'b [u8]> {
 
 fn constants<'b>(input: &mut ByteReader<'b>) -> Option<Vec<Constant<'b>>> {
     let count = usize::from(input.u16()?);
-    // They are numbered from 1.
+    // Constants are numbered from 1.
     let mut constants = vec![Constant::Other];
     while constants.len() < count {
         let tag = input.take(1)?[0];
@@ -97,7 +99,7 @@ fn constants<'b>(input: &mut ByteReader<'b>) -> Option<Vec<Constant<'b>>> {
             }
         };
         constants.push(constant);
-        // Long and Double have two numbers.
+        // Long and Double take two numbers.
         if matches!(tag, 5 | 6) {
             constants.push(Constant::Other);
         }
@@ -105,7 +107,7 @@ fn constants<'b>(input: &mut ByteReader<'b>) -> Option<Vec<Constant<'b>>> {
     Some(constants)
 }
 
-/// A field or method: flags, numbers of name and descriptor.
+/// Reads a field or method. Returns its flags, and the numbers of its name and descriptor.
 fn member(input: &mut ByteReader<'_>) -> Option<(u16, u16, u16)> {
     let member = (input.u16()?, input.u16()?, input.u16()?);
     for _attribute in 0..input.u16()? {
@@ -143,8 +145,8 @@ mod tests {
             pool.extend((constant.len() as u16).to_be_bytes());
             pool.extend(constant.as_bytes());
         }
-        pool.extend([7, 0, 1]); // 5: the class
-        pool.extend([5, 0, 0, 0, 0, 0, 0, 0, 1]); // 6 and 7: a long
+        pool.extend([7, 0, 1]); // constant 5: the class
+        pool.extend([5, 0, 0, 0, 0, 0, 0, 0, 1]); // constants 6 and 7: a long
         bytes.extend(8u16.to_be_bytes());
         bytes.extend(pool);
         bytes.extend([0, 0x21, 0, 5, 0, 0, 0, 1, 0, 5]); // flags, this, super, one interface
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn main_methods_are_found() {
+    fn main_class_finds_main_methods() {
         let of =
             |flags, method: &str, descriptor: &str| main_class(&class(flags, method, descriptor));
         let main = |classic| {
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn main_class_impossible_name_is_none() {
+    fn main_class_with_invalid_name_is_none() {
         let good = class(9, "main", "([Ljava/lang/String;)V");
         let at = good.windows(3).position(|name| name == b"p/C").unwrap();
         for name in [b"p\0C", b"-jC", b"@pC", b"p\nC"] {
@@ -184,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_class_is_none() {
+    fn main_class_of_damaged_file_returns() {
         let good = class(9, "main", "([Ljava/lang/String;)V");
         for length in 0..good.len() {
             assert_eq!(main_class(&good[..length]), None, "{length}");
         }
-        // Whatever is changed, the answer comes.
+        // No change of a byte causes a panic.
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 0xff;

@@ -1,5 +1,5 @@
-//! Things that are found out once, by whoever needs them first, while all others who need them
-//! wait.
+//! Values that are computed once. The first thread that needs a value computes it; other threads
+//! wait for the result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,12 +14,12 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T: Clone> Memo<T> {
-    /// What is known under the name, or is found out now.
-    pub(super) fn get(&self, name: &str, find_out: impl FnOnce() -> T) -> T {
-        self.cell(name).get_or_init(find_out).clone()
+    /// Returns the value with this name, and computes it if necessary.
+    pub(super) fn get(&self, name: &str, compute: impl FnOnce() -> T) -> T {
+        self.cell(name).get_or_init(compute).clone()
     }
 
-    /// What is known from now on, unless something is.
+    /// Sets the value with this name. An earlier value stays.
     pub(super) fn set(&self, name: &str, value: T) {
         let _ = self.cell(name).set(value);
     }

@@ -1,17 +1,18 @@
-//! What a compiler said, made safe to be shown.
+//! Makes the messages of a compiler safe to show.
 
-/// Bytes of a compiler's messages that are kept.
+/// Bytes of a compiler's messages that are kept. A note about omitted bytes may follow them.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024;
 
-/// The messages as text: no control characters but line breaks and tabs, which could command a
-/// terminal, and none that change the direction of writing, which could hide what is said.
+/// Returns the messages as text. Control characters other than line breaks and tabs could control a
+/// terminal, and characters that change the direction of writing could hide text. Both are escaped.
 ///
-/// `total`: bytes there were; what was cut off is counted in a last line.
+/// `total` is the length of all messages in bytes. If it exceeds the kept bytes, the last line
+/// counts the others.
 pub(super) fn printable(bytes: &[u8], total: u64) -> String {
     let kept = &bytes[..bytes.len().min(MAX_MESSAGE_BYTES)];
     let mut text = String::with_capacity(kept.len());
     let cut = total > kept.len() as u64;
-    // A character that the cut went through is no bad one.
+    // The end of the kept bytes may split a character.
     let end = match std::str::from_utf8(kept) {
         Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
         _ => kept.len(),
@@ -38,9 +39,13 @@ pub(super) fn printable(bytes: &[u8], total: u64) -> String {
     text
 }
 
-/// Unicode's bidirectional controls, and the separators that some take for line breaks.
+/// Whether the character is one of Unicode's bidirectional controls, or a separator that some
+/// programs treat as a line break.
 fn changes_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 #[cfg(test)]
@@ -48,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_text_is_left() {
+    fn printable_escapes_control_characters() {
         let of = |bytes: &[u8]| printable(bytes, bytes.len() as u64);
         assert_eq!(of("a\tb\r\nc\u{e4}\n".as_bytes()), "a\tb\nc\u{e4}\n");
         assert_eq!(of(b"\x1b[31m\r\0\x7f"), "\\u{1b}[31m\\u{d}\\u{0}\\u{7f}");
@@ -57,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_counted() {
+    fn printable_counts_omitted_bytes() {
         let long = "\u{e4}".repeat(MAX_MESSAGE_BYTES);
         let text = printable(&long.as_bytes()[..MAX_MESSAGE_BYTES], long.len() as u64);
         let (kept, note) = text.trim_end().rsplit_once('\n').unwrap();
@@ -66,7 +71,7 @@ mod tests {
             note,
             format!("[{MAX_MESSAGE_BYTES} more bytes are not shown]")
         );
-        // The cut goes through a character.
+        // The last kept byte splits a character.
         let text = printable(
             &format!("x{long}").as_bytes()[..MAX_MESSAGE_BYTES],
             1 + long.len() as u64,

@@ -1,43 +1,42 @@
-//! What a compilation left in its output directory, as it comes out of the sandbox: a tar archive,
-//! written by whatever the source made of the compiler. Nothing in it is trusted.
+//! Unpacks the product of a compilation: a tar archive of its output directory. A source may have
+//! taken over the process that writes the archive, so the archive is not trusted.
 
-use crate::files::{Store, StoreError, StoredFiles};
+use super::error::{MAX_PRODUCT_FILES, ProductFault};
+use crate::files::{HostError, Store, StoreError, StoredFiles};
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
-/// Bytes of an archive between the contents of two files: headers, long names, padding. The most
-/// that the archive's reader keeps in memory.
+/// Bytes of an archive between the contents of two files: headers, long names and padding. The
+/// reader of the archive keeps at most this number of bytes in memory.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
-/// Entries of an archive.
-pub(super) const MAX_ENTRIES: u64 = crate::files::MAX_STORED_FILES as u64;
-
-/// Why there is no product.
+/// Why a product cannot be used.
 #[derive(Debug)]
 pub(super) enum ProductError {
-    /// There is more of it than is allowed.
+    /// The files exceed the allowed number of bytes.
     TooLarge,
-    /// It is not made of regular files with usable names, or is no archive: the compilation's own
-    /// doing.
-    Refused(String),
-    /// The host failed to store it.
-    Host(String),
+    /// The compilation wrote an unusable product.
+    Fault(ProductFault),
+    /// The host failed to store the product.
+    Host(HostError),
 }
 
-/// Puts the regular files of an archive into a directory. `most`: bytes that they may have
-/// together.
+impl From<ProductFault> for ProductError {
+    fn from(fault: ProductFault) -> ProductError {
+        ProductError::Fault(fault)
+    }
+}
+
+/// Stores the regular files of an archive. Together they may have `max_bytes` bytes.
 pub(super) fn unpack(
     archive: impl Read,
     mut store: Store,
-    most: u64,
+    max_bytes: u64,
 ) -> Result<StoredFiles, ProductError> {
-    let refused = |why: String| Err(ProductError::Refused(why));
-    let unreadable = |error: io::Error| {
-        ProductError::Refused(format!("what the compilation left cannot be read: {error}"))
-    };
+    let unreadable = |error: io::Error| ProductError::from(ProductFault::Unreadable(error.into()));
     let allowance = Cell::new(MAX_HEADER_BYTES);
-    let mut left = most;
+    let mut left = max_bytes;
     let mut entries: u64 = 0;
     for entry in tar::Archive::new(BoundedReader {
         from: archive,
@@ -48,10 +47,8 @@ pub(super) fn unpack(
     {
         let mut entry = entry.map_err(unreadable)?;
         entries += 1;
-        if entries > MAX_ENTRIES {
-            return refused(format!(
-                "the compilation left more than {MAX_ENTRIES} files"
-            ));
+        if entries > MAX_PRODUCT_FILES {
+            return Err(ProductFault::TooManyFiles.into());
         }
         let name = plain(&entry.path().map_err(unreadable)?);
         let kind = entry.header().entry_type();
@@ -66,35 +63,25 @@ pub(super) fn unpack(
                 allowance.set(size + MAX_HEADER_BYTES);
                 store.add(&name, executable, &mut entry, left)
             }
-            // Another name of a file that came before.
+            // A hard link to an earlier entry.
             EntryType::Link => {
                 let target = plain(&entry.link_name().map_err(unreadable)?.unwrap_or_default());
                 match store.add_copy(&name, &target, left) {
-                    Ok(None) => {
-                        return refused(format!(
-                            "the compilation left {name:?}, which is a link to nothing"
-                        ));
-                    }
+                    Ok(None) => return Err(ProductFault::DanglingLink(name).into()),
                     Ok(Some(length)) => Ok(length),
                     Err(error) => Err(error),
                 }
             }
-            _ => {
-                return refused(format!(
-                    "the compilation left {name:?}, which is not a regular file"
-                ));
-            }
+            _ => return Err(ProductFault::NotRegular(name).into()),
         };
         match stored {
             Ok(length) => left -= length,
             Err(StoreError::TooLarge(_)) => return Err(ProductError::TooLarge),
-            Err(error @ StoreError::Name { .. }) => {
-                return refused(format!("the compilation left a file: {error}"));
+            Err(StoreError::Name { name, fault }) => {
+                return Err(ProductFault::Name { name, fault }.into());
             }
             Err(StoreError::Source(error)) => return Err(unreadable(error)),
-            Err(error @ StoreError::Host { .. }) => {
-                return Err(ProductError::Host(error.to_string()));
-            }
+            Err(StoreError::Host(error)) => return Err(ProductError::Host(error)),
         }
         allowance.set(MAX_HEADER_BYTES);
     }
@@ -107,7 +94,7 @@ fn plain(path: &Path) -> PathBuf {
         .collect()
 }
 
-/// Reads no more than is allowed at the time.
+/// Reads at most the number of bytes in `left`, and counts down.
 struct BoundedReader<'a, R> {
     from: R,
     left: &'a Cell<u64>,
@@ -117,7 +104,7 @@ impl<R: Read> Read for BoundedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.left.get();
         if left == 0 && !buffer.is_empty() {
-            return Err(io::Error::other("its headers are too long"));
+            return Err(io::Error::other("headers are too long"));
         }
         let length = buffer
             .len()
@@ -144,7 +131,7 @@ mod tests {
                 header.set_link_name(content).unwrap();
             }
             header.set_size(if link { 0 } else { content.len() as u64 });
-            // `set_path` refuses what a hostile archive has.
+            // `set_path` rejects the names of a hostile archive.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
             builder
@@ -154,12 +141,12 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
-    fn unpack(archive: &[u8], most: u64) -> Result<StoredFiles, ProductError> {
+    fn unpack(archive: &[u8], max_bytes: u64) -> Result<StoredFiles, ProductError> {
         let ids = (
             rustix::process::geteuid().as_raw(),
             rustix::process::getegid().as_raw(),
         );
-        super::unpack(archive, Store::new(ids).unwrap(), most)
+        super::unpack(archive, Store::new(ids).unwrap(), max_bytes)
     }
 
     #[test]
@@ -185,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn unpack_hostile_archive_refuses_it() {
-        let why = |name, kind, content| {
+    fn unpack_hostile_archive_returns_fault() {
+        let error = |name, kind, content| {
             unpack(
                 &archive(&[("a", EntryType::Regular, "xyz"), (name, kind, content)]),
                 5,
@@ -203,29 +190,23 @@ mod tests {
             ("p", EntryType::Fifo, ""),
             ("c", EntryType::Char, ""),
         ] {
-            let error = why(name, kind, content);
-            assert!(
-                matches!(error, ProductError::Refused(_)),
-                "{name}: {error:?}"
-            );
+            let error = error(name, kind, content);
+            assert!(matches!(error, ProductError::Fault(_)), "{name}: {error:?}");
         }
         for (name, kind, content) in [
             ("b", EntryType::Regular, "xyz"),
             ("l", EntryType::Link, "a"),
         ] {
             assert!(
-                matches!(why(name, kind, content), ProductError::TooLarge),
+                matches!(error(name, kind, content), ProductError::TooLarge),
                 "{name}"
             );
         }
-        assert!(matches!(
-            unpack(b"garbage", 5),
-            Err(ProductError::Refused(_))
-        ));
+        assert!(matches!(unpack(b"garbage", 5), Err(ProductError::Fault(_))));
         let whole = archive(&[("a", EntryType::Regular, "xyz")]);
         assert!(matches!(
             unpack(&whole[..514], 5),
-            Err(ProductError::Refused(_))
+            Err(ProductError::Fault(_))
         ));
     }
 
@@ -241,10 +222,7 @@ mod tests {
             rustix::process::getegid().as_raw(),
         );
         let result = super::unpack(&mut endless, Store::new(ids).unwrap(), 1 << 40);
-        assert!(
-            matches!(result, Err(ProductError::Refused(_))),
-            "{result:?}"
-        );
+        assert!(matches!(result, Err(ProductError::Fault(_))), "{result:?}");
         assert!(endless.into_inner().1.limit() > (1 << 30) - (1 << 20));
     }
 }

@@ -1,23 +1,24 @@
-//! What compilers and programs see.
+//! The worlds of compilers and programs.
 
+use crate::cause::Cause;
 use crate::suite::{Surroundings, System};
 use millibox::{Mount, World};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Places in every world.
+/// Directories of the worlds.
 pub(super) const SOURCE: &str = "/source";
 pub(super) const OUTPUT: &str = "/output";
 pub(super) const PREPARED: &str = "/prepared";
 pub(super) const PROGRAM: &str = "/program";
-/// Name of the one file that most compilers make.
+/// Name of the file that most compilers write.
 pub(super) const EXECUTABLE: &str = "program";
 
-/// Files and directories that a tmpfs of ours may have.
+/// Files and directories that a tmpfs may hold.
 const MAX_TMPFS_INODES: u64 = 20_000;
 
-/// Directories of libraries, for programs that need nothing else of the system.
+/// Directories of libraries, for programs that need only libraries of the system.
 const LIBRARY_DIRECTORIES: [&str; 5] = [
     "/usr/lib",
     "/usr/lib32",
@@ -26,14 +27,28 @@ const LIBRARY_DIRECTORIES: [&str; 5] = [
     "/usr/local/lib",
 ];
 
-/// The system, what the suite names, the tools' installations.
-pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<World, String> {
+/// Why a world cannot be described.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// No seccomp profile has this name.
+    #[error("there is no seccomp profile {0:?}")]
+    Profile(String),
+    /// The seccomp profile cannot be compiled.
+    #[error("{0}")]
+    Policy(Cause<millibox::Error>),
+}
+
+/// Returns a world with the system, the mounts of the suite and the installations of its tools.
+pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<World, WorldError> {
     let mut world = World::empty();
-    // It is the empty world's already.
+    // The empty world already has the default profile.
     if surroundings.seccomp != "default" {
         let policy = millibox_seccomp::profile(&surroundings.seccomp)
-            .ok_or_else(|| format!("there is no seccomp profile {:?}", surroundings.seccomp))?;
-        world = world.seccomp(&policy).map_err(|error| error.to_string())?;
+            .ok_or_else(|| WorldError::Profile(surroundings.seccomp.clone()))?;
+        world = world
+            .seccomp(&policy)
+            .map_err(|error| WorldError::Policy(error.into()))?;
     }
     for mount in World::minimal().mounts() {
         let path = Path::new(OsStr::from_bytes(mount.path()));
@@ -47,7 +62,7 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
             _ => world.mount(mount.clone()),
         };
     }
-    // Before all that might lie below it.
+    // Mount it before the mounts that may lie below it.
     if surroundings.scratch > 0 {
         world = world.mount(tmpfs("/tmp", surroundings.scratch));
     }
@@ -55,7 +70,7 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
         world = world.read_only(root, root);
     }
     for pattern in &surroundings.mounts {
-        // The pattern was read before, and what cannot be read is not there.
+        // Reading the suite has checked the pattern. Paths that cannot be read are omitted.
         for path in glob::glob(pattern).into_iter().flatten().flatten() {
             world = world.read_only(&path, &path);
         }
@@ -78,7 +93,7 @@ fn of_libraries(path: &Path) -> bool {
     top.starts_with("lib") || top == "dev" || path == Path::new("/etc/ld.so.cache")
 }
 
-/// A writable directory in memory that cannot grow beyond its size.
+/// Returns a writable directory in memory, of at most `size` bytes.
 pub(super) fn tmpfs(at: &str, size: u64) -> Mount {
     Mount::Tmpfs {
         at: at.into(),
@@ -90,7 +105,7 @@ pub(super) fn tmpfs(at: &str, size: u64) -> Mount {
     }
 }
 
-/// Whether the world of [`System::All`] shows the path (which has no symbolic links).
+/// Whether the world of [`System::All`] contains the path. The path has no symbolic links.
 pub(super) fn in_system(path: &Path) -> bool {
     World::minimal()
         .sources()

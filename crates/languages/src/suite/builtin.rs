@@ -1,10 +1,12 @@
-//! The suite files that come with the judge.
+//! The suite files of this crate.
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        /// Name and text, in the order in which they are listed.
-        pub(super) const FILES: &[(&str, &str)] =
-            &[$((concat!($name, ".toml"), include_str!(concat!("../../../../suites/", $name, ".toml")))),*];
+        /// Name and text of each file, in the order in which languages are listed.
+        pub(super) const FILES: &[(&str, &str)] = &[$((
+            concat!($name, ".toml"),
+            include_str!(concat!("../../../../suites/", $name, ".toml"))
+        )),*];
     };
 }
 

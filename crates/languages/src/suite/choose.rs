@@ -1,49 +1,26 @@
-//! Which suite sources are meant for.
+//! The suite for given sources.
 
-use super::Suite;
+use super::error::ChoiceError;
+use super::model::{Suite, has_extension};
+use super::similar::nearest;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Why no suite was chosen.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct ChoiceError {
-    why: String,
-    unknown: bool,
-}
-
-impl ChoiceError {
-    fn new(why: String) -> ChoiceError {
-        ChoiceError {
-            why,
-            unknown: false,
-        }
-    }
-
-    /// Whether nothing but the language is missing: there is no suite for it.
-    pub fn is_unknown_language(&self) -> bool {
-        self.unknown
-    }
-}
+/// Bytes of the longest first line `#!` that is read.
+const MAX_SHEBANG_BYTES: u64 = 256;
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {
     let wanted = name.trim().to_lowercase();
     let is = |suite: &&Suite| suite.name == wanted || suite.names.contains(&wanted);
     all.iter().find(is).ok_or_else(|| {
-        let known = || {
-            all.iter()
-                .flat_map(|suite| suite.names.iter().chain([&suite.name]).map(String::as_str))
-        };
-        let meant = match nearest(&wanted, known()) {
-            Some(name) => format!("; did you mean {name:?}?"),
-            None => ".".to_owned(),
-        };
-        let names: Vec<&str> = all.iter().map(|suite| suite.name.as_str()).collect();
-        let why = format!(
-            "there is no language {name:?}{meant} Those there are: {}",
-            names.join(", ")
-        );
-        ChoiceError { why, unknown: true }
+        let known = all
+            .iter()
+            .flat_map(|suite| suite.names.iter().chain([&suite.name]).map(String::as_str));
+        ChoiceError::UnknownName {
+            name: name.to_owned(),
+            nearest: nearest(&wanted, known).map(str::to_owned),
+            known: all.iter().map(|suite| suite.name.clone()).collect(),
+        }
     })
 }
 
@@ -52,7 +29,7 @@ pub(super) fn by_sources<'s>(
     sources: &[PathBuf],
 ) -> Result<&'s Suite, ChoiceError> {
     let defaults = || all.iter().filter(|suite| suite.default);
-    // A directory that says itself how it is built may hold sources of any language.
+    // A directory with a build script may hold sources of any language.
     let by_name = |suite: &&Suite| {
         let known = |path: &PathBuf| {
             suite
@@ -81,12 +58,10 @@ pub(super) fn by_sources<'s>(
         [suite] => return Ok(suite),
         [] => {}
         _ => {
-            let titles: Vec<&str> = chosen.iter().map(|suite| suite.title.as_str()).collect();
-            return Err(ChoiceError::new(format!(
-                "{}: their extensions speak for several languages ({}); leave the files of one",
-                shown(sources),
-                titles.join(", ")
-            )));
+            return Err(ChoiceError::SeveralLanguages {
+                sources: sources.to_vec(),
+                titles: chosen.iter().map(|suite| suite.title.clone()).collect(),
+            });
         }
     }
     if let Some(suite) = sources
@@ -95,44 +70,29 @@ pub(super) fn by_sources<'s>(
     {
         return Ok(suite);
     }
-    let extensions: Vec<&str> = all
-        .iter()
-        .filter(|suite| suite.default)
-        .flat_map(|suite| suite.sources.extensions.iter().map(String::as_str))
-        .collect();
     if sources.is_empty() {
-        return Err(ChoiceError::new("there are no sources".to_owned()));
+        return Err(ChoiceError::NoSources);
     }
-    // Its extension is known, and its first line says that it is something else.
     if let Some((source, interpreter)) = sources.iter().find_map(|source| {
-        let known = |suite: &Suite| {
-            suite
-                .sources
-                .extensions
-                .iter()
-                .any(|known| source.extension() == Some(known.as_ref()))
-        };
+        let known = |suite: &Suite| has_extension(source, &suite.sources.extensions);
         Some((source, shebang(source).filter(|_| defaults().any(known))?))
     }) {
-        let why = format!(
-            "{}: its first line names {interpreter}, and there is no language for that; name \
-             another, or leave that line out",
-            source.file_name().unwrap_or_default().display()
-        );
-        return Err(ChoiceError { why, unknown: true });
+        return Err(ChoiceError::ForeignInterpreter {
+            source_file: source.clone(),
+            interpreter,
+        });
     }
-    let why = format!(
-        "{}: neither extension nor first line tells the language; use one of the extensions {}",
-        shown(sources),
-        extensions.join(", ")
-    );
-    Err(ChoiceError { why, unknown: true })
+    let extensions = defaults().flat_map(|suite| suite.sources.extensions.iter().cloned());
+    Err(ChoiceError::UnknownSources {
+        sources: sources.to_vec(),
+        extensions: extensions.collect(),
+    })
 }
 
-/// If several suites know the extension, the first line decides, then their priority.
+/// Chooses by extension. If several suites have it, the first line decides, then the priority.
 fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
     let extension = source.extension()?.to_str()?;
-    let knows = |suite: &&Suite| {
+    let has_it = |suite: &&Suite| {
         suite
             .sources
             .extensions
@@ -140,12 +100,12 @@ fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> O
             .any(|known| known == extension)
     };
     let foreign = |suite: &Suite| {
-        let not_its = &suite.sources.foreign_shebangs;
-        !not_its.is_empty()
-            && shebang(source).is_some_and(|interpreter| not_its.contains(&interpreter))
+        let excluded = &suite.sources.foreign_shebangs;
+        !excluded.is_empty()
+            && shebang(source).is_some_and(|interpreter| excluded.contains(&interpreter))
     };
     let known: Vec<&Suite> = suites
-        .filter(knows)
+        .filter(has_it)
         .filter(|suite| !foreign(suite))
         .collect();
     match known[..] {
@@ -165,16 +125,17 @@ fn by_shebang<'s>(mut suites: impl Iterator<Item = &'s Suite>, source: &Path) ->
     suites.find(|suite| suite.sources.shebangs.contains(&interpreter))
 }
 
-/// Name of the interpreter in the first line: `python3` of `#!/usr/bin/env -S python3 -u`.
+/// Returns the name of the interpreter in the first line: `python3` for
+/// `#!/usr/bin/env -S python3 -u`.
 fn shebang(source: &Path) -> Option<String> {
     let mut head = Vec::new();
-    // A regular file only: opening another may wait for ever.
+    // Opening a FIFO or a device may block.
     if !source.symlink_metadata().ok()?.is_file() {
         return None;
     }
     std::fs::File::open(source)
         .ok()?
-        .take(256)
+        .take(MAX_SHEBANG_BYTES)
         .read_to_end(&mut head)
         .ok()?;
     let line = head
@@ -193,39 +154,20 @@ fn shebang(source: &Path) -> Option<String> {
     }
 }
 
-fn shown(sources: &[PathBuf]) -> String {
-    match sources {
-        [] => String::new(),
-        [one] => one.display().to_string(),
-        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
-    }
-}
-
-/// The word that was probably meant.
-pub fn nearest<'n>(word: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let tolerable = (word.chars().count() / 3).clamp(1, 3);
-    known
-        .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .filter(|(edits, _)| *edits <= tolerable)
-        .min()
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Suites;
     use super::*;
 
-    fn chosen(sources: &[&str]) -> Result<String, String> {
+    fn choose(sources: &[&str]) -> Result<String, ChoiceError> {
         let sources: Vec<PathBuf> = sources.iter().map(PathBuf::from).collect();
         Suites::builtin()
             .for_sources(&sources, None)
             .map(|suite| suite.name.clone())
-            .map_err(|error| error.to_string())
     }
 
     #[test]
-    fn names_of_languages_and_variants() {
+    fn named_with_other_name_or_case_returns_suite() {
         let suites = Suites::builtin();
         let named = |name: &str| suites.named(name).map(|suite| suite.name.as_str());
         for (name, suite) in [
@@ -242,46 +184,40 @@ mod tests {
         ] {
             assert_eq!(named(name), Ok(suite), "{name}");
         }
-        let error = named("pyhton3").unwrap_err().to_string();
-        assert!(
-            error.contains("did you mean \"python3\"?") && error.contains("cpp20"),
-            "{error}"
-        );
+        let Err(ChoiceError::UnknownName { nearest, known, .. }) = named("pyhton3") else {
+            panic!("pyhton3 names a suite")
+        };
+        assert_eq!(nearest.as_deref(), Some("python3"));
+        assert!(known.contains(&"cpp20".to_owned()));
     }
 
     #[test]
-    fn extensions_tell_and_headers_do_not() {
-        assert_eq!(chosen(&["a.c"]).as_deref(), Ok("c17"));
-        assert_eq!(chosen(&["a.C"]).as_deref(), Ok("cpp20"));
-        assert_eq!(
-            chosen(&["validate.h", "sub/validate.cc"]).as_deref(),
-            Ok("cpp20")
-        );
-        assert_eq!(chosen(&["a.py", "notes.txt"]).as_deref(), Ok("python3"));
-        assert!(
-            chosen(&["a.h"])
-                .unwrap_err()
-                .contains("neither extension nor first line")
-        );
-        assert!(
-            chosen(&["a.c", "b.py"])
-                .unwrap_err()
-                .contains("several languages (C17, Python 3)")
-        );
-        assert_eq!(chosen(&[]), Err("there are no sources".to_owned()));
+    fn extension_chooses_suite_and_headers_do_not() {
+        let suite = |name: &str| Ok(name.to_owned());
+        assert_eq!(choose(&["a.c"]), suite("c17"));
+        assert_eq!(choose(&["a.C"]), suite("cpp20"));
+        assert_eq!(choose(&["validate.h", "sub/validate.cc"]), suite("cpp20"));
+        assert_eq!(choose(&["a.py", "notes.txt"]), suite("python3"));
+        assert!(matches!(
+            choose(&["a.h"]),
+            Err(ChoiceError::UnknownSources { .. })
+        ));
+        let Err(ChoiceError::SeveralLanguages { titles, .. }) = choose(&["a.c", "b.py"]) else {
+            panic!("C and Python are one language")
+        };
+        assert_eq!(titles, ["C17", "Python 3"]);
+        assert_eq!(choose(&[]), Err(ChoiceError::NoSources));
     }
 
     #[test]
-    fn scripts_tell_before_sources() {
-        assert_eq!(
-            chosen(&["p/solver.cpp", "p/build"]).as_deref(),
-            Ok("scripts")
-        );
-        assert_eq!(chosen(&["p/run"]).as_deref(), Ok("scripts"));
+    fn build_script_takes_precedence_over_extension() {
+        let scripts = || Ok("scripts".to_owned());
+        assert_eq!(choose(&["p/solver.cpp", "p/build"]), scripts());
+        assert_eq!(choose(&["p/run"]), scripts());
     }
 
     #[test]
-    fn first_lines_tell() {
+    fn first_line_chooses_suite() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("solution");
         for (line, suite) in [
@@ -292,14 +228,14 @@ mod tests {
         ] {
             std::fs::write(&path, line).unwrap();
             assert_eq!(
-                chosen(&[path.to_str().unwrap()]).as_deref(),
+                choose(&[path.to_str().unwrap()]).as_deref(),
                 Ok(suite),
                 "{line}"
             );
         }
         std::fs::write(&path, "#!/usr/bin/env\n").unwrap();
-        assert!(chosen(&[path.to_str().unwrap()]).is_err());
-        // The extension is that of another version, too.
+        assert!(choose(&[path.to_str().unwrap()]).is_err());
+        // Python 2 has the same extension.
         let path = directory.path().join("solution.py");
         for (line, suite) in [
             ("#!/usr/bin/env python2\n", None),
@@ -307,7 +243,7 @@ mod tests {
         ] {
             std::fs::write(&path, line).unwrap();
             assert_eq!(
-                chosen(&[path.to_str().unwrap()]).ok().as_deref(),
+                choose(&[path.to_str().unwrap()]).ok().as_deref(),
                 suite,
                 "{line}"
             );

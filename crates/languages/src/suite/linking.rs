@@ -1,8 +1,9 @@
-//! Static or dynamic programs.
+//! Static or dynamic linking.
 //!
-//! A static program starts without the dynamic linker, which for a program of a few milliseconds is
-//! a large part of its time. A suite names the arguments for each way. Whether the static libraries
-//! are installed is found out by linking the suite's example once; see `compile`.
+//! A static program starts without the dynamic linker, which takes a large part of the time of a
+//! program that runs for a few milliseconds. A suite names the compiler arguments for each way.
+//! [`crate::compile`] links the example of the suite to learn whether static libraries are
+//! installed.
 
 use serde::Serialize;
 
@@ -10,9 +11,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
-    /// Everything is in the executable.
+    /// The executable contains all libraries.
     Static,
-    /// Libraries are loaded when the program starts.
+    /// The dynamic linker loads libraries when the program starts.
     Dynamic,
 }
 
@@ -28,13 +29,13 @@ impl std::fmt::Display for Link {
 /// How a suite's programs are linked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Linking {
-    /// The way that is tried first.
+    /// The preferred way.
     wanted: Link,
-    /// The compiler links only this way.
+    /// The compiler knows no other way.
     fixed: bool,
     static_arguments: Vec<String>,
     dynamic_arguments: Vec<String>,
-    /// Debian packages with the static libraries, as `apt install` takes them.
+    /// Debian packages with the static libraries.
     package: String,
 }
 
@@ -70,18 +71,18 @@ impl Linking {
         }
     }
 
-    /// The way that is tried first.
+    /// The preferred way.
     pub fn wanted(&self) -> Link {
         self.wanted
     }
 
-    /// Whether the compiler links only this way.
+    /// Whether the compiler knows no other way.
     pub fn is_fixed(&self) -> bool {
         self.fixed
     }
 
-    /// Debian packages with the static libraries, as `apt install` takes them; empty: none are
-    /// needed.
+    /// Debian packages with the static libraries, as arguments of `apt install`. Empty: the suite
+    /// needs none.
     pub fn package(&self) -> &str {
         &self.package
     }

@@ -1,199 +1,40 @@
-//! Language suites: what a language needs to be compiled and run, as data.
+//! Language suites: how to compile and run each language, as data.
 //!
-//! A suite file (TOML) describes one language; docs/reference/suites.md explains each key. A file
-//! with variants, such as the standards of C++, makes one [`Suite`] for each of them.
+//! A suite file (TOML) describes one language; `docs/reference/suites.md` explains each key. A file
+//! with variants, such as the standards of C++, makes one [`Suite`] for each variant.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `builtin` | the files that come with the judge |
-//! | `read` | a file's text to suites, with all its faults |
-//! | `section` | tables of TOML, read so that one fault does not hide the others |
+//! | `model` | the types of a suite |
+//! | `builtin` | the suite files of this crate |
+//! | `read`, `command` | read the text of a file into suites, and report all its faults |
+//! | `section` | readers for TOML tables that continue after a fault |
 //! | `template` | `{placeholders}` in commands |
-//! | `choose` | which suite sources are meant for |
-//! | `linking` | static or dynamic programs |
+//! | `choose` | the suite for given sources |
+//! | `linking` | static or dynamic linking |
+//! | `similar` | suggestions for misspelt words |
+//! | `error` | faults of suite files, and why no suite was chosen |
 
 mod builtin;
 mod choose;
+mod command;
+mod error;
 mod linking;
+mod model;
 mod read;
 mod section;
+mod similar;
 pub(crate) mod template;
 
-pub use choose::ChoiceError;
-pub use choose::nearest;
+pub use error::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
 pub use linking::{Link, Linking};
-pub use read::{Fault, Faults};
+pub use model::{CompileStep, EntryPoint, Example, Product, Root, Run, SourceRules, Suite, Tool};
+pub(crate) use model::{Surroundings, System};
+pub use similar::nearest;
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-/// One language in one variant, ready to be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suite {
-    /// What it is called in options and packages: `cpp20`.
-    pub name: String,
-    /// What people call it: `C++20`.
-    pub title: String,
-    /// The name in its file, which its variants have in common: `cpp`.
-    pub language: String,
-    /// Other names that mean it, in lower case.
-    pub names: Vec<String>,
-    /// What is taken if only the language is known.
-    pub default: bool,
-    /// Which sources are meant for it.
-    pub sources: Sources,
-    /// Programs of the system that its commands name. The first one's version is the suite's.
-    pub tools: Vec<Tool>,
-    /// Done once for a version of the tools; its product is shown to each compilation.
-    pub prepare: Option<CompileStep>,
-    /// How sources are compiled; none: they are the program.
-    pub compile: Option<CompileStep>,
-    /// How programs are linked; none: the suite says nothing of it.
-    pub linking: Option<Linking>,
-    /// How the program is run.
-    pub run: Run,
-    /// A program that adds numbers: what a suite that works can compile and run.
-    pub example: Example,
-    /// Text of the file. What was compiled with another one is compiled again.
-    pub(crate) text: String,
-    /// Placeholders that the variant fills.
-    pub(crate) values: BTreeMap<String, String>,
-}
-
-/// Which sources are meant for a suite, and which of them is the main one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sources {
-    /// Endings of files that are compiled, without the dot; case matters.
-    pub extensions: Vec<String>,
-    /// Endings of files that lie beside them.
-    pub headers: Vec<String>,
-    /// Whole names of files that tell the suite: `build`.
-    pub files: Vec<String>,
-    /// Interpreters that a first line `#!...` may name.
-    pub shebangs: Vec<String>,
-    /// Interpreters in a first line `#!` of sources that are of another language, for all their
-    /// extension.
-    pub foreign_shebangs: Vec<String>,
-    /// Decides if several suites know an extension; the highest is taken.
-    pub priority: i64,
-    /// Main sources by their names without extension, the best first. Without one of these, the
-    /// first source is the main one.
-    pub main: Vec<String>,
-}
-
-/// A program of the system.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
-    /// Name as on PATH, or an absolute path.
-    pub program: String,
-    /// Where it is looked for besides the system's directories and PATH.
-    pub directories: Vec<String>,
-    /// Debian packages that it comes with, as `apt install` takes them.
-    pub package: String,
-    /// Arguments that make it tell its version.
-    pub version: Vec<String>,
-    /// How its installation is found, if it lies outside of the system's directories.
-    pub root: Root,
-    /// What else mends its being out of reach.
-    pub hint: Option<String>,
-}
-
-/// Where the installation lies that a tool belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Root {
-    /// The executable is all.
-    Alone,
-    /// So many directories above the executable's.
-    Above(usize),
-    /// The tool prints it when started, outside of the sandbox, with these arguments.
-    Printed(Vec<String>),
-}
-
-/// How sources are compiled: a command and its limits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompileStep {
-    pub(crate) command: Vec<String>,
-    pub(crate) surroundings: Surroundings,
-    /// What is the program afterwards.
-    pub product: Product,
-    /// CPU time.
-    pub cpu_time: Duration,
-    /// Memory, bytes.
-    pub memory: u64,
-    /// Processes and threads.
-    pub processes: u32,
-    /// Bytes that it may leave in the output directory.
-    pub output: u64,
-}
-
-/// What a compilation leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Product {
-    /// What is in the output directory.
-    Output,
-    /// The sources themselves: compiling was only to find errors.
-    Sources,
-}
-
-/// How a program is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    pub(crate) command: Vec<String>,
-    pub(crate) surroundings: Surroundings,
-    /// Memory of the language's own, beside what a problem allows; bytes.
-    pub memory: u64,
-    /// Processes and threads of the language's own.
-    pub processes: u32,
-    /// What is started.
-    pub entry: EntryPoint,
-}
-
-/// What of the product is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryPoint {
-    /// The file that the command names.
-    File,
-    /// The Java class with a main method.
-    JavaClass,
-}
-
-/// What a command sees beside its own files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Surroundings {
-    pub(crate) system: System,
-    /// Files and directories of the host, with patterns; those that are there.
-    pub(crate) mounts: Vec<String>,
-    pub(crate) proc: bool,
-    /// Bytes of /tmp; 0: there is none.
-    pub(crate) scratch: u64,
-    pub(crate) env: BTreeMap<String, String>,
-    /// Name of a seccomp profile.
-    pub(crate) seccomp: String,
-    /// Whether a limit on the address space means something to it.
-    pub(crate) address_space: bool,
-}
-
-/// How much of the system is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum System {
-    /// Programs and libraries.
-    #[default]
-    All,
-    /// Libraries only.
-    Libraries,
-}
-
-/// A program that reads whole numbers until its input ends, and writes their sum.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Example {
-    /// Name of the source.
-    pub file: String,
-    /// The source.
-    pub source: String,
-}
-
-/// All suites.
+/// A set of suites in which each name has one meaning.
 ///
 /// ```
 /// use millibox_languages::suite::Suites;
@@ -211,26 +52,28 @@ pub struct Suites {
 }
 
 impl Suites {
-    /// Those that come with the judge.
+    /// Returns the suites of this crate.
     ///
     /// # Panics
-    /// One of them is faulty, which the tests would have found.
+    /// A suite file of this crate has a fault. The crate's tests check that none has.
     pub fn builtin() -> Suites {
         Suites::from_files(&[]).unwrap_or_else(|faults| panic!("{faults}"))
     }
 
-    /// Those that come with the judge, and those of the directory's files `*.toml`. A language of
-    /// the same `name` is replaced.
+    /// Returns the suites of this crate and those of the files `*.toml` in a directory. A language
+    /// of the directory replaces the built-in language of the same `name`.
     ///
     /// # Errors
-    /// The directory or a file cannot be read, or files have faults: all of them.
+    /// The directory or a file cannot be read, or files have faults. The error lists all faults.
     pub fn with_directory(directory: &Path) -> Result<Suites, Faults> {
-        let cannot = |path: &Path, error: std::io::Error| {
-            Faults::file(path, format!("cannot read it: {error}"))
+        let unreadable = |path: &Path, error: std::io::Error| {
+            let mut faults = Faults::default();
+            faults.add(&path.display().to_string(), 0, FaultKind::Read(error));
+            faults
         };
         let mut paths = Vec::new();
-        for entry in std::fs::read_dir(directory).map_err(|error| cannot(directory, error))? {
-            let path = entry.map_err(|error| cannot(directory, error))?.path();
+        for entry in std::fs::read_dir(directory).map_err(|error| unreadable(directory, error))? {
+            let path = entry.map_err(|error| unreadable(directory, error))?.path();
             if path
                 .extension()
                 .is_some_and(|extension| extension == "toml")
@@ -238,21 +81,22 @@ impl Suites {
                 paths.push(path);
             }
         }
-        // The order decides nothing but that of messages.
+        // The order affects only the order of messages.
         paths.sort();
         let mut files = Vec::new();
         for path in paths {
-            let text = std::fs::read_to_string(&path).map_err(|error| cannot(&path, error))?;
+            let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
             files.push((path.display().to_string(), text));
         }
         Suites::from_files(&files)
     }
 
-    /// Those that come with the judge, in which these files (name and text) replace or add
-    /// languages.
+    /// Returns the suites of this crate, changed by suite files. A file is a pair of its name, for
+    /// messages, and its text. It adds a language, or replaces the built-in language of the same
+    /// `name`.
     ///
     /// # Errors
-    /// Files have faults: all of them.
+    /// Files have faults. The error lists all faults.
     pub fn from_files(files: &[(String, String)]) -> Result<Suites, Faults> {
         let mut languages: Vec<(bool, read::Language)> = Vec::new();
         let mut faults = Faults::default();
@@ -273,12 +117,11 @@ impl Suites {
                     None => languages.push((builtin, new)),
                     Some(known) if known.0 => *known = (builtin, new),
                     Some((_, known)) => {
-                        let message = format!(
-                            "the language {:?} is described in {} already; give it another name or \
-                             remove one of them",
-                            new.name, known.file
-                        );
-                        faults.add(file, new.name_line, message);
+                        let kind = FaultKind::LanguageTaken {
+                            name: new.name,
+                            file: known.file.clone(),
+                        };
+                        faults.add(file, new.name_line, kind);
                     }
                 },
             }
@@ -299,7 +142,8 @@ impl Suites {
         })
     }
 
-    /// The same suites, whose programs are linked this way where a suite has both.
+    /// Returns the suites with another default way of linking. Suites that link only one way stay
+    /// unchanged.
     #[must_use]
     pub fn with_linking(mut self, link: Link) -> Suites {
         self.all
@@ -309,70 +153,34 @@ impl Suites {
         self
     }
 
-    /// All of them, in the order of their files.
+    /// Iterates over all suites, in the order of their files.
     pub fn iter(&self) -> impl Iterator<Item = &Suite> {
         self.all.iter()
     }
 
-    /// The suite of this name, whatever its case. A language's name means its default variant.
+    /// Returns the suite with this name; case does not matter. The name of a language means its
+    /// default variant.
     ///
     /// # Errors
-    /// There is none; the error lists those there are.
+    /// [`ChoiceError::UnknownName`]: no suite has the name.
     pub fn named(&self, name: &str) -> Result<&Suite, ChoiceError> {
         choose::named(&self.all, name)
     }
 
-    /// The suite that these sources are meant for: by `hint`, a language's name, if there is one;
-    /// else by whole names, extensions and the first line `#!`. Only for the latter is a source
-    /// opened.
+    /// Returns the suite for these sources. `hint`, the name of a language, decides if it is given.
+    /// Otherwise whole file names decide, then extensions, then the first line `#!`. A source is
+    /// opened only to read its first line.
     ///
     /// # Errors
-    /// There is no such suite, or several.
+    /// No suite or more than one suite matches.
     pub fn for_sources(
         &self,
-        sources: &[std::path::PathBuf],
+        sources: &[PathBuf],
         hint: Option<&str>,
     ) -> Result<&Suite, ChoiceError> {
         match hint {
             Some(hint) => choose::named(&self.all, hint),
             None => choose::by_sources(&self.all, sources),
         }
-    }
-}
-
-impl Suite {
-    /// Whether the file is compiled, rather than just there to be included.
-    pub fn compiles(&self, file: &Path) -> bool {
-        let name = file.file_name().unwrap_or_default();
-        let extension = file.extension().unwrap_or_default();
-        self.sources
-            .extensions
-            .iter()
-            .any(|known| extension == known.as_str())
-            || self
-                .sources
-                .files
-                .iter()
-                .any(|known| name == known.as_str())
-    }
-
-    /// The file of the product that is executed; `None`: the suite runs a program of the system.
-    pub(crate) fn own_program(&self) -> Option<&str> {
-        match self.run.command.first()?.strip_prefix("{directory}/") {
-            Some(name) if template::names(name).next().is_none() => Some(name),
-            Some(_) => None,
-            None => (self.compile.is_some() && self.run.command.first()? == "{executable}")
-                .then_some("program"),
-        }
-    }
-
-    /// Whether the file is one to be included by others.
-    pub fn is_header(&self, file: &Path) -> bool {
-        file.extension().is_some_and(|extension| {
-            self.sources
-                .headers
-                .iter()
-                .any(|known| extension == known.as_str())
-        })
     }
 }

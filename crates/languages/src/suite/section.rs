@@ -1,73 +1,13 @@
-//! Reading the tables of a TOML file so that one fault does not hide the others.
+//! Readers for TOML tables that record a fault and continue, so that one fault hides no other.
 
-use super::choose::nearest;
+use super::error::{FaultKind, Faults, Place, Suggestion};
+use super::similar::nearest;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// One thing that is wrong with a suite file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The file.
-    pub file: String,
-    /// The line, from 1; 0: it concerns the whole file.
-    pub line: usize,
-    /// What is wrong and what mends it.
-    pub message: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            line => write!(f, "{}:{line}: {}", self.file, self.message),
-        }
-    }
-}
-
-/// All that is wrong with suite files, one line each.
-#[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
-pub struct Faults(pub Vec<Fault>);
-
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.0.iter().enumerate() {
-            write!(f, "{}{fault}", if index == 0 { "" } else { "\n" })?;
-        }
-        Ok(())
-    }
-}
-
-impl Faults {
-    pub(super) fn file(path: &Path, message: String) -> Faults {
-        Faults(vec![Fault {
-            file: path.display().to_string(),
-            line: 0,
-            message,
-        }])
-    }
-
-    pub(super) fn add(&mut self, file: &str, line: usize, message: String) {
-        self.0.push(Fault {
-            file: file.to_owned(),
-            line,
-            message,
-        });
-    }
-
-    pub(super) fn extend(&mut self, more: Faults) {
-        self.0.extend(more.0);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// A file that is being read, and what was found wrong with it.
+/// A file and its faults so far.
 pub(super) struct Reader<'t> {
     file: &'t str,
     text: &'t str,
@@ -78,8 +18,9 @@ pub(super) struct Reader<'t> {
 #[derive(Clone, Copy)]
 pub(super) struct Section<'d> {
     table: &'d DeTable<'d>,
-    /// As in its header, for messages; empty: the top of the file.
+    /// Name in the table's header, for messages. Empty: the keys before the first table.
     name: &'d str,
+    /// Byte in the file.
     start: usize,
 }
 
@@ -92,7 +33,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The line in which a span begins.
+    /// The line in which a span begins, counted from 1.
     pub(super) fn line(&self, span: &Range<usize>) -> usize {
         self.line_at(span.start)
     }
@@ -104,36 +45,32 @@ impl<'t> Reader<'t> {
             .count()
     }
 
-    pub(super) fn fault(&mut self, span: &Range<usize>, message: impl Into<String>) {
+    pub(super) fn fault(&mut self, span: &Range<usize>, kind: FaultKind) {
         let line = self.line(span);
-        self.faults.add(self.file, line, message.into());
+        self.faults.add(self.file, line, kind);
     }
 
     pub(super) fn syntax(&mut self, error: &toml::de::Error) {
-        // The reader words some of its messages in several lines.
-        let message = error.message().trim().replace('\n', "; ");
-        self.fault(&error.span().unwrap_or(0..0), message);
+        let kind = FaultKind::Syntax(error.message().to_owned());
+        self.fault(&error.span().unwrap_or(0..0), kind);
     }
 
-    /// Keys that nobody knows.
     pub(super) fn reject_unknown_keys(&mut self, section: Section<'_>, known: &[&str]) {
         for key in section
             .table
             .keys()
             .filter(|key| !known.contains(&key.get_ref().as_ref()))
         {
-            let advice = match nearest(key.get_ref(), known.iter().copied()) {
-                Some(meant) => format!("did you mean {meant:?}?"),
-                None => format!("those there are: {}", known.join(", ")),
+            let suggestion = match nearest(key.get_ref(), known.iter().copied()) {
+                Some(name) => Suggestion::Nearest(format!("{name:?}")),
+                None => Suggestion::Known(known.iter().map(ToString::to_string).collect()),
             };
-            self.fault(
-                &key.span(),
-                format!(
-                    "there is no key {:?} {}; {advice}",
-                    key.get_ref(),
-                    section.place()
-                ),
-            );
+            let kind = FaultKind::UnknownKey {
+                key: key.get_ref().to_string(),
+                place: section.place(),
+                suggestion,
+            };
+            self.fault(&key.span(), kind);
         }
     }
 
@@ -142,16 +79,15 @@ impl<'t> Reader<'t> {
         section: Section<'_>,
         key: &str,
         value: &Spanned<DeValue<'_>>,
-        wanted: &str,
+        expected: &'static str,
     ) {
-        let found = value.get_ref().type_str();
-        self.fault(
-            &value.span(),
-            format!(
-                "{key:?} {} must be {wanted}, and is of type {found}",
-                section.place()
-            ),
-        );
+        let kind = FaultKind::WrongType {
+            key: key.to_owned(),
+            place: section.place(),
+            expected,
+            found: value.get_ref().type_str(),
+        };
+        self.fault(&value.span(), kind);
     }
 
     pub(super) fn string(&mut self, section: Section<'_>, key: &str) -> Option<String> {
@@ -165,7 +101,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A string that must be there and say something.
+    /// A string that must exist and not be blank.
     pub(super) fn required(&mut self, section: Section<'_>, key: &str) -> String {
         match section.get(key) {
             None => {
@@ -175,10 +111,11 @@ impl<'t> Reader<'t> {
             Some(value) => {
                 let text = self.string(section, key);
                 if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-                    self.fault(
-                        &value.span(),
-                        format!("{key:?} {} is empty", section.place()),
-                    );
+                    let kind = FaultKind::Empty {
+                        key: key.to_owned(),
+                        place: section.place(),
+                    };
+                    self.fault(&value.span(), kind);
                 }
                 text.unwrap_or_default()
             }
@@ -187,14 +124,14 @@ impl<'t> Reader<'t> {
 
     pub(super) fn missing(&mut self, section: Section<'_>, key: &str) {
         let line = self.line_at(section.start);
-        self.faults.add(
-            self.file,
-            line,
-            format!("there must be a key {key:?} {}", section.place()),
-        );
+        let kind = FaultKind::MissingKey {
+            key: key.to_owned(),
+            place: section.place(),
+        };
+        self.faults.add(self.file, line, kind);
     }
 
-    /// Strings, with where they stand.
+    /// Strings with their positions in the file.
     pub(super) fn strings(
         &mut self,
         section: Section<'_>,
@@ -217,7 +154,7 @@ impl<'t> Reader<'t> {
         Some(strings)
     }
 
-    /// The same without where they stand; none if the key is not there.
+    /// Strings without their positions. The result is empty if the key is missing.
     pub(super) fn plain_strings(&mut self, section: Section<'_>, key: &str) -> Vec<String> {
         self.strings(section, key)
             .unwrap_or_default()
@@ -226,13 +163,13 @@ impl<'t> Reader<'t> {
             .collect()
     }
 
-    pub(super) fn boolean(&mut self, section: Section<'_>, key: &str, otherwise: bool) -> bool {
+    pub(super) fn boolean(&mut self, section: Section<'_>, key: &str, default: bool) -> bool {
         match section.get(key).map(|value| (value, value.get_ref())) {
-            None => otherwise,
+            None => default,
             Some((_, DeValue::Boolean(value))) => *value,
             Some((value, _)) => {
                 self.wrong_type(section, key, value, "true or false");
-                otherwise
+                default
             }
         }
     }
@@ -241,53 +178,53 @@ impl<'t> Reader<'t> {
         &mut self,
         section: Section<'_>,
         key: &str,
-        otherwise: i64,
+        default: i64,
         range: Range<i64>,
     ) -> i64 {
         let Some(value) = section.get(key) else {
-            return otherwise;
+            return default;
         };
         let DeValue::Integer(number) = value.get_ref() else {
             self.wrong_type(section, key, value, "a whole number");
-            return otherwise;
+            return default;
         };
         match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) if range.contains(&number) => number,
             _ => {
-                let (least, most) = (range.start, range.end - 1);
-                self.fault(
-                    &value.span(),
-                    format!("{key:?} {} must be from {least} to {most}", section.place()),
-                );
-                otherwise
+                let kind = FaultKind::OutOfRange {
+                    key: key.to_owned(),
+                    place: section.place(),
+                    min: range.start,
+                    max: range.end - 1,
+                };
+                self.fault(&value.span(), kind);
+                default
             }
         }
     }
 
-    /// One of a few words; without the key, the first.
+    /// One of a few words. The first word is the default.
     pub(super) fn word<T: Copy>(
         &mut self,
         section: Section<'_>,
         key: &str,
         words: &[(&str, T)],
     ) -> T {
-        let (_, otherwise) = words[0];
+        let (_, default) = words[0];
         let (Some(value), Some(text)) = (section.get(key), self.string(section, key)) else {
-            return otherwise;
+            return default;
         };
         match words.iter().find(|(word, _)| *word == text) {
             Some((_, meaning)) => *meaning,
             None => {
-                let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                let known = names.join(", ");
-                self.fault(
-                    &value.span(),
-                    format!(
-                        "{key:?} {} must be one of {known}; not {text:?}",
-                        section.place()
-                    ),
-                );
-                otherwise
+                let kind = FaultKind::UnknownWord {
+                    key: key.to_owned(),
+                    place: section.place(),
+                    known: words.iter().map(|(word, _)| word.to_string()).collect(),
+                    found: text,
+                };
+                self.fault(&value.span(), kind);
+                default
             }
         }
     }
@@ -320,7 +257,7 @@ impl<'t> Reader<'t> {
         map
     }
 
-    /// The table `key`, if it is there.
+    /// The table `key`, if it exists.
     pub(super) fn table<'d>(&mut self, section: Section<'d>, key: &'d str) -> Option<Section<'d>> {
         let value = section.get(key)?;
         match value.get_ref() {
@@ -336,7 +273,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The tables `key.NAME`, in the order of the file, with their names.
+    /// The names and contents of the tables `key.NAME`, in the order of the file.
     pub(super) fn tables<'d>(
         &mut self,
         section: Section<'d>,
@@ -380,7 +317,7 @@ impl<'d> Section<'d> {
         self.table.get(key)
     }
 
-    /// Where it begins.
+    /// The beginning of the table, for messages.
     pub(super) fn span(self) -> Range<usize> {
         self.start..self.start
     }
@@ -389,10 +326,10 @@ impl<'d> Section<'d> {
         self.table.keys().map(|key| key.get_ref().as_ref())
     }
 
-    fn place(self) -> String {
+    fn place(self) -> Place {
         match self.name {
-            "" => "at the top of the file".to_owned(),
-            name => format!("in [{name}]"),
+            "" => Place::Top,
+            name => Place::Table(name.to_owned()),
         }
     }
 }

@@ -1,18 +1,20 @@
 //! `{placeholders}` in commands.
 //!
-//! A placeholder is a name in braces: letters, digits, `_` and `+`. Braces around anything else are
-//! just braces, so that shell functions and the templates of other tools need no escaping.
+//! A placeholder is a name in braces: letters, digits, `_` and `+`, beginning with a lower-case
+//! letter. Other braces have no meaning, so shell functions and the templates of other tools need
+//! no escaping.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Stands for many arguments, so it is an argument of its own.
+/// Placeholder for the sources. It stands for several arguments, so it must be an argument by
+/// itself.
 pub(crate) const SOURCES: &str = "sources";
-/// Stands for the arguments that choose how programs are linked, of which there may be none.
+/// Placeholder for the arguments that choose how to link. It stands for any number of arguments.
 pub(crate) const LINKING: &str = "linking";
 
-/// A text in parts: plain, and names of placeholders.
+/// A part of a text.
 enum Part<'t> {
     Plain(&'t str),
     Name(&'t str),
@@ -43,7 +45,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Names of the placeholders in a text.
+/// Returns the names of the placeholders in a text.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Name(name) => Some(name),
@@ -51,7 +53,7 @@ pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What placeholders stand for.
+/// Values of placeholders.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     values: BTreeMap<String, OsString>,
@@ -72,7 +74,7 @@ impl Values {
         self.linking = arguments.iter().map(OsString::from).collect();
     }
 
-    /// The text with values in place. What a value says is not looked at again.
+    /// Returns the text with values in place of placeholders. Braces in a value have no meaning.
     pub(crate) fn fill(&self, text: &str) -> OsString {
         let mut filled = Vec::new();
         for part in parts(text) {
@@ -87,7 +89,7 @@ impl Values {
         OsString::from_vec(filled)
     }
 
-    /// A command line.
+    /// Returns a command line with values in place of placeholders.
     pub(crate) fn fill_all(&self, command: &[String]) -> Vec<OsString> {
         let mut filled = Vec::new();
         for argument in command {
@@ -101,7 +103,7 @@ impl Values {
     }
 }
 
-/// The argument with its `{memory_mib}`: the one placeholder that only a run can fill.
+/// Fills `{memory_mib}`, whose value is known only when the program runs. `memory` is in bytes.
 pub(crate) fn fill_memory(argument: &OsStr, memory: u64) -> OsString {
     const NAME: &str = "{memory_mib}";
     match argument.to_str() {
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_in_braces_are_placeholders_and_nothing_else_is() {
+    fn only_names_in_braces_are_placeholders() {
         let of = |text| names(text).collect::<Vec<_>>();
         assert_eq!(
             of("{g++} -o {executable}{main}"),
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_put_in_once() {
+    fn values_are_not_filled_again() {
         let mut values = Values::default();
         values.set("main", "{executable}");
         values.set("executable", "/p");
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_in_mebibytes() {
+    fn fill_memory_rounds_down_to_mebibytes_but_not_to_0() {
         assert_eq!(
             fill_memory(OsStr::new("-Xmx{memory_mib}m"), 256 << 20),
             "-Xmx256m"

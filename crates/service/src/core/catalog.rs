@@ -3,7 +3,9 @@
 use super::engine::{Engine, Lane};
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
+use millibox_languages::compile::{
+    Availability, Compilation, CompileError, InternalError, Options, Toolbox,
+};
 use millibox_languages::program::Executable;
 use millibox_languages::suite::{Suite, Suites};
 use sha2::{Digest, Sha256};
@@ -302,7 +304,7 @@ fn failed(reason: String) -> Compiled {
         messages: String::new(),
         figures: None,
         from_cache: false,
-        result: Err(CompileError::Judge(reason)),
+        result: Err(CompileError::Internal(InternalError::ByCaller(reason))),
     }
 }
 

@@ -1,4 +1,4 @@
-// As sweep.cpp.
+// The same algorithm as sweep.cpp.
 import java.io.*;
 import java.util.*;
 

@@ -1,6 +1,6 @@
-/* Closes its standard output when all is said, and its input, lives on for a tenth of a second,
- * and exits with 0. It has done nothing wrong: accepted. A judge that takes the end of the output
- * for the end of the program would not see how it ends. */
+/* Closes its standard output and input after the last answer, runs for another tenth of a second
+ * and exits with 0. This is no fault: accepted. A judge that takes the end of the output for the
+ * end of the program would miss the exit status. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@ static double share(int height, int low, int high) {
 
 int main(void) {
     static int readings[10000];
-    /* The same minutes for the same height: each height is looked at once. */
+    /* Equal heights have equal answers, so each height is computed once. */
     static double known[10001];
     int n, m;
     if (scanf("%d %d", &n, &m) != 2)

@@ -1,7 +1,7 @@
-// Starts children that hold its standard output open and sleep for an hour, then answers rightly
-// and exits with 0. Where it may start none, fork fails, and it goes on alone. Accepted in both
-// cases: the answer counts, the children are ended with the run, and the judge does not wait for
-// the end of an output that they hold open.
+// Starts children that hold its standard output open and sleep for an hour. Then it answers
+// correctly and exits with 0. If it may start no process, fork fails and it continues alone.
+// Accepted in both cases: the answer counts, the sandbox kills the children with the run, and the
+// judge does not wait for them to close the output.
 #include <algorithm>
 #include <cstdio>
 #include <unistd.h>

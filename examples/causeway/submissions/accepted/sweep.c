@@ -1,4 +1,4 @@
-/* As sweep.cpp. */
+/* The same algorithm as sweep.cpp. */
 #include <stdio.h>
 
 #define HIGHEST 10000

@@ -1,5 +1,5 @@
-// How much longer the causeway can be walked if it is made a millimetre higher: that is a sum over
-// the readings, kept as differences; adding up gives the answer for every height.
+// Computes how many minutes the causeway gains with each additional millimetre of height. This is a
+// sum over the readings, stored as differences; their running total is the answer for every height.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

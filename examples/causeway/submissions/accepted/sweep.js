@@ -1,4 +1,4 @@
-// As sweep.cpp.
+// The same algorithm as sweep.cpp.
 const HIGHEST = 10000;
 const numbers = require("fs").readFileSync(0, "utf8").split(/\s+/).map(Number);
 const [n, m] = numbers;

@@ -1,4 +1,4 @@
-// As sweep.cpp.
+// The same algorithm as sweep.cpp.
 use std::io::{self, Read, Write};
 
 const HIGHEST: usize = 10_000;

@@ -1,4 +1,4 @@
-// A text is no number. Compile error.
+// Assigns a string to an int. Compile error.
 public class WrongType {
     public static void main(String[] arguments) {
         int minutes = "60";

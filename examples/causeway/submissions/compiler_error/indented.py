@@ -1,3 +1,4 @@
-# Indented for no reason. Compile error: found before it runs, though there is no compiler.
+# Unexpected indentation. Compile error: the judge checks the syntax before it runs the program,
+# although Python has no compiler.
 print(1)
     print(2)

@@ -1,4 +1,4 @@
-// Uses what it has given away. Compile error.
+// Uses a value after it was moved. Compile error.
 fn main() {
     let readings = vec![1, 2, 3];
     let others = readings;

@@ -1,5 +1,5 @@
-// Includes a file of the machine's, so that the compiler's messages would show it. It is not there,
-// or is no C++: compile error, with nothing of a secret in its messages.
+// Includes a file of the host so that the compiler's messages would show its content. The file does
+// not exist in the sandbox, or is not valid C++: compile error. The messages contain no secret.
 #include "/etc/shadow"
 
 int main() {}

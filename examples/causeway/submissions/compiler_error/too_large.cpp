@@ -1,5 +1,5 @@
-// A few words that become a program of a gigabyte: what the compiler may write is limited, and that
-// limit is the compile error. Nothing of it may be left on a disk.
+// A short source that becomes a program of a gigabyte. The compiler exceeds its output limit:
+// compile error. No part of the program may remain on the disk.
 int large[1 << 28] = {1};
 
 int main() {

@@ -1,3 +1,3 @@
-/* No brace at the end. Compile error. */
+/* The closing brace is missing. Compile error. */
 int main(void) {
     return 0;

@@ -1,2 +1,3 @@
-// No bracket at the end. Compile error: found before it runs, though there is no compiler.
+// A closing bracket is missing. Compile error: the judge checks the syntax before it runs the
+// program, although JavaScript has no compiler.
 console.log([1, 2, 3);

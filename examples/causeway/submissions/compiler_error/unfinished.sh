@@ -1,3 +1,4 @@
-# An `if` without its end. Compile error: found before it runs, though there is no compiler.
+# An `if` without `fi`. Compile error: the judge checks the syntax before it runs the script,
+# although the shell has no compiler.
 if true; then
     echo 1

@@ -1,4 +1,4 @@
-{ Uses a variable that is not there. Compile error. }
+{ Uses an undeclared variable. Compile error. }
 program unknown;
 
 begin

@@ -1,4 +1,4 @@
-// Go takes no variable that nobody uses. Compile error.
+// Declares a variable without using it, which Go rejects. Compile error.
 package main
 
 func main() {

@@ -1,6 +1,6 @@
-/* Takes memory, and writes to it so that it must be there, until the kernel ends it: memory limit.
- * Without cgroups a judge can only limit the address space: then malloc fails, this program aborts,
- * and that is a run-time error. */
+/* Allocates memory and writes to it until the kernel kills the program: memory limit. Without
+ * cgroups a judge can limit only the address space. Then malloc fails and the program aborts, which
+ * is a run-time error. */
 #include <stdlib.h>
 #include <string.h>
 

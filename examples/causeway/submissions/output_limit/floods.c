@@ -1,4 +1,4 @@
-/* Writes without end: the output limit, long before any other. */
+/* Writes without end. It reaches the output limit long before any other limit. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-# One number that never ends: no newline, so nothing that reads by lines or tokens may wait for one.
+# Writes one number without end. The output has no newline, so a reader of lines or tokens must not
+# wait for one.
 import sys
 
 while True:

@@ -1,5 +1,5 @@
-// Takes memory until there is none. Its virtual machine notices first: OutOfMemoryError, exit
-// status 1. Run-time error.
+// Allocates memory without end. The virtual machine notices first: OutOfMemoryError, exit status 1.
+// Run-time error.
 import java.util.ArrayList;
 
 public class EatsMemory {

@@ -1,4 +1,4 @@
-// Reads one number more than there is: an exception that nobody catches, exit status 1. Run-time error.
+// Reads past the last number: an uncaught exception, exit status 1. Run-time error.
 import java.util.Scanner;
 
 public class Throws {

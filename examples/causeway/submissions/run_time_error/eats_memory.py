@@ -1,6 +1,6 @@
-# Takes memory until there is none. The kernel ends it at the memory limit, or, where only its
-# address space is limited, MemoryError does, with exit status 1. Both are what this directory's
-# name says: this format has no word for memory.
+# Allocates memory without end. The kernel kills it at the memory limit. If only the address space
+# is limited, it ends with MemoryError and exit status 1. This directory covers both results,
+# because the format has no name for the memory limit.
 all_of_it = []
 while True:
     all_of_it.append(bytearray(b"x") * (16 << 20))

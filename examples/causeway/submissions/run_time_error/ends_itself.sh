@@ -1,3 +1,3 @@
-# Sends itself SIGKILL, which looks like what a judge does at a limit, but none was reached:
+# Sends itself SIGKILL. A judge also uses this signal at a limit, but the program reached none:
 # run-time error.
 kill -KILL $$

@@ -1,4 +1,4 @@
-// Answers rightly, and exits with 42, by which a validator says that it accepts. A submission that
+// Answers correctly and exits with 42, the status by which a validator accepts. A submission that
 // exits with anything but 0 has failed: run-time error.
 #include <algorithm>
 #include <cstdio>

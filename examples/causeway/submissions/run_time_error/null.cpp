@@ -1,6 +1,6 @@
-// Writes where nothing is: SIGSEGV. Run-time error.
+// Writes through a null pointer: SIGSEGV. Run-time error.
 int main() {
-    // Volatile, lest the compiler see that nobody reads it.
+    // Volatile, so that the compiler does not remove the write.
     volatile int* volatile nothing = nullptr;
     *nothing = 1;
 }

@@ -1,4 +1,4 @@
-// Writes to a map that was never made: a panic, exit status 2. Run-time error.
+// Writes to a nil map: a panic, exit status 2. Run-time error.
 package main
 
 func main() {

@@ -1,5 +1,5 @@
-// Takes an element that is not there: a panic, which ends it by SIGABRT or with exit status 101,
-// as it was compiled. Run-time error.
+// Reads past the end of a vector: a panic. It ends by SIGABRT or with exit status 101, depending on
+// the compiler's options. Run-time error.
 fn main() {
     let readings: Vec<u32> = Vec::new();
     let first = std::env::args().count();

@@ -1,4 +1,5 @@
-{ Takes a line of numbers for one number: run-time error 106, which is its exit status, too. }
+{ Reads a line of several numbers as one number: run-time error 106, which is also the exit status.
+  }
 program reads_words;
 
 var

@@ -1,5 +1,5 @@
-// Calls itself without end, and the stack ends: SIGSEGV, or, where the stack may be as large as
-// all memory, the memory limit. Both are what this directory's name says.
+// Recursion without end. The stack overflows with SIGSEGV, or, if the stack may use all memory, the
+// program exceeds the memory limit. This directory covers both results.
 #include <cstdio>
 
 static int deeper(volatile int* above) {

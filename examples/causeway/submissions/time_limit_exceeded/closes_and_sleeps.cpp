@@ -1,6 +1,6 @@
-// Prints some numbers, closes its standard output, input and error, and lives on for an hour. Who
-// takes the end of the output for the end of the program judges something that still runs: it must
-// be ended at the real-time limit, and that is the verdict.
+// Prints some numbers, closes its standard output, input and error, and sleeps for an hour. A judge
+// that takes the end of the output for the end of the program would judge a program that still
+// runs. The real-time limit must end it and decide the verdict.
 #include <cstdio>
 #include <unistd.h>
 

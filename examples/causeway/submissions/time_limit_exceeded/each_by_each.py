@@ -1,4 +1,5 @@
-# Looks at every reading for every proposal: thirty million steps, some ten times the limit here.
+# Compares every reading with every proposal: thirty million steps, which take about ten times the
+# limit.
 import sys
 
 

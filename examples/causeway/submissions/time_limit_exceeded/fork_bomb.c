@@ -1,6 +1,6 @@
-/* A fork bomb: every process makes more, for ever. The number of processes is limited, fork fails
- * soon, and all that there are run in circles until their common CPU time is used up: time limit.
- * Nobody else on the machine may notice, and none of them may be left. */
+/* A fork bomb: every process forks without end. The number of processes is limited, so fork soon
+ * fails. The processes then spin until they have used their common CPU time: time limit. Other
+ * programs on the machine must not be affected, and no process may remain. */
 #include <unistd.h>
 
 int main(void) {

@@ -1,5 +1,5 @@
-# The fork bomb of the shell, in a form whose first process stays: it starts more than it is
-# allowed, and waits for them. The limit on CPU time or on real time ends it, and all of them.
+# The fork bomb of the shell, in a form whose first process stays. It starts more processes than it
+# may and waits for them. The limit on CPU time or on real time ends all of them.
 bomb() {
     bomb | bomb &
     bomb

@@ -1,5 +1,5 @@
-/* Blocks and ignores every signal that can be, and runs in a circle, so that a polite judge (SIGXCPU
- * first, SIGKILL later) would wait for it. Time limit, when it is reached. */
+/* Blocks and ignores all signals that can be blocked, and spins. A judge that sends SIGXCPU first
+ * and SIGKILL later would wait for it. Time limit, as soon as it is reached. */
 #include <signal.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Sleeps for an hour. It needs no CPU time at all: the limit on real time ends it. */
+/* Sleeps for an hour without using CPU time. The real-time limit ends it. */
 #include <unistd.h>
 
 int main(void) {

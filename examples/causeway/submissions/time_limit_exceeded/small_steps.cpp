@@ -1,4 +1,4 @@
-// Adds up millimetre by millimetre, for every minute and every proposal: right, and ten thousand
+// Adds millimetre by millimetre, for every minute and every proposal: correct, but ten thousand
 // times too slow.
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Runs in a circle: the limit on CPU time ends it.
+// Spins without end. The CPU time limit ends it.
 package main
 
 func main() {

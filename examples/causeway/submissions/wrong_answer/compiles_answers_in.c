@@ -1,6 +1,6 @@
-/* Looks for the answers while it is compiled, and has the assembler put them into the program. The
- * compiler runs in the sandbox, too, and sees no more of the package than this file: it finds
- * nothing, and what is left prints a 0. Wrong answer. */
+/* Searches for the answers during its compilation, so that the assembler would include them in the
+ * program. The compiler runs in the sandbox, too. It sees only this file of the package and finds
+ * no answers, so the program prints 0. Wrong answer. */
 #include <stdio.h>
 
 #define LOOK(path) __has_include(path)

@@ -1,8 +1,8 @@
-// Looks for the answers: for any file, descriptor or variable of the environment that holds as many
-// numbers, one on each line, as there are proposals, whatever its name; first where judges are
-// known to keep them, then from / downwards, without the system's own directories. If it finds
-// them, it prints them and is accepted. There must be nothing to find: wrong answer. It stops after
-// 0.3 s of CPU time, so that nothing else decides.
+// Searches for the answers: any file, descriptor or environment variable, under any name, that has
+// one number for each proposal on lines of their own. It begins at the usual places of judges and
+// then searches from / downwards, except for system directories. With the answers it would be
+// accepted. It must not find any: wrong answer. It stops after 0.3 s of CPU time, so that no limit
+// decides.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ static void try_text(const std::string& text) {
 
 static void try_descriptor(int fd) {
     struct stat info;
-    // A pipe could keep us waiting.
+    // Reading a pipe could block.
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > 1 << 20)
         return;
     std::string text(info.st_size, '\0');
@@ -57,7 +57,9 @@ static void try_file(const fs::path& path) {
 
 static void walk(const fs::path& from, int depth) {
     std::error_code error;
-    for (fs::directory_iterator entry(from, error), end; !error && entry != end && in_time(); entry.increment(error)) {
+    fs::directory_iterator entry(from, error);
+    const fs::directory_iterator end;
+    for (; !error && entry != end && in_time(); entry.increment(error)) {
         const fs::path& path = entry->path();
         const auto top = path.relative_path().begin()->string();
         if (path.is_absolute() && (top == "usr" || top.rfind("lib", 0) == 0 || top == "sys"))
@@ -78,18 +80,22 @@ int main(int, char** arguments) {
         try_descriptor(fd);
     for (char** variable = environ; *variable; ++variable)
         try_file(fs::path(*variable + "/"s).parent_path());
-    const std::string tests[] = {"01-level", "02-edges", "03-small", "04-stairs", "05-swings", "06-long", "07-tide", "1", "2"};
-    const std::string places[] = {"", "../", "../../", "/", "/data/", "/data/secret/", "data/secret/", "../data/secret/",
-                                  "../../data/secret/", "/input/", "/judge/", "/testdata/", "/tmp/", "/box/"};
+    const std::string tests[] = {"01-level", "02-edges", "03-small", "04-stairs", "05-swings",
+                                 "06-long", "07-tide", "1", "2"};
+    const std::string places[] = {"", "../", "../../", "/", "/data/", "/data/secret/",
+                                  "data/secret/", "../data/secret/", "../../data/secret/",
+                                  "/input/", "/judge/", "/testdata/", "/tmp/", "/box/"};
     for (const auto& place : places) {
         for (const auto& test : tests)
             for (const char* extension : {".ans", ".out", ".a"})
                 try_file(place + test + extension);
-        for (const char* name : {"answer", "answer.txt", "ans", "judge.ans", "testdata.ans", "output", "correct", "expected"})
+        for (const char* name : {"answer", "answer.txt", "ans", "judge.ans", "testdata.ans",
+                                 "output", "correct", "expected"})
             try_file(place + name);
     }
     try_file(fs::path(arguments[0]).replace_extension(".ans"));
-    for (const char* from : {".", "..", "../..", "/proc/self/fd", "/proc/self/root", "/proc/self/cwd", "/proc/1/root", "/"})
+    for (const char* from : {".", "..", "../..", "/proc/self/fd", "/proc/self/root",
+                             "/proc/self/cwd", "/proc/1/root", "/"})
         walk(from, 6);
     for (int i = 0; i < wanted; ++i)
         std::puts("0");

@@ -1,4 +1,4 @@
-// All lines are right, but there is one more than was asked for. Wrong answer.
+// All lines are correct, but there is one line too many. Wrong answer.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

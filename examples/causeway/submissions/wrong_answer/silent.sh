@@ -1,2 +1,2 @@
-# Reads everything and says nothing. Wrong answer, as any other: an output without a token.
+# Reads all input and prints nothing. Wrong answer: an output without a token.
 while read -r _; do :; done

@@ -1,5 +1,5 @@
-# Asks for water that is lower than the causeway, where the statement says "not higher": minutes
-# in which the water stands still at just that height are missing. Wrong answer.
+# Requires water below the height of the causeway, where the statement says "not higher". It misses
+# the minutes in which the water stands at exactly this height. Wrong answer.
 import sys
 
 HIGHEST = 10_000

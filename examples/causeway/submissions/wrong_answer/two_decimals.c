@@ -1,4 +1,5 @@
-/* Right but for the last step: it prints two decimals, and 10^-6 is asked for. Wrong answer. */
+/* Correct except for the output: it prints two decimals, but the error may be at most 10^-6. Wrong
+ * answer. */
 #include <stdio.h>
 
 #define HIGHEST 10000

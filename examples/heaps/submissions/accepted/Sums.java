@@ -1,4 +1,4 @@
-// As sums.cpp.
+// The same algorithm as sums.cpp.
 import java.util.*;
 
 public class Sums {
@@ -8,7 +8,7 @@ public class Sums {
         int[] weights = new int[n];
         for (int i = 0; i < n; i++)
             all += weights[i] = input.nextInt();
-        // Stones are counted from 1, so 0 is none.
+        // Stones are numbered from 1, so 0 means "no stone".
         int[] last = new int[all + 1];
         for (int i = 0; i < n; i++)
             for (int sum = all; sum >= weights[i]; sum--)

@@ -1,4 +1,4 @@
-# All sums of the first so many stones are the bits of one long number.
+# The bits of one long integer are the possible sums of the first stones.
 import sys
 
 n, *weights = map(int, sys.stdin.read().split())

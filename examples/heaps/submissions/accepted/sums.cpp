@@ -1,5 +1,5 @@
-// For each sum that some heap has: the stone that first reached it. From the best sum the stones
-// are followed back.
+// Stores for each possible sum the stone that reached it first. From the best sum it follows the
+// stones back.
 #include <cstdio>
 #include <numeric>
 #include <vector>

@@ -1,4 +1,4 @@
-// As sums.cpp.
+// The same algorithm as sums.cpp.
 package main
 
 import "fmt"
@@ -11,7 +11,7 @@ func main() {
 		fmt.Scan(&weights[i])
 		all += weights[i]
 	}
-	// Stones are counted from 1, so 0 is none.
+	// Stones are numbered from 1, so 0 means "no stone".
 	last := make([]int, all+1)
 	for i, weight := range weights {
 		for sum := all; sum >= weight; sum-- {

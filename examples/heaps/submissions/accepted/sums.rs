@@ -1,10 +1,11 @@
-// As sums.cpp, and it prints the other heap: that is as right.
+// The same algorithm as sums.cpp, but it prints the other heap, which is also correct.
 use std::io::{self, Read};
 
 fn main() -> io::Result<()> {
     let mut input = String::new();
     io::stdin().read_to_string(&mut input)?;
-    let numbers: Vec<usize> = input.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    let words = input.split_whitespace();
+    let numbers: Vec<usize> = words.map(|word| word.parse().expect("a number")).collect();
     let weights = &numbers[1..];
     let all: usize = weights.iter().sum();
     let mut last: Vec<Option<usize>> = vec![None; all + 1];
@@ -21,7 +22,8 @@ fn main() -> io::Result<()> {
         heap[stone] = true;
         sum -= weights[stone];
     }
-    let others: Vec<String> = (0..heap.len()).filter(|&stone| !heap[stone]).map(|stone| (stone + 1).to_string()).collect();
+    let others = (0..heap.len()).filter(|&stone| !heap[stone]);
+    let others: Vec<String> = others.map(|stone| (stone + 1).to_string()).collect();
     println!("{}\n{}", others.len(), others.join(" "));
     Ok(())
 }

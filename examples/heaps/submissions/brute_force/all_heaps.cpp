@@ -1,5 +1,5 @@
-// Tries every heap: right, and 2^60 of them are more than a lifetime. This directory's name leaves
-// open how it fails; it will be the time limit.
+// Tries every heap: correct, but 2^60 heaps take longer than a lifetime. The name of this directory
+// leaves open how it fails; it will reach the time limit.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

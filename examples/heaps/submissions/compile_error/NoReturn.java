@@ -1,4 +1,4 @@
-// A function that may end without a result. Compile error.
+// A function that may end without returning a value. Compile error.
 public class NoReturn {
     static int heap(int stones) {
         if (stones > 0)

@@ -1,4 +1,4 @@
-// Uses a crate that is not there. Compile error.
+// Uses a crate that does not exist. Compile error.
 use rand::Rng;
 
 fn main() {

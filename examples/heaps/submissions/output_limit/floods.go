@@ -1,4 +1,4 @@
-// Prints stones without end: the output limit, long before any other.
+// Prints stones without end. It reaches the output limit long before any other limit.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Takes the end of its input for a number: a panic, which ends it by SIGABRT or with exit status
-// 101, as it was compiled. Run-time error.
+// Parses the end of its input as a number: a panic. It ends by SIGABRT or with exit status 101,
+// depending on the compiler's options. Run-time error.
 use std::io::Read;
 
 fn main() {

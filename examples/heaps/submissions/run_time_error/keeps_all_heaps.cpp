@@ -1,6 +1,6 @@
-// Keeps every heap that there is: twice as many with each stone, 2^60 in the end. The kernel ends it
-// at the memory limit, or, where only its address space is limited, std::bad_alloc does, by SIGABRT.
-// Both are what this directory's name says.
+// Stores every possible heap: their number doubles with each stone, up to 2^60. The kernel kills it
+// at the memory limit. If only the address space is limited, it ends by std::bad_alloc and SIGABRT.
+// This directory covers both results.
 #include <array>
 #include <cstdio>
 #include <vector>

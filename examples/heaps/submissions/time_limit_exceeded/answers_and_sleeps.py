@@ -1,5 +1,5 @@
-# A right division, printed and sent, its output closed, and then it sleeps for an hour. Who does not
-# come to an end has not answered in time: the limit on real time ends it, and is the verdict.
+# Prints a correct division, flushes and closes its output, and sleeps for an hour. A program that
+# does not end has not answered in time. The real-time limit ends it and decides the verdict.
 import os
 import sys
 import time

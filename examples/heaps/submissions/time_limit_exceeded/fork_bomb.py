@@ -1,6 +1,6 @@
-# A fork bomb. The number of processes is limited, os.fork fails soon, and all that there are try
-# again until their common CPU time is used up: time limit. Nobody else on the machine may notice,
-# and none of them may be left.
+# A fork bomb. The number of processes is limited, so os.fork soon fails. All processes try again
+# until they have used their common CPU time: time limit. Other programs on the machine must not be
+# affected, and no process may remain.
 import os
 
 while True:

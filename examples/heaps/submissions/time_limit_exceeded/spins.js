@@ -1,2 +1,2 @@
-// Runs in a circle: the limit on CPU time ends it.
+// Spins without end. The CPU time limit ends it.
 for (;;);

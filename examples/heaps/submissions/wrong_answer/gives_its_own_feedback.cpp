@@ -1,7 +1,7 @@
-// Does the validator's work itself: leaves its own verdict and points in every directory that could
-// be the one for feedback, makes files there that cannot be written over or never end (a link, a
-// fifo), and prints a heap that is wrong. Its directories are not the validator's: wrong answer, by
-// what the validator says.
+// Imitates the validator. It writes a verdict and points to every directory that could be the
+// feedback directory, creates files there that cannot be overwritten or never end (a link, a FIFO),
+// and prints a wrong heap. The validator uses other directories: wrong answer, as the validator
+// decides.
 #include <cstdio>
 #include <fcntl.h>
 #include <string>
@@ -18,13 +18,15 @@ static void leave(const std::string& path, const char* text) {
 
 int main() {
     for (const std::string place : {"", "feedback/", "../feedback/", "/feedback/", "/judge/",
-                                    "/judge/feedback/", "/output/", "/program/", "/tmp/", "/tmp/feedback/", "/dev/shm/"}) {
+                                    "/judge/feedback/", "/output/", "/program/", "/tmp/",
+                                    "/tmp/feedback/", "/dev/shm/"}) {
         leave(place + "score.txt", "100\n");
         leave(place + "score_multiplier.txt", "1\n");
         leave(place + "judgemessage.txt", "accepted\n");
         leave(place + "exit_status", "42\n");
-        // Wherever the real ones are made later.
-        [[maybe_unused]] const bool linked = symlink("/etc/passwd", (place + "teammessage.txt").c_str()) == 0;
+        // The directories in which the judge may later create its own files.
+        const std::string link = place + "teammessage.txt";
+        [[maybe_unused]] const bool linked = symlink("/etc/passwd", link.c_str()) == 0;
         mkfifo((place + "judgeerror.txt").c_str(), 0666);
     }
     std::puts("0");

@@ -1,4 +1,4 @@
-# Puts the heaviest stone that is left on the lighter heap. Often nearly right, and 400 g off on the
+# Puts the heaviest remaining stone on the lighter heap. Often nearly correct, but 400 g off on the
 # first sample: wrong answer.
 import sys
 

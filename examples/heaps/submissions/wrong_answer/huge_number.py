@@ -1,3 +1,3 @@
-# Says that there are 10^30000 stones on the heap. A validator that makes room for them, or turns the
-# digits into a number, is in trouble, and that would be a judge error. Wrong answer.
+# Announces 10^30000 stones on the heap. A validator that allocates room for them or converts the
+# digits to a number would fail, which would be a judge error. Wrong answer.
 print("1" + "0" * 30000)

@@ -1,7 +1,7 @@
-# Looks for a division that somebody has left: reads every small file that it can reach, wherever it
-# is and whatever its name, and takes what is one of its stones and better than its own (none on the
-# first heap). There must be nothing to find, neither answers nor outputs of other submissions: wrong
-# answer. It stops after 0.3 s of CPU time, so that nothing else decides.
+# Searches for a division in other files. It reads every small file that it can reach, at any path,
+# and uses any content that is a better division of its stones than its own (no stone on the first
+# heap). It must not find answers or outputs of other submissions: wrong answer. It stops after 0.3
+# s of CPU time, so that no limit decides.
 import os
 import sys
 import time
@@ -12,7 +12,8 @@ SYSTEM = ("/usr", "/lib", "/sys", "/bin", "/sbin", "/opt", "/etc")
 def candidates():
     for fd in range(3, 256):
         yield fd
-    for start in (".", "..", "../..", "/tmp", "/dev/shm", "/proc/self/cwd", "/proc/1/root", "/proc/1/fd", "/"):
+    processes = ("/proc/self/cwd", "/proc/1/root", "/proc/1/fd")
+    for start in (".", "..", "../..", "/tmp", "/dev/shm", *processes, "/"):
         for directory, below, files in os.walk(start):
             here = os.path.abspath(directory)
             below[:] = [name for name in below if not os.path.join(here, name).startswith(SYSTEM)]
@@ -22,7 +23,8 @@ def candidates():
 
 def look(place):
     try:
-        fd = os.open(place, os.O_RDONLY | os.O_NONBLOCK) if isinstance(place, str) else os.dup(place)
+        is_path = isinstance(place, str)
+        fd = os.open(place, os.O_RDONLY | os.O_NONBLOCK) if is_path else os.dup(place)
         try:
             return list(map(int, os.pread(fd, 4096, 0).split()))
         finally:

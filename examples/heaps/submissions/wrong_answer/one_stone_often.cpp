@@ -1,6 +1,5 @@
-// Makes its heap as heavy as it must be by laying the same stone on it again and again. A validator
-// that adds up what it reads, and does not look whether stones are different, would take it. Wrong
-// answer.
+// Lists the same stone repeatedly until the heap has the right weight. A validator that adds the
+// weights without checking for duplicates would accept it. Wrong answer.
 #include <cstdio>
 #include <numeric>
 #include <vector>

@@ -1,6 +1,6 @@
-/* Bytes that are no text, a zero byte, and commands for a terminal: to clear it, to give it a title,
- * to write from right to left. A validator must not stumble over them, and who shows its message
- * must not pass them on. Wrong answer. */
+/* Prints bytes that are not text, a NUL byte, and terminal control sequences: clear the screen, set
+ * the title, write from right to left. They must not confuse the validator, and a judge that shows
+ * its message must not pass them on. Wrong answer. */
 #include <stdio.h>
 
 int main(void) {

@@ -1,5 +1,5 @@
-# A heap that is right for the samples, and after it every stone that there is, in the hope that a
-# validator looks for its division where it likes. Wrong answer: nothing may come after the heap.
+# Prints a heap that is correct for the samples, followed by all stones. A validator that searches
+# the output for a division could accept it. Wrong answer: nothing may follow the heap.
 import sys
 
 n, *weights = map(int, sys.stdin.read().split())

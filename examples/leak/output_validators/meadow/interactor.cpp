@@ -5,7 +5,7 @@
 static std::string line_of_submission() {
     constexpr std::size_t LONGEST = 40;
     std::string line;
-    // Not a byte is read ahead: after the answer nothing is taken from the submission.
+    // Reads single bytes: after the answer it takes no more input from the submission.
     for (char c; line.size() < LONGEST;) {
         const ssize_t length = read(STDIN_FILENO, &c, 1);
         if (length < 0 && errno == EINTR)
@@ -23,7 +23,7 @@ Said hear(long sections) {
     std::string line = line_of_submission();
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r'))
         line.pop_back();
-    // Nothing of the line goes into a message: it may be anything.
+    // The message does not quote the line, which may contain anything.
     if (line.size() < 3 || (line[0] != '?' && line[0] != '!') || line[1] != ' ')
         throw Wrong("a line is neither `? i` nor `! i`");
     if (line.size() > 9 || line.find_first_not_of("0123456789", 2) != std::string::npos)
@@ -36,7 +36,7 @@ Said hear(long sections) {
 
 void say(const std::string& line) {
     const std::string bytes = line + "\n";
-    // One write: a line is never in two parts.
+    // A single write, so that a line is never split.
     while (write(STDOUT_FILENO, bytes.data(), bytes.size()) < 0 && errno == EINTR) {
     }
 }

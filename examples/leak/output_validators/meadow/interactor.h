@@ -1,24 +1,24 @@
-// What the submission says and hears.
+// The conversation with the submission.
 #pragma once
 #include <stdexcept>
 #include <string>
 
-/// The submission broke a rule: wrong answer, for this reason.
+/// The submission broke a rule: wrong answer, with this reason.
 struct Wrong : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What the submission says next.
+/// A question or the answer of the submission.
 struct Said {
     /// `?` or `!`
     char kind;
     long section;
 };
 
-/// Reads a line, of which no more is kept than a right one could need: a submission may talk
+/// Reads a line, but keeps no more of it than a valid line needs, because a submission may write
 /// without end.
 Said hear(long sections);
 
-/// Says a line, at once. A submission that does not listen any more is no error: what it says, or
-/// does not say, next will tell.
+/// Sends a line at once. A submission that no longer reads is no error: its next line, or the end
+/// of its output, decides.
 void say(const std::string& line);

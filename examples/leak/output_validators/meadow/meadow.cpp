@@ -1,7 +1,7 @@
-// meadow INPUT ANSWER FEEDBACK_DIRECTORY, between the submission's output and input.
+// meadow INPUT ANSWER FEEDBACK_DIRECTORY, connected to the submission's output and input
 //
-// Keeps the sections that may have the leak, given what it has said so far. A fixed leak decides
-// each answer; a late one is said to be where more sections are left, so that guessing never helps.
+// Keeps the sections that can have the leak, given all replies so far. A fixed leak determines each
+// reply. Without one, the leak is placed in the larger remaining part, so guessing never helps.
 #include "interactor.h"
 #include <algorithm>
 #include <csignal>
@@ -11,7 +11,7 @@
 constexpr int ACCEPTED = 42, WRONG = 43, FAILED = 1;
 
 static std::string play(long sections, int questions, long leak) {
-    // A submission that has gone is no reason to be killed.
+    // Writing to a submission that has ended must not kill the validator.
     std::signal(SIGPIPE, SIG_IGN);
     say(std::to_string(sections) + " " + std::to_string(questions));
     long first = 1, last = sections;
@@ -19,11 +19,14 @@ static std::string play(long sections, int questions, long leak) {
         const Said said = hear(sections);
         if (said.kind == '!') {
             if (leak != 0 && said.section != leak)
-                throw Wrong("section " + std::to_string(said.section) + " has no leak, section " + std::to_string(leak) + " has");
+                throw Wrong("section " + std::to_string(said.section) + " has no leak, section "
+                            + std::to_string(leak) + " has");
             if (leak == 0 && (first != last || said.section != first))
-                throw Wrong("the leak may be anywhere from section " + std::to_string(first) + " to " + std::to_string(last)
-                            + ", but the answer is " + std::to_string(said.section));
-            return "found after " + std::to_string(asked) + " of " + std::to_string(questions) + " questions";
+                throw Wrong("the leak may be anywhere from section " + std::to_string(first)
+                            + " to " + std::to_string(last) + ", but the answer is "
+                            + std::to_string(said.section));
+            return "found after " + std::to_string(asked) + " of " + std::to_string(questions)
+                   + " questions";
         }
         if (asked++ == questions)
             throw Wrong("more than " + std::to_string(questions) + " questions");

@@ -1,4 +1,4 @@
-// As halve.cpp.
+// The same algorithm as halve.cpp.
 import java.io.*;
 
 public class Halve {

@@ -1,5 +1,5 @@
-// Finds the leak, closes its input and output, lives on for a tenth of a second, and exits with 0.
-// It has done nothing wrong: accepted.
+// Finds the leak, closes its input and output, runs for another tenth of a second and exits with 0.
+// This is no fault: accepted.
 #include <chrono>
 #include <iostream>
 #include <string>

@@ -1,4 +1,4 @@
-/* As halve.cpp. */
+/* The same algorithm as halve.cpp. */
 #include <stdio.h>
 
 int main(void) {

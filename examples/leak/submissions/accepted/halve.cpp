@@ -1,4 +1,4 @@
-// Digs in the middle of what is left. std::endl sends each line.
+// Digs in the middle of the remaining sections. std::endl flushes each line.
 #include <iostream>
 #include <string>
 

@@ -1,4 +1,4 @@
-// As halve.cpp. fmt.Print does not buffer.
+// The same algorithm as halve.cpp. fmt.Print does not buffer.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// As halve.cpp, by events: each line that comes makes the next one.
+// The same algorithm as halve.cpp, driven by events: each line read causes the next one to be
+// written.
 const lines = require("readline").createInterface({ input: process.stdin });
 let first = 1;
 let last = null;

@@ -1,4 +1,4 @@
-# As halve.cpp.
+# The same algorithm as halve.cpp.
 n, q = map(int, input().split())
 first, last = 1, n
 while first < last:

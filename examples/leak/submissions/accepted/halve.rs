@@ -1,10 +1,11 @@
-// As halve.cpp. Standard output is sent at each line's end.
+// The same algorithm as halve.cpp. Standard output is flushed at the end of each line.
 use std::io::{self, BufRead};
 
 fn main() {
     let mut lines = io::stdin().lock().lines().map(|line| line.expect("a line"));
     let mut next = || lines.next().expect("one more line");
-    let (mut first, mut last) = (1, next().split(' ').next().unwrap().parse::<u32>().expect("a number"));
+    let sections = next().split(' ').next().unwrap().parse::<u32>().expect("a number");
+    let (mut first, mut last) = (1, sections);
     while first < last {
         let middle = (first + last + 1) / 2;
         println!("? {}", middle);

@@ -1,4 +1,4 @@
-# As halve.cpp.
+# The same algorithm as halve.cpp.
 read -r n _
 first=1 last=$n
 while ((first < last)); do

@@ -1,5 +1,5 @@
-/* Sends every byte by itself, and waits a moment after each tenth: an interactor gets a line in as
- * many parts as a pipe allows. Accepted. */
+/* Writes each byte separately and pauses after every tenth, so the interactor receives a line in
+ * many parts. Accepted. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-// Forgets what it uses. Compile error.
+// Forgets to include a header. Compile error.
 int main() {
     std::cout << "! 1" << std::endl;
 }

@@ -1,4 +1,4 @@
-// Takes the answer for a number: an exception that nobody catches, exit status 1. Run-time error.
+// Parses the reply as a number: an uncaught exception, exit status 1. Run-time error.
 import java.util.Scanner;
 
 public class Throws {

@@ -1,6 +1,6 @@
-// Asks a question and takes memory until there is none. The kernel ends it at the memory limit, or,
-// where only its address space is limited, std::bad_alloc does, by SIGABRT. The interactor, which
-// waits beside it, must not be the one that is ended.
+// Asks a question and allocates memory without end. The kernel kills it at the memory limit. If
+// only the address space is limited, it ends by std::bad_alloc and SIGABRT. The kernel must not
+// kill the interactor, which waits beside it.
 #include <cstring>
 #include <iostream>
 

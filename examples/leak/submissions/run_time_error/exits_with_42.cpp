@@ -1,5 +1,5 @@
-// Says nothing and exits with 42, by which an interactor says that it accepts. A judge that mixes the
-// two up would accept. Run-time error.
+// Writes nothing and exits with 42, the status by which an interactor accepts. A judge that
+// confuses the two programs would accept it. Run-time error.
 int main() {
     return 42;
 }

@@ -1,5 +1,5 @@
-# Finds the leak, and sleeps for an hour. The interactor accepts, but a submission must come to its
-# end in time: time limit, by real time.
+# Finds the leak and sleeps for an hour. The interactor accepts, but the submission must also end in
+# time: time limit, by real time.
 import time
 
 n, q = map(int, input().split())

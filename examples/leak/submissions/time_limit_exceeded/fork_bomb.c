@@ -1,6 +1,6 @@
-/* A fork bomb that holds both pipes in every process. The number of processes is limited, fork fails
- * soon, and all that there are run in circles until their common CPU time is used up: time limit.
- * The interactor must get its turn in spite of it, and none of them may be left. */
+/* A fork bomb that holds both pipes open in every process. The number of processes is limited, so
+ * fork soon fails. All processes spin until they have used their common CPU time: time limit. The
+ * interactor must still get CPU time, and no process may remain. */
 #include <unistd.h>
 
 int main(void) {

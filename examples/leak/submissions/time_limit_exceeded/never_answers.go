@@ -1,5 +1,5 @@
-// Asks as often as it may, knows the leak, and never says it; it reads on instead. Time limit, by
-// real time.
+// Asks as often as it may, knows the leak and does not print it. It reads on instead. Time limit,
+// by real time.
 package main
 
 import (

@@ -1,5 +1,5 @@
-/* Asks, but its question stays in its own buffer: it waits for the answer, and the interactor for the
- * question. Each waits for the other, and that is the submission's fault: time limit, by real time. */
+/* Asks, but the question stays in its own buffer. It waits for the reply, and the interactor waits
+ * for the question. This deadlock is the submission's fault: time limit, by real time. */
 #include <stdio.h>
 
 int main(void) {

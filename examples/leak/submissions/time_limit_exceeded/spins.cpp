@@ -1,5 +1,5 @@
-// Asks a question and runs in a circle. The interactor waits and needs no CPU time; the limit on this
-// one's ends it.
+// Asks a question and spins. The interactor waits without using CPU time. The submission's own CPU
+// time limit ends it.
 #include <iostream>
 
 int main() {

@@ -1,3 +1,4 @@
-# Reads a second line before it has asked anything. Nobody will write it: time limit, by real time.
+# Reads a second line before it has asked a question. The interactor never sends it: time limit, by
+# real time.
 n, q = map(int, input().split())
 print("!", input())

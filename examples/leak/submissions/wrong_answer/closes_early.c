@@ -1,6 +1,6 @@
-/* Asks one question, closes its output before it hears the answer, and ends a little later with exit
- * status 0. Whether the interactor sees the end of its input when this closes it or when this ends,
- * it sees it without an answer: wrong answer. */
+/* Asks one question, closes its output without reading the reply, and exits with 0 a little later.
+ * The interactor sees the end of its input either at the close or at the exit, and in both cases
+ * without an answer: wrong answer. */
 #include <stdio.h>
 #include <time.h>
 

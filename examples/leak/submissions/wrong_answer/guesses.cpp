@@ -1,4 +1,4 @@
-// Says the middle and asks nothing. Wrong answer.
+// Answers with the middle without asking. Wrong answer.
 #include <iostream>
 
 int main() {

@@ -1,6 +1,6 @@
-// Tries to decide for the interactor: leaves its verdict in every directory that could be the one for
-// feedback, says it on standard error and to whoever holds the other end of its input, and then says
-// it to the interactor. Wrong answer.
+// Tries to decide in place of the interactor. It writes a verdict to every directory that could be
+// the feedback directory, to standard error and to the other end of its input, and then to the
+// interactor. Wrong answer.
 #include <cstring>
 #include <fcntl.h>
 #include <string>
@@ -11,9 +11,11 @@ static void say(int fd, const char* text) {
 }
 
 int main() {
-    for (const std::string place : {"", "feedback/", "../feedback/", "/feedback/", "/judge/", "/output/", "/tmp/", "/tmp/feedback/"})
+    for (const std::string place : {"", "feedback/", "../feedback/", "/feedback/", "/judge/",
+                                    "/output/", "/tmp/", "/tmp/feedback/"})
         for (const char* name : {"judgemessage.txt", "teammessage.txt", "score.txt", "result"}) {
-            const int fd = open((place + name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+            const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC;
+            const int fd = open((place + name).c_str(), flags, 0666);
             if (fd >= 0)
                 say(fd, "accepted\n");
         }

@@ -1,7 +1,7 @@
-# Looks for the interactor's input: any file, command line or environment with a line "n q p" in it,
-# as it knows n and q already, and p is the leak. There must be nothing to find, in spite of the
-# interactor running beside it: it guesses then. Wrong answer. It stops after 0.3 s of CPU time, so
-# that nothing else decides.
+# Searches for the interactor's input: any file, command line or environment with a line "n q p". It
+# knows n and q already, and p is the leak. It must not find the line, although the interactor runs
+# beside it. Then it guesses. Wrong answer. It stops after 0.3 s of CPU time, so that no limit
+# decides.
 import os
 import re
 import time
@@ -11,12 +11,14 @@ SYSTEM = ("/usr", "/lib", "/sys", "/bin", "/sbin", "/opt", "/etc")
 
 def places():
     for process in ["self", *range(1, 64)]:
-        for name in ("cmdline", "environ", "cwd/1.in", "root/input", "fd/0", "fd/3", "fd/4", "fd/5"):
+        files = ("cmdline", "environ", "cwd/1.in", "root/input", "fd/0", "fd/3", "fd/4", "fd/5")
+        for name in files:
             yield f"/proc/{process}/{name}"
     for start in (".", "..", "/tmp", "/dev/shm", "/data", "/"):
         for directory, below, files in os.walk(start):
             here = os.path.abspath(directory)
-            below[:] = [name for name in below if not os.path.join(here, name).startswith((*SYSTEM, "/proc"))]
+            skipped = (*SYSTEM, "/proc")
+            below[:] = [name for name in below if not os.path.join(here, name).startswith(skipped)]
             for name in files:
                 yield os.path.join(directory, name)
 

@@ -1,5 +1,5 @@
-// Asks all its questions at once, reads not one answer, and then guesses. Answers that nobody reads
-// must not hold the interactor up. Wrong answer.
+// Asks all its questions at once, reads no reply and guesses. Unread replies must not block the
+// interactor. Wrong answer.
 #include <iostream>
 
 int main() {

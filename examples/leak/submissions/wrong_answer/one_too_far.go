@@ -1,4 +1,5 @@
-// Rounds the middle the other way, and answers the section after the leak: wrong answer.
+// Rounds the middle in the wrong direction and answers with the section after the leak: wrong
+// answer.
 package main
 
 import (

@@ -1,2 +1,2 @@
-// Asks for section 0, which there is not. Wrong answer.
+// Asks for section 0, which does not exist. Wrong answer.
 console.log("? 0");

@@ -1,6 +1,6 @@
-/* Asks for every section, one after another: more questions than it has. The interactor says so and
- * goes, and the pipe breaks while this is writing or reading. Wrong answer, not a run-time error:
- * what it then does was not the first thing that went wrong. */
+/* Asks for every section in turn, which is more questions than it may ask. The interactor rejects
+ * and exits, and the pipe breaks while the submission writes or reads. Wrong answer, not a run-time
+ * error: the interactor ended first. */
 #include <stdio.h>
 
 int main(void) {

@@ -1,5 +1,5 @@
-// Gives a wrong answer, waits until the interactor has gone, and crashes. The interactor had decided
-// before: wrong answer, not a run-time error.
+// Gives a wrong answer, waits until the interactor has exited, and crashes. The interactor decided
+// first: wrong answer, not a run-time error.
 #include <cstdlib>
 #include <iostream>
 #include <string>

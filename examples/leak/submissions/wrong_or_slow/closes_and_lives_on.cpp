@@ -1,9 +1,9 @@
 // @EXPECTED_RESULTS@: WRONG-ANSWER, TIMELIMIT
 //
-// Closes its output without a word, and lives on for an hour. A judge that passes every byte on
-// itself tells the interactor at once, and that says "wrong answer"; with one pipe from program to
-// program nobody may notice, and the limit on real time decides. Either is a verdict; waiting for
-// the hour is not.
+// Closes its output without writing and sleeps for an hour. A judge that relays every byte reports
+// the end of the output at once, and the interactor rejects. With direct pipes the interactor may
+// not see the end, and the real-time limit decides. Both are verdicts; the judge must not wait for
+// the hour.
 #include <unistd.h>
 
 int main() {

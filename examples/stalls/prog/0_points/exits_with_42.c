@@ -1,5 +1,5 @@
-/* The right answer, and exit status 42, by which validators elsewhere say that they accept. Who exits
- * with anything but 0 has failed: 0 points. */
+/* Prints the correct answer and exits with 42, the status by which some validators accept. A
+ * program that exits with anything but 0 has failed: 0 points. */
 #include <stdio.h>
 
 static long long pays[2501], best[2501];

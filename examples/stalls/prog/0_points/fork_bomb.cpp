@@ -1,5 +1,6 @@
-// A fork bomb. The number of processes is limited, fork fails soon, and all that there are run in
-// circles until their common CPU time is used up: 0 points. Nobody else on the machine may notice.
+// A fork bomb. The number of processes is limited, so fork soon fails. All processes spin until
+// they have used their common CPU time: 0 points. Other programs on the machine must not be
+// affected.
 #include <unistd.h>
 
 int main() {

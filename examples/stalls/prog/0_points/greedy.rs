@@ -1,11 +1,12 @@
-// Takes the stall that pays most of those that are left, again and again. In every group is a test
-// where one stall pays more than each of its neighbours but less than both: 0 points.
+// Repeatedly takes the stall that pays most of those left. Every group has a test in which one
+// stall pays more than each neighbour, but less than both together: 0 points.
 use std::io::{self, Read};
 
 fn main() -> io::Result<()> {
     let mut input = String::new();
     io::stdin().read_to_string(&mut input)?;
-    let pays: Vec<u64> = input.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect();
+    let words = input.split_whitespace().skip(1);
+    let pays: Vec<u64> = words.map(|word| word.parse().expect("a number")).collect();
     let mut order: Vec<usize> = (0..pays.len()).collect();
     order.sort_by_key(|&stall| std::cmp::Reverse(pays[stall]));
     let mut used = vec![false; pays.len() + 2];
@@ -15,6 +16,7 @@ fn main() -> io::Result<()> {
     }
     let stalls: Vec<usize> = (0..pays.len()).filter(|&stall| used[stall + 1]).collect();
     println!("{}", stalls.iter().map(|&stall| pays[stall]).sum::<u64>());
-    println!("{}", stalls.iter().map(|stall| (stall + 1).to_string()).collect::<Vec<_>>().join(" "));
+    let numbers: Vec<String> = stalls.iter().map(|stall| (stall + 1).to_string()).collect();
+    println!("{}", numbers.join(" "));
     Ok(())
 }

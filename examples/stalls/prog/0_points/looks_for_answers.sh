@@ -1,6 +1,6 @@
-# Looks for the answer where Sim's packages have it, and where a judge may have put it, by names and
-# by what is in it: a file whose first number is a sum of some stalls and whose others are these. There
-# must be nothing to find: it prints nothing else, and gets 0 points.
+# Searches for the answer where Sim's packages have it and where a judge may have put it, by name
+# and by content: a file whose first number is the sum of the stalls that follow. It must not find
+# any. It prints nothing else and gets 0 points.
 read -r n
 read -ra pays
 shopt -s nullglob

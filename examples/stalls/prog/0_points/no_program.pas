@@ -1,4 +1,4 @@
-{ Has no end, and is no program: it cannot be compiled, 0 points. }
+{ The final `end` is missing. It cannot be compiled: 0 points. }
 program no_program;
 
 begin

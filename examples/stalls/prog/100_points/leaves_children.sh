@@ -1,5 +1,5 @@
-# Leaves children behind that sleep for an hour and hold its output open. Its answer counts, and they
-# are ended with it: 100 points.
+# Leaves children that sleep for an hour and hold its output open. Its answer counts, and the
+# sandbox kills the children with the run: 100 points.
 sleep 3600 &
 (while :; do sleep 100; done) &
 read -r n

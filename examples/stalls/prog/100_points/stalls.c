@@ -1,4 +1,4 @@
-/* As stalls.cpp; 100 points. */
+/* The same algorithm as stalls.cpp; 100 points. */
 #include <stdio.h>
 
 static long long pays[2501], best[2501];

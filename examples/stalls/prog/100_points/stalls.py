@@ -1,4 +1,4 @@
-# As stalls.cpp; 100 points.
+# The same algorithm as stalls.cpp; 100 points.
 n, *pays = map(int, open(0).read().split())
 best = [0, 0]
 for pay in pays:

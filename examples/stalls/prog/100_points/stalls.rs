@@ -1,10 +1,11 @@
-// As stalls.cpp; 100 points.
+// The same algorithm as stalls.cpp; 100 points.
 use std::io::{self, Read};
 
 fn main() -> io::Result<()> {
     let mut input = String::new();
     io::stdin().read_to_string(&mut input)?;
-    let numbers: Vec<u64> = input.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    let words = input.split_whitespace();
+    let numbers: Vec<u64> = words.map(|word| word.parse().expect("a number")).collect();
     let mut best = vec![0, 0];
     for (i, pay) in numbers[1..].iter().enumerate() {
         best.push(best[i + 1].max(best[i] + pay));

@@ -1,4 +1,4 @@
-# As stalls.cpp; 100 points.
+# The same algorithm as stalls.cpp; 100 points.
 read -r n
 read -ra pays
 best=(0 0)

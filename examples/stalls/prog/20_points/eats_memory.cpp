@@ -1,5 +1,5 @@
-// Keeps what every choice of stalls pays, and their number doubles with each: in group 2 that is more
-// memory than there is, whatever limit stops it. Group 1, 20 points.
+// Stores the pay of every choice of stalls. The number of choices grows exponentially, so group 2
+// exceeds any memory limit. Group 1: 20 points.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -7,7 +7,7 @@
 
 struct Choice {
     std::int64_t paid = 0;
-    // As many as there may be, so that it is soon over.
+    // Room for the largest test of group 2, so that the memory is soon used up.
     bool used[500] = {};
 };
 

@@ -1,5 +1,5 @@
-# Tries every choice: fifteen stalls have 1597 of them, five hundred more than can be counted. Group 1,
-# 20 points; then the limit on CPU time.
+# Tries every choice: fifteen stalls have 1597, five hundred have too many. Group 1: 20 points, then
+# the CPU time limit.
 import sys
 
 sys.setrecursionlimit(10_000)

@@ -1,5 +1,5 @@
-{ Sleeps if there are more than 15 stalls, and takes no CPU time: the limit on real time ends it. Group
-  1, 20 points: with at most 15 it looks at every choice. }
+{ Sleeps if the row has more than 15 stalls, and uses no CPU time: the real-time limit ends it. With
+  at most 15 stalls it tries every choice. Group 1: 20 points. }
 program sleeps_if_many;
 
 uses

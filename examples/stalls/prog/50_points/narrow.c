@@ -1,4 +1,4 @@
-/* Adds up in 32 bits, which is too narrow for group 3: groups 1 and 2, 50 points. */
+/* Adds in 32 bits, which overflows in group 3. Groups 1 and 2: 50 points. */
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
-// Keeps a square table, which has room for 500 stalls, and writes far past its end with more: SIGSEGV
-// in group 3. Groups 1 and 2, 50 points.
+// Uses a square table with room for 500 stalls, and writes far past its end in group 3: SIGSEGV.
+// Groups 1 and 2: 50 points.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <vector>
 
 constexpr int MOST = 500;
-// best[a][b]: stalls a to b.
+// best[a][b] is the greatest pay of stalls a to b.
 static std::int64_t best[MOST + 2][MOST + 2], pays[MOST + 2];
 
 int main() {

@@ -1,4 +1,4 @@
-# Prints the sum, and does not know the stalls: 60 % of every group, 60 points.
+# Prints only the sum: 60 % of every group, 60 points.
 before, best = 0, 0
 for pay in list(map(int, open(0).read().split()))[1:]:
     before, best = best, max(best, before + pay)

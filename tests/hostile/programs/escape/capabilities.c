@@ -1,8 +1,10 @@
 /* ---
 class = "escape"
-tries = "have or take capabilities: inherited, ambient, by capset, by unlocking securebits, by undoing no_new_privs"
-must = "there are none and they stay away"
-held_by = "empty sets, bounding set too; locked securebits; no_new_privs"
+attempts = """\
+hold or gain capabilities: inherit them, raise ambient ones, call capset, unlock securebits, undo \
+no_new_privs"""
+must = "all capability sets are empty and stay empty"
+held_by = "empty capability sets and bounding set; locked securebits; no_new_privs"
 profiles = ["default", "none", "separate"]
 with = ["root"]
 --- */
@@ -14,7 +16,8 @@ static void attack(void)
     struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
     struct __user_cap_data_struct sets[2] = { 0 };
     must(syscall(SYS_capget, &head, sets));
-    if (sets[0].effective | sets[0].permitted | sets[0].inheritable | sets[1].effective | sets[1].permitted)
+    if (sets[0].effective | sets[0].permitted | sets[0].inheritable | sets[1].effective
+        | sets[1].permitted)
         escaped("capabilities %x", sets[0].permitted);
     for (int capability = 0; capability < 40; capability++) {
         struct __user_cap_data_struct more[2] = { 0 };

@@ -1,25 +1,32 @@
 /* ---
 class = "escape"
-tries = "leave its cgroup, raise its limits and make cgroups, where the world shows the hierarchies"
-must = "all are refused: the files are not its user's"
-held_by = "owner of the files; seccomp and no capabilities against other ways"
+attempts = """\
+leave its cgroup, raise its limits and create cgroups, in a world that shows the hierarchies"""
+must = "all are refused, because the files do not belong to the run's user"
+held_by = "owner of the files; seccomp and missing capabilities for other ways"
 repeats = ["CVE-2022-0492 (Linux, containers)"]
 with = ["cgroups", "proc"]
-but = [{ when = ["user", "cgroup2"], expect = "contained or escaped", exception = "a subtree that was delegated to the user is that user's: do not bind it" }]
+
+[[except]]
+when = ["user", "cgroup2"]
+expect = "contained or escaped"
+exception = "a subtree that is delegated to a user belongs to that user; do not bind it"
 --- */
 #include "hostile.h"
 
 static void attack(void)
 {
     static const char *const files[] = {
-        "/sys/fs/cgroup/memory/release_agent", "/sys/fs/cgroup/memory/cgroup.procs", "/sys/fs/cgroup/memory/tasks",
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/pids/cgroup.procs",
-        "/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/devices/devices.allow",
-        "/sys/fs/cgroup/unified/cgroup.procs", "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/cgroup.subtree_control",
+        "/sys/fs/cgroup/memory/release_agent", "/sys/fs/cgroup/memory/cgroup.procs",
+        "/sys/fs/cgroup/memory/tasks", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/pids/cgroup.procs", "/sys/fs/cgroup/cpuacct/cpuacct.usage",
+        "/sys/fs/cgroup/devices/devices.allow", "/sys/fs/cgroup/unified/cgroup.procs",
+        "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/cgroup.subtree_control",
         "/sys/fs/cgroup/systemd/release_agent",
     };
     static const char *const directories[] = {
-        "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified", "/sys/fs/cgroup",
+        "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/cpu",
+        "/sys/fs/cgroup/unified", "/sys/fs/cgroup",
     };
     char path[200];
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++)

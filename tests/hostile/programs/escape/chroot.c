@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "leave the root by chroot and by pivot_root, as one leaves a jail of chroot"
-must = "both are refused, and .. of the root is the root"
-held_by = "seccomp; no capabilities; the root of the mount namespace is the root"
+attempts = "leave the root by chroot and pivot_root, as in an escape from a chroot jail"
+must = "both calls are refused, and `..` of the root is the root"
+held_by = "seccomp; no capabilities; the world is the root of the mount namespace"
 with = ["root", "proc"]
 --- */
 #include "hostile.h"

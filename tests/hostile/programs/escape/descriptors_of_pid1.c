@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "take pid1's descriptors: pidfd_getfd, /proc/1/fd"
+attempts = "take descriptors of pid1: pidfd_getfd, /proc/1/fd"
 must = "both are refused"
 held_by = "seccomp; pid1 is not dumpable"
 profiles = ["default", "none", "separate"]

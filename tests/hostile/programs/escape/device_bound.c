@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "open a device node that lies in a directory it was given"
-must = "EACCES"
+attempts = "open a device node in a bound directory"
+must = "open returns EACCES"
 held_by = "nodev on every bind"
 with = ["device"]
 --- */

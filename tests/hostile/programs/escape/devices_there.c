@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "use devices of the host: all that /dev has"
-must = "there are null, zero, full, random, urandom and nothing else; random takes no control"
+attempts = "use devices of the host: everything in /dev"
+must = "only null, zero, full, random and urandom exist, and random accepts no control requests"
 held_by = "mount namespace; seccomp; no capabilities"
 with = ["proc"]
 --- */

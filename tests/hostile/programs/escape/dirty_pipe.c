@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "write to the page cache of a file it may only read, through a pipe whose buffers may be merged"
-must = "the file stays as it is"
-held_by = "kernel that is mended (Linux 5.16.11)"
+attempts = "write to the page cache of a read-only file through a pipe whose buffers may be merged"
+must = "the file stays unchanged"
+held_by = "the fix in the kernel (Linux 5.16.11)"
 repeats = ["CVE-2022-0847 (Linux)"]
 with = ["shared"]
 --- */
@@ -20,10 +20,10 @@ static void attack(void)
         must(read(ends[0], block, 4096));
     loff_t at = 0;
     if (splice(fd, &at, ends[1], NULL, 1, 0) < 0 && errno == EINVAL)
-        return; /* the profile leaves no way to begin */
+        return; /* The profile leaves no way to begin. */
     must(write(ends[1], "hostile", 7));
     char text[64] = "";
     must(file_read("/shared/note", text, sizeof text));
     if (strncmp(text, "untouched", 9) != 0)
-        escaped("the note says %s", text);
+        escaped("the note contains %s", text);
 }

@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "execute a program with file capabilities that the world has"
-must = "it has none"
+attempts = "execute a program of the world that has file capabilities"
+must = "the program gains no capabilities"
 held_by = "nosuid on every bind; no_new_privs; empty bounding set"
 with = ["file_capabilities"]
 control = "bare"
@@ -20,9 +20,9 @@ static void attack(void)
             escaped("capabilities %x", sets[0].permitted);
         return;
     }
-    our_arguments[1] = "second";
-    execv("/shared/capable", our_arguments);
+    own_arguments[1] = "second";
+    execv("/shared/capable", own_arguments);
     snprintf(path, sizeof path, "%s/shared/capable", host_directory);
-    execv(path, our_arguments);
+    execv(path, own_arguments);
     broken("execv");
 }

@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "open files of the host by handles, without a path to them"
+attempts = "open files of the host by handle, without a path"
 must = "both calls are refused"
-held_by = "seccomp; open_by_handle_at takes capabilities outside"
+held_by = "seccomp; open_by_handle_at needs capabilities in the initial user namespace"
 repeats = ["shocker (Docker, 2014)"]
 with = ["shared", "root"]
 --- */
@@ -10,11 +10,12 @@ with = ["shared", "root"]
 
 static void attack(void)
 {
-    struct { struct file_handle head; unsigned char bytes[64]; } handle = { .head.handle_bytes = 64 };
+    struct { struct file_handle head; unsigned char bytes[64]; } handle =
+        { .head.handle_bytes = 64 };
     int mount = 0, fd = must(open("/shared/note", O_RDONLY));
     if (name_to_handle_at(AT_FDCWD, "/shared/note", &handle.head, &mount, 0) < 0) {
         refused_or("name_to_handle_at", -1, EOPNOTSUPP);
-        /* The root of a file system is inode 2 of ext4. */
+        /* On ext4, inode 2 is the root of the file system. */
         handle.head.handle_bytes = 8;
         handle.head.handle_type = 1;
         memset(handle.head.f_handle, 0, 8);

@@ -1,8 +1,9 @@
 /* ---
 class = "escape"
-tries = "make calls by the interrupt of i386, whose numbers mean others"
-must = "the end"
-held_by = "seccomp: another architecture kills"
+attempts = """\
+make system calls through the i386 interrupt, where the same numbers have other meanings"""
+must = "the process is killed"
+held_by = "seccomp kills on another architecture"
 profiles = ["default", "separate"]
 control = "seccomp"
 --- */
@@ -12,7 +13,8 @@ static void call(void)
 {
 #ifdef __x86_64__
     long answer;
-    __asm__ volatile("int $0x80" : "=a"(answer) : "a"(20 /* getpid */), "b"(0), "c"(0), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+    __asm__ volatile("int $0x80" : "=a"(answer) : "a"(20 /* getpid */), "b"(0), "c"(0), "d"(0)
+        : "memory", "r8", "r9", "r10", "r11");
     if (answer > 0)
         escaped("getpid by i386: %ld", answer);
 #else
@@ -23,7 +25,7 @@ static void call(void)
 static void attack(void)
 {
     int status = child(call);
-    /* A kernel without it: SIGSEGV. */
+    /* A kernel without i386 support sends SIGSEGV. */
     if (WIFSIGNALED(status) ? WTERMSIG(status) != SIGSYS && WTERMSIG(status) != SIGSEGV : 0)
         broken("status %x", status);
 }

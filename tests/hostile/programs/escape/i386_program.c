@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "execute a program of i386, made by hand"
-must = "it ends at its first call, or is not executed"
-held_by = "seccomp: another architecture kills"
+attempts = "execute a handmade i386 program"
+must = "it is killed at its first call, or cannot be executed"
+held_by = "seccomp kills on another architecture"
 profiles = ["default", "separate"]
 control = "seccomp"
 --- */
@@ -12,17 +12,17 @@ static void execute(void)
 {
     static const unsigned char program[] = {
         0x7f, 'E', 'L', 'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,  /* 32 bits, little endian */
-        2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 4, 8, 0x34, 0, 0, 0,  /* executable, i386, entry 0x8048054 */
+        2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 4, 8, 0x34, 0, 0, 0,  /* executable, entry 0x8048054 */
         0, 0, 0, 0, 0, 0, 0, 0, 0x34, 0, 0x20, 0, 1, 0, 0, 0, 0, 0, 0, 0,
         1, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 4, 8, 0, 0x80, 4, 8,     /* one segment, all of the file */
         0x60, 0, 0, 0, 0x60, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0,
-        0xb8, 1, 0, 0, 0, 0xbb, 1, 0, 0, 0, 0xcd, 0x80,           /* exit(1): got through */
+        0xb8, 1, 0, 0, 0, 0xbb, 1, 0, 0, 0, 0xcd, 0x80,           /* exit(1): succeeded */
     };
     int fd = must(memfd_create("i386", 0));
     must(write(fd, program, sizeof program));
     char *const arguments[] = { "i386", NULL };
     syscall(SYS_execveat, fd, "", arguments, arguments + 1, AT_EMPTY_PATH);
-    contained(); /* the kernel has no such programs */
+    contained(); /* The kernel does not support i386 programs. */
 }
 
 static void attack(void)

@@ -1,7 +1,9 @@
 /* ---
 class = "escape"
-tries = "leave the world through a directory that somebody has left open: every descriptor, and what /proc shows of them"
-must = "there are three descriptors, none of a directory; the working directory is in the world"
+attempts = """\
+leave the world through an inherited directory: every descriptor, and its entry in /proc"""
+must = """\
+only three descriptors exist and none is a directory; the working directory is inside the world"""
 held_by = "close_range before the exec; O_CLOEXEC everywhere"
 repeats = ["CVE-2024-21626 (runc)", "CVE-2016-9962 (runc)"]
 with = ["proc"]

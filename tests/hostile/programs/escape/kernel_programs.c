@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "reach the large and old parts of the kernel: bpf, perf, io_uring, userfaultfd, local descriptors"
-must = "all are refused, and seem not to exist or not to be allowed"
+attempts = "reach large or old parts of the kernel: bpf, perf, io_uring, userfaultfd, modify_ldt"
+must = "all calls fail as if they did not exist or were not permitted"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"

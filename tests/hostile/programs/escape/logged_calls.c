@@ -1,12 +1,18 @@
 /* ---
 class = "escape"
-tries = "have the kernel write every call to the host's log, by a seccomp program of its own that says so, or those that rules of its own (Landlock) refuse"
-must = "EINVAL, ENOSYS"
+attempts = """\
+fill the host's kernel log: with a seccomp program that logs every call, or with refusals of its \
+own Landlock rules"""
+must = "the calls return EINVAL or ENOSYS"
 held_by = "seccomp"
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped", exception = "without a profile such a program can be attached; the kernel's bound on messages cuts the log (printk_ratelimit), and others' messages with it" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped"
+exception = """\
+without a profile, the run can attach such a program; the kernel's rate limit (printk_ratelimit) \
+drops its messages, and those of other processes with them"""
 --- */
 #include "hostile.h"
 #include <linux/filter.h>
@@ -23,6 +29,8 @@ static void attack(void)
     struct sock_fprog program = { 4, log };
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     refused_or("a filter", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), EINVAL);
-    refused_or("rules", syscall(444 /* landlock_create_ruleset */, NULL, 0, 1 /* the version */), ENOSYS);
-    refused_or("a filter by prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), EINVAL);
+    refused_or("rules", syscall(444 /* landlock_create_ruleset */, NULL, 0, 1 /* the version */),
+        ENOSYS);
+    refused_or("a filter by prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0),
+        EINVAL);
 }

@@ -1,8 +1,10 @@
 /* ---
 class = "escape"
-tries = "undo the seccomp program: another one that allows, a listener that answers, guessed secrets as sixth argument"
-must = "the first program's refusals stay"
-held_by = "the kernel takes the strictest answer; 64 random bits"
+attempts = """\
+undo the seccomp program: attach one that allows everything, attach a listener, guess the secret \
+sixth argument"""
+must = "the refusals of the first program remain"
+held_by = "the kernel applies the strictest result; 64 random bits"
 profiles = ["default"]
 control = "seccomp"
 --- */
@@ -20,11 +22,12 @@ static void attack(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog one = { 1, &allow }, other = { 4, notify };
-    /* A profile may refuse filters; there is nothing to undo then. */
+    /* A profile may refuse filters. Then the program cannot try to undo anything. */
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &one) != 0 && errno != EINVAL)
         broken("a filter");
     refused("unshare", unshare(CLONE_NEWUSER));
-    int listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &other);
+    int listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+        &other);
     if (listener >= 0) {
         if (must(fork()) == 0) {
             close(listener);

@@ -1,7 +1,8 @@
 /* ---
 class = "escape"
-tries = "run the machine: reboot, swap, accounting, quotas, names, clocks, the kernel's log, ports"
-must = "all are refused"
+attempts = """\
+control the machine: reboot, swap, accounting, quotas, names, clocks, the kernel log, I/O ports"""
+must = "all calls are refused"
 held_by = "seccomp; no capabilities"
 with = ["root"]
 --- */

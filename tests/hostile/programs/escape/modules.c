@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "load and unload kernel modules, and have them loaded by asking for what they offer"
+attempts = "load and unload kernel modules, directly and through requests for their features"
 must = "all are refused"
 held_by = "seccomp; no capabilities"
 with = ["root"]

@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "mount, unmount, bind and remount, by the old calls and the new ones"
-must = "all are refused"
+attempts = "mount, unmount, bind and remount, by the old and the new calls"
+must = "all calls are refused"
 held_by = "seccomp; no capabilities"
 repeats = ["CVE-2022-0185 (Linux, from containers)"]
 with = ["root", "shared"]
@@ -15,11 +15,13 @@ static void attack(void)
     refused("remount", mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND, NULL));
     refused("propagation", mount(NULL, "/", NULL, MS_SHARED | MS_REC, NULL));
     refused("umount", umount2("/shared", MNT_DETACH));
-    refused("overlay", mount("overlay", "/tmp", "overlay", 0, "lowerdir=/usr,upperdir=/tmp,workdir=/tmp"));
+    refused("overlay", mount("overlay", "/tmp", "overlay", 0,
+        "lowerdir=/usr,upperdir=/tmp,workdir=/tmp"));
     refused("fsopen", syscall(SYS_fsopen, "tmpfs", 0));
     refused("open_tree", syscall(SYS_open_tree, AT_FDCWD, "/shared", 1 /* OPEN_TREE_CLONE */));
     refused("fspick", syscall(SYS_fspick, AT_FDCWD, "/", 0));
     uint64_t attributes[4] = { 0, 1 /* MOUNT_ATTR_RDONLY */, 0, 0 };
-    refused("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, "/shared", 0, attributes, sizeof attributes));
+    refused("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, "/shared", 0, attributes,
+        sizeof attributes));
     refused("move_mount", syscall(SYS_move_mount, AT_FDCWD, "/shared", AT_FDCWD, "/tmp", 0));
 }

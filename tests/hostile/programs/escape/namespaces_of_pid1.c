@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "enter pid1's namespaces, by /proc and by a pidfd"
-must = "they are refused, or are its own"
+attempts = "enter the namespaces of pid1 through /proc and a pidfd"
+must = "the calls are refused, or the namespaces are those of the program"
 held_by = "seccomp; pid1 is not dumpable"
 with = ["proc"]
 profiles = ["default", "none", "separate"]
@@ -10,7 +10,8 @@ profiles = ["default", "none", "separate"]
 
 static void attack(void)
 {
-    static const char *const names[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time" };
+    static const char *const names[] =
+        { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time" };
     for (int i = 0; i < 8; i++) {
         char path[40];
         snprintf(path, sizeof path, "/proc/1/ns/%s", names[i]);

@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "become another user or group: every number that might be somebody, and supplementary groups"
-must = "all are refused: one user and one group are mapped"
+attempts = "become another user or group: every number in use, and supplementary groups"
+must = "all calls are refused, because only one user and one group are mapped"
 held_by = "user namespace; no capabilities"
 --- */
 #include "hostile.h"

@@ -1,10 +1,18 @@
 /* ---
 class = "escape"
-tries = "write to its standard input, a file that was opened for reading, by opening it again through /proc"
-must = "what its user may not write cannot be written; else it is documented"
+attempts = """\
+write to its standard input, a file opened for reading, by opening it again through /proc"""
+must = """\
+the run's user can write only what the file's permissions allow; this exception is documented"""
 held_by = "permissions of the file; a world without procfs"
 with = ["file_stdin", "proc"]
-but = [{ when = [], expect = "escaped", exception = "the file may be written by all here; give input by pipes (the judge does) or files that the run's user may not write to" }]
+
+[[except]]
+when = []
+expect = "escaped"
+exception = """\
+every user may write this file; pass input through pipes, as the judge does, or from files that \
+the run's user may not write"""
 --- */
 #include "hostile.h"
 

@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "mount a procfs and a sysfs of its own, in namespaces of its own"
-must = "they are refused, or show nothing but its own and take no writing"
-held_by = "the kernel's rule that a mount must reveal no more than is visible already; ids that are not mapped"
+attempts = "mount a new procfs and sysfs in new namespaces"
+must = "the mounts are refused, or show only the program's processes and cannot be written"
+held_by = "the kernel's rule that a mount must not reveal more than existing mounts; unmapped ids"
 with = ["proc"]
 profiles = ["none"]
 --- */

@@ -1,7 +1,8 @@
 /* ---
 class = "escape"
-tries = "take another personality: all memory executable, addresses at zero, uname of old kernels"
-must = "refused"
+attempts = """\
+change its personality: executable memory, mappings at address zero, the uname of old kernels"""
+must = "the call is refused"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"

@@ -1,7 +1,9 @@
 # ---
 # class = "escape"
-# tries = "look for ways out from an interpreter: host files by .., /proc of others, sockets of the host, os.setuid"
-# must = "nothing of the host is found"
+# attempts = """\
+# escape from an interpreter: host files through `..`, other processes in /proc, sockets of the \
+# host, os.setuid"""
+# must = "it finds nothing of the host"
 # held_by = "mount, PID and network namespaces"
 # with = ["proc"]
 # limits = { memory = "128M", processes = 8 }
@@ -17,11 +19,14 @@ def escaped(what):
 
 
 directory = sys.argv[7]
-for path in (directory, "/root", "/home", "/etc/shadow", "/etc/passwd", "/var/run", "/run", "/sys", "/boot"):
-    for way in (path, "/proc/self/root" + path, "/proc/1/root" + path, "/tmp/../../../.." + path, "/proc/1/cwd" + path):
+for path in (directory, "/root", "/home", "/etc/shadow", "/etc/passwd", "/var/run", "/run", "/sys",
+             "/boot"):
+    for way in (path, "/proc/self/root" + path, "/proc/1/root" + path,
+                "/tmp/../../../.." + path, "/proc/1/cwd" + path):
         if os.path.exists(way):
             escaped(way)
-others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]
+numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+others = [number for number in numbers if number not in (1, os.getpid())]
 if others:
     escaped(f"processes {others}")
 for family, address in (
@@ -34,7 +39,8 @@ for family, address in (
         escaped(f"connected to {address}")
     except OSError:
         pass
-for change in (lambda: os.setuid(os.getuid() + 1), lambda: os.chroot("/tmp"), lambda: os.mknod("/tmp/x", 0o60666, 0x800)):
+for change in (lambda: os.setuid(os.getuid() + 1), lambda: os.chroot("/tmp"),
+               lambda: os.mknod("/tmp/x", 0o60666, 0x800)):
     try:
         change()
         escaped("a change of privilege")

@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "raise its hard resource limits, as user 0 inside"
-must = "EPERM for each that is not infinite"
+attempts = "raise its hard resource limits, as user 0 inside the world"
+must = "setrlimit returns EPERM for each limit that is not infinite"
 held_by = "no capabilities"
 with = ["root"]
 profiles = ["default", "none", "separate"]
@@ -21,9 +21,9 @@ static void attack(void)
             refused("more", answer);
             continue;
         }
-        // Who sets this one may be told that it has.
+        /* For this limit, setrlimit may report success without a change. */
         must(getrlimit(resource, &more));
         if (more.rlim_cur != limit.rlim_cur || more.rlim_max != limit.rlim_max)
-            escaped("another limit on cores");
+            escaped("the core limit has changed");
     }
 }

@@ -1,7 +1,8 @@
 /* ---
 class = "escape"
-tries = "change files that it may only read: write, truncate, chmod, chown, rename, remove, attributes, mappings"
-must = "EROFS for each"
+attempts = """\
+change read-only files: write, truncate, chmod, chown, rename, remove, attributes, mappings"""
+must = "each call returns EROFS"
 held_by = "read-only binds and root"
 with = ["shared", "root"]
 control = "bare"
@@ -35,7 +36,8 @@ static void attack(void)
     refused_or("setxattr", setxattr(path, "user.x", "x", 1, 0), EOPNOTSUPP);
     refused("utimes", utimensat(AT_FDCWD, path, NULL, 0));
     fd = must(open(path, O_RDONLY));
-    refused("a shared writable mapping", (long)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    refused("a shared writable mapping",
+        (long)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     refused("fchmod", fchmod(fd, 0777));
     if (futimens(fd, NULL) == 0 || fallocate(fd, 0, 0, 4096) == 0 || ftruncate(fd, 0) == 0)
         escaped("by a descriptor for reading");

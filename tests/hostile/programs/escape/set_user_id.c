@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "execute a set-user-id program of root's that the world has"
-must = "it runs without becoming anybody"
-held_by = "nosuid on every bind; no_new_privs; ids that are not mapped"
+attempts = "execute a set-user-id program of root in the world"
+must = "the program runs without a change of user"
+held_by = "nosuid on every bind; no_new_privs; unmapped ids"
 with = ["setuid", "proc"]
 control = "bare"
 --- */
@@ -17,10 +17,10 @@ static void attack(void)
             escaped("effective user %d, group %d", geteuid(), getegid());
         return;
     }
-    our_arguments[1] = "second";
-    execv("/shared/setuid", our_arguments);
-    /* As a plain process we find it where the test has put it. */
+    own_arguments[1] = "second";
+    execv("/shared/setuid", own_arguments);
+    /* Outside the sandbox, the file is in the directory that the test created. */
     snprintf(path, sizeof path, "%s/shared/setuid", host_directory);
-    execv(path, our_arguments);
+    execv(path, own_arguments);
     broken("execv");
 }

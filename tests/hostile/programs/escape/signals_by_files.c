@@ -1,7 +1,9 @@
 /* ---
 class = "escape"
-tries = "have the kernel send SIGKILL and SIGSTOP to pid1: as owner of a descriptor with asynchronous notice"
-must = "nothing happens"
+attempts = """\
+make the kernel send SIGKILL and SIGSTOP to pid1, as owner of a descriptor with asynchronous \
+notification"""
+must = "pid1 receives no signal"
 held_by = "PID namespace"
 profiles = ["default", "none", "separate"]
 --- */

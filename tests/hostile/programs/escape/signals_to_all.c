@@ -1,6 +1,8 @@
 /* ---
 class = "escape"
-tries = "end everything: kill(-1), its group, group 1, and a process of the host that belongs to its user"
+attempts = """\
+kill all processes: kill(-1), its group, group 1, and a process of the host that belongs to its \
+user"""
 must = "only its own children end"
 held_by = "PID namespace"
 control = "bare"

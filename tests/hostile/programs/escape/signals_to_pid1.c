@@ -1,8 +1,9 @@
 /* ---
 class = "escape"
-tries = "end pid1 by any signal, with and without forged information, by process, thread and pidfd"
-must = "nothing happens"
-held_by = "PID namespace: its init takes no signals from inside"
+attempts = """\
+kill pid1 with any signal, with and without forged siginfo, by process, thread and pidfd"""
+must = "pid1 is not affected"
+held_by = "PID namespace: its init receives no fatal signals from inside"
 profiles = ["default", "none", "separate"]
 --- */
 #include "hostile.h"

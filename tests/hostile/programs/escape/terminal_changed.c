@@ -1,7 +1,9 @@
 /* ---
 class = "escape"
-tries = "change the terminal that it has as standard input: its modes, size, modem lines; stop its output, throw away what the user typed, lock other programs out"
-must = "EPERM for each; isatty and the size can be asked for"
+attempts = """\
+change the terminal on its standard input: modes, size, modem lines; stop its output, discard \
+typed input, lock out other programs"""
+must = "each request returns EPERM; isatty and the query of the size work"
 held_by = "seccomp"
 with = ["terminal"]
 profiles = ["default", "separate"]
@@ -21,7 +23,7 @@ static void attack(void)
     must(tcgetattr(0, &modes));
     must(ioctl(0, TIOCGWINSZ, &size));
     must(ioctl(0, FIONREAD, &number));
-    /* First those that do no harm to the control run. */
+    /* First the requests that do no harm in the control run. */
     refused("TIOCSWINSZ", ioctl(0, TIOCSWINSZ, &size));
     modes.c_lflag &= ~(ISIG | ECHO);
     refused("TCSETS", tcsetattr(0, TCSANOW, &modes));

@@ -1,8 +1,10 @@
 /* ---
 class = "escape"
-tries = "type into the terminal that it has as standard input, as if the host's user did"
-must = "TIOCSTI, TIOCLINUX, TIOCSETD and TIOCCONS are refused; the terminal is not its controlling one"
-held_by = "seccomp; a session of its own"
+attempts = "inject input into the terminal on its standard input, as if the host's user typed it"
+must = """\
+TIOCSTI, TIOCLINUX, TIOCSETD and TIOCCONS are refused; the terminal is not the controlling \
+terminal"""
+held_by = "seccomp; a separate session"
 repeats = ["CVE-2017-5226 (bubblewrap)", "CVE-2023-1523 (snapd)"]
 with = ["terminal"]
 --- */
@@ -16,8 +18,9 @@ static void attack(void)
     if (!isatty(0))
         broken("no terminal");
     refused_or("TIOCSTI", ioctl(0, TIOCSTI, &byte), EIO);
-    /* The kernel may look at the lower half of the request only. */
-    refused_or("TIOCSTI with an upper half", syscall(SYS_ioctl, 0, 0xffffffff00000000ul | TIOCSTI, &byte), EIO);
+    /* The kernel may use only the lower half of the request. */
+    refused_or("TIOCSTI with an upper half",
+        syscall(SYS_ioctl, 0, 0xffffffff00000000ul | TIOCSTI, &byte), EIO);
     refused_or("TIOCLINUX", ioctl(0, TIOCLINUX, paste), ENOTTY);
     refused_or("TIOCSETD", ioctl(0, TIOCSETD, &discipline), EINVAL);
     refused("TIOCCONS", ioctl(0, TIOCCONS, 0));

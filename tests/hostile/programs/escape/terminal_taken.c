@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "take the terminal that it has as standard input as its controlling terminal, and type into it"
-must = "TIOCSTI is refused all the same"
-held_by = "seccomp; dev.tty.legacy_tiocsti where the kernel has it off"
+attempts = "make the terminal on its standard input the controlling terminal, and inject input"
+must = "TIOCSTI is refused nevertheless"
+held_by = "seccomp; dev.tty.legacy_tiocsti, if the kernel disables it"
 repeats = ["CVE-2017-5226 (bubblewrap)"]
 with = ["terminal"]
 profiles = ["default"]

@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "trace pid1, which is in the runner's memory"
-must = "it is refused"
+attempts = "trace pid1, which shares memory with the runner"
+must = "ptrace is refused"
 held_by = "seccomp; pid1 is not dumpable"
 profiles = ["default", "none", "separate"]
 with = ["root"]

@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "unmount, move and remount what it sees, in namespaces of its own where it has all capabilities"
-must = "all are refused: the mounts are locked together"
-held_by = "mount namespace of a user namespace that owns less (mount_namespaces(7))"
+attempts = "unmount, move and remount visible mounts, in new namespaces with all capabilities"
+must = "all calls are refused, because the mounts are locked together"
+held_by = "mount namespace whose user namespace is less privileged (mount_namespaces(7))"
 with = ["shared", "proc"]
 profiles = ["none"]
 --- */
@@ -15,13 +15,15 @@ static void attack(void)
     for (int i = 0; i < 6; i++) {
         const char *place = places[i];
         refused_or("umount", umount2(place, MNT_DETACH), EINVAL);
-        refused_or("remount", mount(NULL, place, NULL, MS_REMOUNT | MS_BIND, NULL), strcmp(place, "/tmp") == 0 ? EPERM : EINVAL);
+        refused_or("remount", mount(NULL, place, NULL, MS_REMOUNT | MS_BIND, NULL),
+            strcmp(place, "/tmp") == 0 ? EPERM : EINVAL);
         if (strcmp(place, "/dev/null") != 0)
             refused_or("move", mount(place, "/tmp", NULL, MS_MOVE, NULL), EINVAL);
     }
-    /* A copy keeps what is locked. */
+    /* A copy of a mount stays locked. */
     if (mount("/shared", "/tmp", NULL, MS_BIND, NULL) == 0) {
-        refused_or("remount of a copy", mount(NULL, "/tmp", NULL, MS_REMOUNT | MS_BIND, NULL), EINVAL);
+        refused_or("remount of a copy", mount(NULL, "/tmp", NULL, MS_REMOUNT | MS_BIND, NULL),
+            EINVAL);
         int fd = open("/tmp/note", O_WRONLY);
         refused("writing through a copy", fd);
     }

@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "call numbers that the profile does not know, up to those of kernels to come"
-must = "ENOSYS for each"
-held_by = "seccomp: what is not named is not there"
+attempts = "make system calls that the profile does not list, up to numbers of future kernels"
+must = "each call returns ENOSYS"
+held_by = "seccomp: calls that the profile does not list do not exist"
 profiles = ["default", "separate"]
 --- */
 #include "hostile.h"
@@ -13,7 +13,7 @@ static void attack(void)
         if (syscall(number, 0, 0, 0, 0, 0, 0) != -1)
             escaped("%ld works", number);
         if (errno != ENOSYS)
-            escaped("%ld is known: %d", number, errno);
+            escaped("call %ld is known: errno %d", number, errno);
     }
     if (syscall(-2) != -1 || errno != ENOSYS)
         escaped("-2 works");

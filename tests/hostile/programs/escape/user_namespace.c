@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "become root in a user namespace of its own: unshare, clone, clone3"
-must = "all are refused"
+attempts = "become root in a new user namespace: unshare, clone, clone3"
+must = "all calls are refused"
 held_by = "seccomp"
 repeats = ["CVE-2022-0185 (Linux, from containers)"]
 profiles = ["default", "separate"]
@@ -20,7 +20,7 @@ static void attack(void)
             _exit(0);
         refused("clone", pid);
     }
-    /* The upper half of the register is not looked at by the kernel. */
+    /* The kernel ignores the upper half of the register. */
     long pid = syscall(SYS_clone, 0xffffffff00000000ul | CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
     if (pid == 0)
         _exit(0);

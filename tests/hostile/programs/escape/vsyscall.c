@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "make calls by the vsyscall page, which lies at a fixed address"
-must = "it is not there, or does what a call by the instruction would"
-held_by = "kernel: seccomp sees calls from there, too"
+attempts = "make system calls through the vsyscall page at its fixed address"
+must = "the page does not exist, or works like the normal call"
+held_by = "the kernel applies seccomp to calls from the vsyscall page"
 profiles = ["default"]
 --- */
 #include "hostile.h"
@@ -10,11 +10,11 @@ profiles = ["default"]
 static void call(void)
 {
 #ifdef __x86_64__
-    /* time(), which is allowed: it must be found, or not be there. */
+    /* time() is allowed. The call must work, or the page must not exist. */
     long (*page)(long *) = (long (*)(long *))0xffffffffff600400ul;
     long now = page(NULL);
     if (now != 0 && labs(now - time(NULL)) > 2)
-        escaped("the vsyscall page says %ld", now);
+        escaped("the vsyscall page returns %ld", now);
 #endif
 }
 

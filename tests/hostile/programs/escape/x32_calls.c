@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "make calls by x32 numbers, which a list of numbers does not have"
-must = "ENOSYS, or the end"
+attempts = "make calls by x32 numbers, which a list of x86-64 numbers does not contain"
+must = "ENOSYS, or the process is killed"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 --- */

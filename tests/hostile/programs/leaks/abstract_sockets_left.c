@@ -1,8 +1,10 @@
 /* ---
 class = "leaks"
-tries = "leave an abstract socket with a listener in a daemon for the next run, which has the same network namespace"
-must = "nobody listens"
-held_by = "all processes end with the run, and abstract sockets with them"
+attempts = """\
+leave an abstract socket with a listening daemon for the next run, which has the same network \
+namespace"""
+must = "no process listens"
+held_by = "all processes end with the run, and the kernel removes their abstract sockets"
 pair = "after"
 control = "together"
 --- */

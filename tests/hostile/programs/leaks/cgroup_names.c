@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
-tries = "learn the names of its cgroups on the host"
-must = "every hierarchy says /"
+attempts = "learn the names of its cgroups on the host"
+must = "every hierarchy shows /"
 held_by = "cgroup namespace"
 with = ["proc"]
 control = "bare"
@@ -17,7 +17,7 @@ static void attack(void)
         if (path == NULL || strcmp(path, ":/") != 0)
             escaped("%s", line);
     }
-    /* As a plain process we may be at the top, where there is nothing to be seen: but then there are others. */
+    /* A plain process in the root cgroups also sees /, but it can signal other processes. */
     if (kill(host_pid, 0) == 0)
         escaped("no namespace");
 }

@@ -1,7 +1,8 @@
 /* ---
 class = "leaks"
-tries = "find descriptors that the client had open without O_CLOEXEC: a directory, a path, a namespace"
-must = "there are 0, 1, 2"
+attempts = """\
+find descriptors that the client opened without O_CLOEXEC: a directory, a path, a namespace"""
+must = "only descriptors 0, 1 and 2 exist"
 held_by = "close_range before the exec"
 profiles = ["default", "none", "separate"]
 control = "bare"

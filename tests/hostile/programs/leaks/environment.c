@@ -1,8 +1,10 @@
 /* ---
 class = "leaks"
-tries = "find variables of the client's or the supervisor's environment, in its own and pid1's"
-must = "the environment is empty; pid1's cannot be read"
-held_by = "execve with what the request names; pid1 is not dumpable"
+attempts = """\
+find environment variables of the client or the supervisor, in its own environment and that of \
+pid1"""
+must = "its environment is empty, and that of pid1 cannot be read"
+held_by = "execve passes only the environment of the request; pid1 is not dumpable"
 with = ["proc"]
 control = "bare"
 --- */

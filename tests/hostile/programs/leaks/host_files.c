@@ -1,7 +1,8 @@
 /* ---
 class = "leaks"
-tries = "see files of the host that its world does not have, by names, by .. and by /proc"
-must = "nothing is there"
+attempts = """\
+see files of the host that its world does not contain: by name, through `..` and through /proc"""
+must = "no such file exists"
 held_by = "mount namespace"
 with = ["proc", "box"]
 control = "bare"
@@ -10,8 +11,10 @@ control = "bare"
 
 static void attack(void)
 {
-    static const char *const ways[] = { "%s", "/box/../../../..%s", "/proc/self/root%s", "/proc/self/cwd%s", "/proc/self/task/../root%s", "/tmp/../..%s", "/dev/fd/../../..%s" };
-    const char *const places[] = { host_directory, "/etc/passwd", "/etc/shadow", "/root", "/home", "/var", "/boot", "/sys", "/run", "/mnt" };
+    static const char *const ways[] = { "%s", "/box/../../../..%s", "/proc/self/root%s",
+        "/proc/self/cwd%s", "/proc/self/task/../root%s", "/tmp/../..%s", "/dev/fd/../../..%s" };
+    const char *const places[] = { host_directory, "/etc/passwd", "/etc/shadow", "/root", "/home",
+        "/var", "/boot", "/sys", "/run", "/mnt" };
     for (int way = 0; way < 7; way++)
         for (int place = 0; place < 10; place++) {
             char path[PATH_MAX];

@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
-tries = "attach System V shared memory of the host"
-must = "it is not there"
+attempts = "attach System V shared memory of the host"
+must = "the segment does not exist"
 held_by = "IPC namespace"
 control = "bare"
 --- */

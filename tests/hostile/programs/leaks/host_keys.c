@@ -1,18 +1,25 @@
 /* ---
 class = "leaks"
-tries = "find the key that the client has in its session keyring, and keys of its user"
-must = "there are none"
-held_by = "seccomp; a session keyring of the supervisor's own; user namespace"
+attempts = "find the key in the client's session keyring, and keys of its user"
+must = "no key is visible"
+held_by = "seccomp; a separate session keyring of the supervisor; user namespace"
 with = ["proc"]
 control = "bare"
-but = [{ when = ["user"], expect = "escaped", exception = "/proc/keys shows names, not values, of keys that belong to the user whom the run is outside; `processes_only` hides them" }]
+
+[[except]]
+when = ["user"]
+expect = "escaped"
+exception = """\
+/proc/keys shows names, but not values, of keys that belong to the run's user outside; \
+`processes_only` hides them"""
 --- */
 #include "hostile.h"
 #include <linux/keyctl.h>
 
 static void attack(void)
 {
-    long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "millibox-hostile", 0);
+    long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user",
+        "millibox-hostile", 0);
     if (key >= 0)
         escaped("key %ld of the session", key);
     key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", "millibox-hostile", 0);

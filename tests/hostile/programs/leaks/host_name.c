@@ -1,6 +1,6 @@
 /* ---
 class = "leaks"
-tries = "learn the host's name and domain"
+attempts = "learn the host's name and domain"
 must = "both are empty"
 held_by = "UTS namespace"
 with = ["proc"]

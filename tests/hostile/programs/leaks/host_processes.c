@@ -1,8 +1,8 @@
 /* ---
 class = "leaks"
-tries = "see processes of the host: by numbers, by /proc, by priorities"
-must = "there are pid1 and itself"
-held_by = "PID namespace; procfs of it"
+attempts = "see processes of the host: by number, in /proc, by priority"
+must = "only pid1 and the program are visible"
+held_by = "PID namespace, and a procfs of this namespace"
 with = ["proc"]
 control = "bare"
 --- */

@@ -1,8 +1,8 @@
 /* ---
 class = "leaks"
-tries = "leave keys in the user's and the session's keyring for the next run"
-must = "the calls are refused; without the profile the next run has other keyrings"
-held_by = "seccomp; user namespace for every run"
+attempts = "leave keys in the keyrings of the user and the session for the next run"
+must = "the calls are refused; without the profile, the next run has other keyrings"
+held_by = "seccomp; a user namespace for each run"
 pair = "after"
 profiles = ["default"]
 control = "seccomp"
@@ -13,7 +13,7 @@ control = "seccomp"
 
 static void plant(void)
 {
-    /* What comes of it, look() says: it tries the same. */
+    /* look() tries the same and reports the result. */
     syscall(SYS_add_key, "user", "left", "value", 5, KEY_SPEC_USER_KEYRING);
     syscall(SYS_add_key, "user", "left", "value", 5, KEY_SPEC_SESSION_KEYRING);
 }
@@ -27,5 +27,5 @@ static void look(void)
         escaped("a key of the session");
     key = syscall(SYS_add_key, "user", "right", "value", 5, KEY_SPEC_PROCESS_KEYRING);
     refused("add_key", key);
-    /* So many bytes belong to a user, whom all runs have in common outside. */
+    /* The limit in bytes applies to a user, and all runs have the same user outside. */
 }

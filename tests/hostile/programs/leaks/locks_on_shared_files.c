@@ -1,12 +1,18 @@
 /* ---
 class = "leaks"
-tries = "tell a neighbour one bit by a lock on a file that both may read"
-must = "locks belong to the file: it is documented"
-held_by = "worlds that do not share what they need not"
+attempts = "send one bit to a neighbour with a lock on a file that both may read"
+must = "locks belong to the file; this exception is documented"
+held_by = "worlds that share no files without need"
 with = ["shared"]
 pair = "beside"
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "runs that bind the same files share their inodes, and locks on them; build tools and databases cannot do without locks" }]
+
+[[except]]
+when = []
+expect = "escaped"
+exception = """\
+runs that bind the same files share the inodes and the locks on them; build tools and databases \
+need locks"""
 --- */
 #define PAIR
 #include "hostile.h"
@@ -21,5 +27,5 @@ static void plant(void)
 static void look(void)
 {
     if (flock(must(open("/shared/note", O_RDONLY)), LOCK_EX | LOCK_NB) < 0)
-        escaped("somebody holds the lock");
+        escaped("the neighbour holds the lock");
 }

@@ -1,8 +1,9 @@
 /* ---
 class = "leaks"
-tries = "find in its figures, or in its limit, memory that the run before has left: page cache, shared memory, dentries"
-must = "it has the whole limit for itself"
-held_by = "memory cgroup that is emptied between runs; IPC and mount namespaces"
+attempts = """\
+find memory of the previous run in its figures or its limit: page cache, shared memory, dentries"""
+must = "it can use its whole limit"
+held_by = "a memory cgroup that is emptied between runs; IPC and mount namespaces"
 pair = "after"
 limits = { memory = "48M" }
 --- */
@@ -13,7 +14,8 @@ limits = { memory = "48M" }
 static void plant(void)
 {
     static char block[MIB] = { 1 };
-    int fd = must(open("/tmp/file", O_RDWR | O_CREAT, 0600)), id = must(shmget(IPC_PRIVATE, 10 * MIB, IPC_CREAT | 0600));
+    int fd = must(open("/tmp/file", O_RDWR | O_CREAT, 0600)),
+        id = must(shmget(IPC_PRIVATE, 10 * MIB, IPC_CREAT | 0600));
     for (int i = 0; i < 20; i++)
         must(write(fd, block, MIB));
     char *memory = shmat(id, NULL, 0);
@@ -24,6 +26,7 @@ static void plant(void)
 
 static void look(void)
 {
-    char *memory = must(mmap(NULL, 40 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char *memory = must(mmap(NULL, 40 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+        -1, 0));
     memset(memory, 1, 40 * MIB);
 }

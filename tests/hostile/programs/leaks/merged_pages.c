@@ -1,7 +1,9 @@
 /* ---
 class = "leaks"
-tries = "have its pages merged with equal ones of others (KSM), which a write then tells by its time"
-must = "the kernel seems not to have it"
+attempts = """\
+have its pages merged with equal pages of other processes (KSM), which the duration of a write \
+reveals"""
+must = "the call fails as if the kernel lacked KSM"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 --- */

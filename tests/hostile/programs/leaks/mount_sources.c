@@ -1,11 +1,17 @@
 /* ---
 class = "leaks"
-tries = "learn where on the host its binds come from"
-must = "the kernel shows it in mountinfo: it is documented"
+attempts = "learn the sources of its binds on the host"
+must = "the kernel shows the sources in mountinfo; this exception is documented"
 held_by = "a world without procfs"
 with = ["proc", "shared"]
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "mountinfo names the directories that are bound, as seen from the root of their file system; leave procfs out where names are secret" }]
+
+[[except]]
+when = []
+expect = "escaped"
+exception = """\
+mountinfo names each bound directory, relative to the root of its file system; leave out procfs \
+if the names are secret"""
 --- */
 #include "hostile.h"
 

@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
-tries = "meet a run that goes on beside it: System V memory, POSIX queue, abstract socket, file in /tmp"
-must = "they never meet"
+attempts = "reach a concurrent run: System V memory, POSIX queue, abstract socket, file in /tmp"
+must = "the two runs share none of them"
 held_by = "IPC, network and mount namespaces"
 pair = "beside"
 control = "together"

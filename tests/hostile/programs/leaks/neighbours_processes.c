@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
-tries = "see or signal a run that goes on beside it"
-must = "it is not there; kill(-1) does not reach it"
+attempts = "see or signal a concurrent run"
+must = "its processes are not visible, and kill(-1) does not reach them"
 held_by = "PID namespace"
 with = ["proc"]
 pair = "beside"
@@ -21,7 +21,7 @@ static void plant(void)
 static void look(void)
 {
     if (kill(-1, SIGKILL) == 0)
-        escaped("somebody was signalled");
+        escaped("a process received the signal");
     for (int pid = 2; pid < 1000; pid++) {
         char path[40];
         snprintf(path, sizeof path, "/proc/%d/stat", pid);

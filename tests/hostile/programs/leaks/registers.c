@@ -1,8 +1,9 @@
 /* ---
 class = "leaks"
-tries = "find what the sandbox has left: registers at the start, the stack below, auxiliary vector, pages of zeros"
-must = "nothing that is not its own"
-held_by = "exec clears them"
+attempts = """\
+find data of the sandbox: initial registers, the unused stack, auxiliary vector, zero pages"""
+must = "it finds only its own data"
+held_by = "execve clears them"
 profiles = ["default", "none", "separate"]
 --- */
 #include "hostile.h"
@@ -10,7 +11,8 @@ profiles = ["default", "none", "separate"]
 
 static void attack(void)
 {
-    char *memory = must(mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char *memory = must(mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+        0));
     for (long at = 0; at < 4 * MIB; at++)
         if (memory[at] != 0)
             escaped("a new page is not empty");
@@ -21,7 +23,7 @@ static void attack(void)
     if (read(ends[0], block, sizeof block) > 0)
         escaped("a new pipe is not empty");
     if (getauxval(AT_UID) != getuid() || getauxval(AT_SECURE) != 0)
-        escaped("the auxiliary vector tells of another user");
+        escaped("the auxiliary vector contains another user");
     sigset_t blocked, pending;
     must(sigprocmask(SIG_BLOCK, NULL, &blocked));
     must(sigpending(&pending));

@@ -1,7 +1,8 @@
 /* ---
 class = "leaks"
-tries = "see which parts of a file others have read: cachestat, preadv2 that does not wait"
-must = "the one seems not to exist, and the file system seems not to know the other"
+attempts = """\
+detect which parts of a file other processes have read: cachestat, preadv2 without waiting"""
+must = "cachestat seems not to exist, and the file system seems not to support RWF_NOWAIT"
 held_by = "seccomp"
 profiles = ["default"]
 control = "seccomp"

@@ -1,15 +1,16 @@
 /* ---
 class = "leaks"
-tries = "leave files in /tmp and everywhere else for the next run"
+attempts = "leave files in /tmp and elsewhere for the next run"
 must = "the next run finds an empty /tmp"
-held_by = "fresh tmpfs for every run; read-only root"
+held_by = "a new tmpfs for each run; read-only root"
 pair = "after"
 control = "together"
 --- */
 #define PAIR
 #include "hostile.h"
 
-static const char *const places[] = { "/tmp", "/", "/dev", "/usr", "/dev/shm", "/var/tmp", "/run", "/etc", "/box" };
+static const char *const places[] =
+    { "/tmp", "/", "/dev", "/usr", "/dev/shm", "/var/tmp", "/run", "/etc", "/box" };
 
 static void plant(void)
 {

@@ -1,8 +1,8 @@
 /* ---
 class = "leaks"
-tries = "leave System V memory, semaphores and messages, and a POSIX queue, for the next run"
-must = "the next run has none of them"
-held_by = "IPC namespace for every run"
+attempts = "leave System V memory, semaphores and messages, and a POSIX queue for the next run"
+must = "the next run finds none of them"
+held_by = "an IPC namespace for each run"
 pair = "after"
 control = "together"
 --- */

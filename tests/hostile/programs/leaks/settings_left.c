@@ -1,8 +1,10 @@
 /* ---
 class = "leaks"
-tries = "leave priority, scheduler, umask, limits, timers and their slack changed for the next run, pid1's too"
-must = "the next run begins as any"
-held_by = "every target is a new process of the zygote's"
+attempts = """\
+leave changed settings of itself and pid1 for the next run: priority, scheduler, umask, limits, \
+timers, timer slack"""
+must = "the next run starts with the normal settings"
+held_by = "every target is a new process, created by the zygote"
 pair = "after"
 profiles = ["default", "none", "separate"]
 control = "together"

@@ -1,8 +1,10 @@
 /* ---
 class = "leaks"
-tries = "leave a listening abstract socket, and memory, on their way through a socket that is on its way through itself"
-must = "nobody listens"
-held_by = "the zygote, who has the kernel collect such sockets, and waits until none is left"
+attempts = """\
+leave a listening abstract socket and memory in flight, on a socket that is in flight through \
+itself"""
+must = "no process listens"
+held_by = "the zygote makes the kernel collect such sockets, and waits until none remains"
 pair = "after"
 control = "together"
 --- */
@@ -15,7 +17,8 @@ static const socklen_t length = offsetof(struct sockaddr_un, sun_path) + 7;
 
 static void plant(void)
 {
-    int pair[2], memory = must(memfd_create("left", 0)), listener = must(socket(AF_UNIX, SOCK_STREAM, 0));
+    int pair[2], memory = must(memfd_create("left", 0)),
+        listener = must(socket(AF_UNIX, SOCK_STREAM, 0));
     must(bind(listener, (struct sockaddr *)&address, length));
     must(listen(listener, 5));
     must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));

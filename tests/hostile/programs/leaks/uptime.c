@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
-tries = "learn how long the host has been up"
-must = "clocks begin with the supervisor"
+attempts = "learn the host's uptime"
+must = "clocks start with the supervisor"
 held_by = "time namespace"
 control = "bare"
 --- */
@@ -9,7 +9,7 @@ control = "bare"
 
 static void attack(void)
 {
-    /* No supervisor is as old as its host. */
+    /* The supervisor is younger than the host. */
     if (clock_ns(CLOCK_MONOTONIC) >= host_up || clock_ns(CLOCK_BOOTTIME) >= host_up)
         escaped("up for %ld s", clock_ns(CLOCK_BOOTTIME) / 1000000000);
 }

@@ -1,10 +1,16 @@
 /* ---
 class = "leaks"
-tries = "learn how long the host had been up when the supervisor was started, from /proc"
-must = "clocks begin with the supervisor"
-held_by = "nothing: the time namespace's own file says by how much it differs"
+attempts = "learn from /proc how long the host had been up when the supervisor started"
+must = "clocks start with the supervisor"
+held_by = "nothing: a file of the time namespace contains its offset"
 with = ["proc"]
-but = [{ when = [], expect = "escaped", exception = "the kernel shows every process the offsets of its time namespace: give worlds no /proc if that matters" }]
+
+[[except]]
+when = []
+expect = "escaped"
+exception = """\
+the kernel shows every process the offsets of its time namespace; leave /proc out of the world if \
+this matters"""
 --- */
 #include "hostile.h"
 

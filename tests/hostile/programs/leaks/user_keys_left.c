@@ -1,8 +1,10 @@
 /* ---
 class = "leaks"
-tries = "leave keys in the user's keyring and the session's for the next run, without the profile that forbids it"
-must = "the next run does not find them"
-held_by = "user namespace for every run; nobody has permissions for the session keyring"
+attempts = """\
+leave keys in the keyrings of the user and the session for the next run, without the profile that \
+forbids it"""
+must = "the next run does not find the keys"
+held_by = "a user namespace for each run; the session keyring permits no access"
 pair = "after"
 profiles = ["none"]
 control = "together"

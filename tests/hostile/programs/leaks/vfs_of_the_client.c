@@ -1,8 +1,10 @@
 /* ---
 class = "leaks"
-tries = "reach files of the client through descriptors that are passed by sockets of others, or through its own exe link"
-must = "there are no sockets but its own, and the exe link leads to nothing in the world"
-held_by = "descriptors 0, 1, 2 alone; mount namespace"
+attempts = """\
+reach files of the client through descriptors passed over its sockets, or through its own exe \
+link"""
+must = "only its own sockets exist, and the exe link leads to no file in the world"
+held_by = "only descriptors 0, 1 and 2; mount namespace"
 with = ["proc"]
 --- */
 #include "hostile.h"

@@ -1,13 +1,16 @@
 /* ---
 class = "memory"
-tries = "give files access control lists of 64 KiB, which no cgroup is charged for"
-must = "EOPNOTSUPP"
+attempts = "give files access control lists of 64 KiB, which the kernel charges to no cgroup"
+must = "the calls return EOPNOTSUPP"
 held_by = "seccomp"
 limits = { memory = "32M" }
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped or contained", exception = "without a profile the calls are there, and the kernel charges the lists to nobody" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped or contained"
+exception = """\
+without a profile, the calls are available, and the kernel charges the lists to no cgroup"""
 --- */
 #include "hostile.h"
 #include <sys/xattr.h>
@@ -16,7 +19,10 @@ enum { ENTRIES = 8000 };
 
 static void attack(void)
 {
-    static struct { uint32_t version; struct { uint16_t tag, rights; uint32_t id; } entry[ENTRIES + 4]; } list = { 2, { { 0 } } };
+    static struct {
+        uint32_t version;
+        struct { uint16_t tag, rights; uint32_t id; } entry[ENTRIES + 4];
+    } list = { 2, { { 0 } } };
     int last = 0;
     long held = 0;
     list.entry[last++] = (__typeof__(list.entry[0])){ 1, 6, -1 };

@@ -1,11 +1,14 @@
 /* ---
 class = "memory"
-tries = "touch private memory until it is refused"
-must = "the memory limit ends it, or mmap answers ENOMEM"
+attempts = "touch private memory until it is refused"
+must = "the memory limit ends the run, or mmap returns ENOMEM"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
 --- */
 #include "hostile.h"
 

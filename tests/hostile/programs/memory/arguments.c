@@ -1,13 +1,17 @@
 /* ---
 class = "memory"
-tries = "hold memory in arguments and environments of processes"
-must = "the memory limit ends it"
+attempts = "hold memory in the arguments and environments of processes"
+must = "the memory limit ends the run"
 held_by = "memory cgroup; a bound for each process"
 with = ["program"]
 limits = { memory = "16M" }
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "each process has the limit for itself" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "the limit applies to each process"
 --- */
 #include "hostile.h"
 
@@ -32,10 +36,10 @@ static void attack(void)
         ends[0] = must(dup(3));
         must(dup2(ends[1], 3));
     }
-    our_arguments[1] = "second";
+    own_arguments[1] = "second";
     for (int i = 0; i < 14; i++) {
         if (must(fork()) == 0) {
-            execve("/shared/program", our_arguments, environment);
+            execve("/shared/program", own_arguments, environment);
             _exit(0);
         }
         char byte;

@@ -1,11 +1,15 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with extended attributes of files on the tmpfs"
-must = "the memory limit ends it, or there are no such attributes"
+attempts = "fill kernel memory with extended attributes of files on the tmpfs"
+must = "the memory limit ends the run, or such attributes are not available"
 held_by = "seccomp; memory cgroup; limits of the tmpfs"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" }]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "RLIMIT_AS does not count kernel memory"
 --- */
 #include "hostile.h"
 #include <sys/xattr.h>

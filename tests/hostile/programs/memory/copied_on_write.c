@@ -1,18 +1,24 @@
 /* ---
 class = "memory"
-tries = "share memory with children, each of which then writes to its copy"
-must = "the tree's memory is limited as one"
+attempts = "share memory with children, each of which then writes to its copy"
+must = "the limit applies to the memory of the whole process tree"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "each process has the limit for itself, so a tree has it times the process limit" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = """\
+the limit applies to each process, so a process tree can use the limit times the process limit"""
 --- */
 #include "hostile.h"
 
 static void attack(void)
 {
     volatile long *touched = shared_numbers();
-    char *memory = must(mmap(NULL, 20 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char *memory = must(mmap(NULL, 20 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+        -1, 0));
     memset(memory, 1, 20 * MIB);
     for (int i = 0; i < 6; i++)
         if (must(fork()) == 0) {

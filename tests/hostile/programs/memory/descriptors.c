@@ -1,11 +1,16 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with open files in many processes"
-must = "each process has RLIMIT_NOFILE, and the kernel's memory for them counts"
+attempts = "fill kernel memory with open files in many processes"
+must = "RLIMIT_NOFILE applies to each process, and the kernel memory of open files counts"
 held_by = "memory cgroup; hard RLIMIT_NOFILE"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_NOFILE times the process limit bounds it" }]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = """\
+RLIMIT_AS does not count kernel memory; RLIMIT_NOFILE times the process limit bounds it"""
 --- */
 #include "hostile.h"
 #include <sys/eventfd.h>

@@ -1,15 +1,17 @@
 /* ---
 class = "memory"
-tries = "begin to read a large directory of the host by many descriptors, each of which then keeps names in the kernel"
-must = "the memory limit ends it, or what they hold is little"
-held_by = "RLIMIT_NOFILE, which follows from memory limit and process limit"
+attempts = """\
+start to read a large directory of the host through many descriptors, each of which then holds \
+file names in the kernel"""
+must = "the memory limit ends the run, or the descriptors hold little memory"
+held_by = "RLIMIT_NOFILE, which follows from the memory limit and the process limit"
 limits = { memory = "32M", processes = 8, descriptors = 0 }
 uncharged = true
 expect = "contained or memory_limit"
 --- */
 #include "hostile.h"
 
-/* What ext4 and btrfs keep of names for a directory that is half read. */
+/* The memory for file names that ext4 and btrfs keep while a directory is partly read. */
 enum { KEPT = 17 << 10 };
 
 static void attack(void)

@@ -1,12 +1,17 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with watches: many epoll instances, each of which watches all descriptors"
-must = "the memory limit ends it, or the watches of one user are used up"
+attempts = """\
+fill kernel memory with watches: many epoll instances, each of which watches all descriptors"""
+must = "the memory limit ends the run, or the user's watches are exhausted"
 held_by = "memory cgroup; max_user_watches"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count kernel memory"
 --- */
 #include "hostile.h"
 #include <sys/epoll.h>
@@ -23,11 +28,12 @@ static void attack(void)
         if (epoll < 0)
             return;
         for (int j = 0; j < 300; j++) {
-            if (epoll_ctl(epoll, EPOLL_CTL_ADD, events[j], &(struct epoll_event){ .events = EPOLLIN }) < 0)
+            if (epoll_ctl(epoll, EPOLL_CTL_ADD, events[j],
+                &(struct epoll_event){ .events = EPOLLIN }) < 0)
                 return;
             watches++;
         }
     }
-    /* About 200 bytes each. */
+    /* Each watch uses about 200 bytes. */
     escaped("%ld watches", watches);
 }

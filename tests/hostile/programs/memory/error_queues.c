@@ -1,16 +1,26 @@
 /* ---
 class = "memory"
-tries = "fill the queues of errors of UDP sockets with what they have sent, which no cgroup is charged for"
-must = "the memory limit ends it, or what they hold is below it"
-held_by = "the supervisor, who counts the sockets of a run that has a loopback interface; seccomp, which leaves buffers as they are"
+attempts = """\
+fill the error queues of UDP sockets with sent packets, which the kernel charges to no cgroup"""
+must = "the memory limit ends the run, or the memory stays below the limit"
+held_by = """\
+the supervisor counts the sockets of a run with a loopback interface; seccomp keeps the buffer \
+sizes"""
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
-  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
-  { when = ["none"], expect = "memory_limit or contained or escaped", exception = "without a profile buffers can be made larger than what the supervisor takes them for" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "RLIMIT_AS does not count kernel memory"
+
+[[except]]
+when = ["none"]
+expect = "memory_limit or contained or escaped"
+exception = """\
+without a profile, a program can enlarge buffers beyond the size that the supervisor assumes"""
 --- */
 #include "hostile.h"
 
@@ -34,7 +44,7 @@ static void attack(void)
             head->cmsg_level = SOL_SOCKET;
             head->cmsg_type = 37; /* SO_TIMESTAMPING */
             head->cmsg_len = CMSG_LEN(4);
-            int when = 1 << 1 | 1 << 8; /* when it is sent by software, and when it is queued */
+            int when = 1 << 1 | 1 << 8; /* at sending by software, and at queueing */
             memcpy(CMSG_DATA(head), &when, 4);
             if (sendmsg(fd, &message, MSG_DONTWAIT) < 0 && errno != ECONNREFUSED)
                 break;

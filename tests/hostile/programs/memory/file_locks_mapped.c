@@ -1,8 +1,10 @@
 /* ---
 class = "memory"
-tries = "keep more locks of flock(2) than it may have files open, by mappings of what it locked and closed, and so hide others among them"
-must = "the memory limit ends it"
-held_by = "supervisor, which counts them in /proc/locks"
+attempts = """\
+hold more flock(2) locks than it may have open files, through mappings of locked and closed \
+files, and hide other locks among them"""
+must = "the memory limit ends the run"
+held_by = "the supervisor counts locks in /proc/locks"
 limits = { memory = "16M" }
 expect = "memory_limit"
 uncharged = true
@@ -24,8 +26,8 @@ static void lock_and_map(int count)
 static void attack(void)
 {
     must(ftruncate(must(open("/tmp/file", O_RDWR | O_CREAT, 0600)), 4096));
-    /* Those that a new process has when it is first seen may be an earlier process's and do not
-     * count. The locks of other tests make the list long, so wait for several looks. */
+    /* Locks that a process holds when it is first seen may belong to an earlier process and do not
+     * count. The locks of other tests lengthen the list, so wait for several scans. */
     lock_and_map(1500);
     for (int i = 0; i < 5; i++)
         until_seen();

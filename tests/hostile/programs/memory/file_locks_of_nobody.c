@@ -1,12 +1,16 @@
 /* ---
 class = "memory"
-tries = "make locks of which /proc/locks does not say whose they are: those of open files, and those of a process that shares its descriptors and ends"
-must = "EINVAL"
+attempts = """\
+create locks whose owner is not in /proc/locks: those of open files, and those of an ended \
+process that shared its descriptors"""
+must = "the calls return EINVAL"
 held_by = "seccomp"
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped", exception = "without a profile the kernel takes such locks, of which there may be any number" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped"
+exception = "without a profile, the kernel accepts any number of such locks"
 --- */
 #include "hostile.h"
 
@@ -27,13 +31,14 @@ static void attack(void)
 {
     fd = must(open("/tmp/file", O_RDWR | O_CREAT, 0600));
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-    /* Those of a process do work. */
+    /* A process may set locks. */
     must(fcntl(fd, F_SETLK, &lock));
     lock.l_start = 2;
     refused_or("a lock of an open file", fcntl(fd, F_OFD_SETLK, &lock), EINVAL);
     refused_or("a lock of an open file, waiting", fcntl(fd, F_OFD_SETLKW, &lock), EINVAL);
-    refused_or("a child with our descriptors", clone(locker, stack + sizeof stack, CLONE_FILES | SIGCHLD, &lock), EINVAL);
-    /* A thread may. */
+    refused_or("a child that shares descriptors",
+        clone(locker, stack + sizeof stack, CLONE_FILES | SIGCHLD, &lock), EINVAL);
+    /* A thread may share the descriptors. */
     if (threads(1, nothing) != 1)
         broken("a thread");
 }

@@ -1,8 +1,10 @@
 /* ---
 class = "memory"
-tries = "the same by several processes, each of which has few, and grandchildren whose parents have ended"
-must = "the memory limit ends it"
-held_by = "supervisor, which counts them in /proc/locks"
+attempts = """\
+fill kernel memory with locks from several processes with few locks each, and from grandchildren \
+whose parents have ended"""
+must = "the memory limit ends the run"
+held_by = "the supervisor counts locks in /proc/locks"
 limits = { memory = "8M" }
 expect = "memory_limit"
 uncharged = true
@@ -26,7 +28,8 @@ static void attack(void)
             snprintf(path, sizeof path, "/tmp/%d-%d", i, j);
             int fd = must(open(path, O_RDWR | O_CREAT, 0600));
             for (int k = 0; k < 50; k++) {
-                struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 * k, .l_len = 1 };
+                struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 * k,
+                    .l_len = 1 };
                 if (fcntl(fd, F_SETLK, &lock) < 0)
                     _exit(2);
             }

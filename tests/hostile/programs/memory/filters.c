@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with seccomp programs of its own in many processes"
-must = "the memory limit ends it, or the kernel's bound on them is met"
+attempts = "fill kernel memory with seccomp programs in many processes"
+must = "the memory limit ends the run, or the kernel's bound on seccomp programs applies"
 held_by = "memory cgroup; 32768 instructions for each process"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"

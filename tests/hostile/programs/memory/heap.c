@@ -1,11 +1,14 @@
 /* ---
 class = "memory"
-tries = "grow the heap with brk"
-must = "the memory limit ends it, or brk answers ENOMEM"
+attempts = "grow the heap with brk"
+must = "the memory limit ends the run, or brk returns ENOMEM"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
 --- */
 #include "hostile.h"
 

@@ -1,11 +1,16 @@
 /* ---
 class = "memory"
-tries = "keep memory files only in messages between two sockets, where no process has them open"
-must = "the memory limit ends it"
+attempts = """\
+keep memory files only in messages between two sockets, so that no process has them open"""
+must = "the memory limit ends the run"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count files"
 --- */
 #include "hostile.h"
 
@@ -21,7 +26,8 @@ static void attack(void)
                 return;
         char control[CMSG_SPACE(sizeof fd)] = { 0 };
         struct iovec one = { "x", 1 };
-        struct msghdr message = { .msg_iov = &one, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+        struct msghdr message = { .msg_iov = &one, .msg_iovlen = 1, .msg_control = control,
+            .msg_controllen = sizeof control };
         struct cmsghdr *head = CMSG_FIRSTHDR(&message);
         head->cmsg_level = SOL_SOCKET;
         head->cmsg_type = SCM_RIGHTS;

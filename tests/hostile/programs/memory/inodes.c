@@ -1,12 +1,16 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with empty files: inodes and names"
-must = "the memory limit ends it"
-held_by = "memory cgroup; an inode limit of the tmpfs where the world sets one"
+attempts = "fill kernel memory with empty files: inodes and names"
+must = "the memory limit ends the run"
+held_by = "memory cgroup; an inode limit of the tmpfs, if the world sets one"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; give the tmpfs an inode limit" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count kernel memory; give the tmpfs an inode limit"
 --- */
 #include "hostile.h"
 

@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
-tries = "lock memory, so that it cannot be taken back"
-must = "locked memory is limited by RLIMIT_MEMLOCK and counts like any other"
+attempts = "lock memory, so that the kernel cannot reclaim it"
+must = "RLIMIT_MEMLOCK limits locked memory, which counts like any other"
 held_by = "RLIMIT_MEMLOCK; memory cgroup; RLIMIT_AS"
 expect = "memory_limit or contained"
 control = "limits"

@@ -1,12 +1,18 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with mappings, of which every second page has another protection, in several processes"
-must = "the memory limit ends it"
+attempts = """\
+fill kernel memory with mappings in several processes, where every second page has another \
+protection"""
+must = "the memory limit ends the run"
 held_by = "memory cgroup; RLIMIT_AS; 65530 mappings for each process"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "contained or escaped", exception = "RLIMIT_AS does not count the kernel's memory" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "contained or escaped"
+exception = "RLIMIT_AS does not count kernel memory"
 --- */
 #include "hostile.h"
 
@@ -17,7 +23,8 @@ static void attack(void)
         if (pid < 0)
             return;
         if (pid == 0) {
-            char *memory = mmap(NULL, 240 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            char *memory = mmap(NULL, 240 * MIB, PROT_READ,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (memory != MAP_FAILED)
                 for (long at = 0; at < 30000; at++)
                     mprotect(memory + at * 8192, 4096, PROT_NONE);

@@ -1,11 +1,15 @@
 /* ---
 class = "memory"
-tries = "fill memory files that are on no file system"
-must = "the memory limit ends it"
+attempts = "fill memory files (memfd) that are on no mounted file system"
+must = "the memory limit ends the run"
 held_by = "memory cgroup"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; RLIMIT_FSIZE (--output-limit) bounds each" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count files; RLIMIT_FSIZE (--output-limit) bounds each"
 --- */
 #include "hostile.h"
 

@@ -1,13 +1,17 @@
 /* ---
 class = "memory"
-tries = "ask the kernel over netlink and read no answer: they are charged to nobody"
-must = "there is no netlink"
+attempts = """\
+send netlink requests and leave the answers unread, which the kernel charges to no cgroup"""
+must = "netlink is not available"
 held_by = "seccomp"
 limits = { memory = "32M" }
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped", exception = "without a profile netlink is there, and the kernel charges its answers to nobody" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped"
+exception = """\
+without a profile, netlink is available, and the kernel charges its answers to no cgroup"""
 --- */
 #include "hostile.h"
 #include <linux/rtnetlink.h>
@@ -26,7 +30,7 @@ static void attack(void)
             contained();
         must(netlink);
         setsockopt(netlink, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-        /* Until it is full: what memory it has, and may have. */
+        /* Fill the socket until it has all the memory that it may have. */
         for (int j = 0; j < 4000 && (info[1] == 0 || info[0] < info[1] / 10 * 9); j++) {
             if (send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0)
                 break;
@@ -34,7 +38,8 @@ static void attack(void)
                 must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
         }
         held += info[0];
-        /* Far above the limit: the supervisor looks every 10 ms, but may be kept from its CPU. */
+        /* Far above the limit, because the supervisor checks every 10 ms, but may have to wait for
+         * its CPU. */
         if (held >= 160 * MIB)
             escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
     }

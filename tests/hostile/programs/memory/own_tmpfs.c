@@ -1,8 +1,10 @@
 /* ---
 class = "memory"
-tries = "mount tmpfs of its own, without a size, in a namespace of its own, and fill it"
-must = "it cannot map ids to make files with; if it could, the memory limit would end it"
-held_by = "read-only procfs, so no id maps; memory cgroup"
+attempts = "mount and fill a tmpfs without a size in new namespaces"
+must = """\
+the program cannot map the ids that creating files needs; otherwise the memory limit would end \
+the run"""
+held_by = "read-only procfs, which prevents id maps; memory cgroup"
 profiles = ["none"]
 expect = "contained or memory_limit"
 with = ["proc"]
@@ -17,7 +19,7 @@ static void attack(void)
     refused("an id map", file_write("/proc/self/uid_map", "0 0 1"));
     int fd = open("/tmp/file", O_RDWR | O_CREAT, 0600);
     if (fd < 0 && errno == EOVERFLOW)
-        return; /* no id of ours is known there */
+        return; /* The new user namespace maps none of the program's ids. */
     must(fd);
     for (int i = 0; i < 160; i++)
         if (write(fd, block, MIB) < 0)

@@ -1,10 +1,14 @@
 /* ---
 class = "memory"
-tries = "fill the page cache by writing a file on the host's disk"
-must = "the cache is the run's, and is given up at the limit"
+attempts = "fill the page cache by writing a file on the host's disk"
+must = "the cache is charged to the run, and the kernel reclaims it at the limit"
 held_by = "memory cgroup"
 with = ["box"]
-but = [{ when = ["rlimit"], expect = "contained", exception = "the cache is not counted; the host gives it up when memory is short" }]
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
+exception = "the cache is not counted; the host reclaims it when memory is short"
 --- */
 #include "hostile.h"
 

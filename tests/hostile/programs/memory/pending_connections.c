@@ -1,8 +1,10 @@
 /* ---
 class = "memory"
-tries = "leave thousands of connections over a Unix socket that nobody accepts: a part of each is charged to nobody"
-must = "a listening socket has 128 of them"
-held_by = "network namespace of the runner (net.core.somaxconn)"
+attempts = """\
+leave thousands of unaccepted connections on a Unix socket, parts of which the kernel charges to \
+no cgroup"""
+must = "a listening socket has at most 128 of them"
+held_by = "the network namespace of the runner (net.core.somaxconn)"
 profiles = ["default", "separate"]
 --- */
 #include "hostile.h"
@@ -25,5 +27,5 @@ static void attack(void)
     if (pending < 100)
         broken("only %d connections", pending);
     if (pending > 200)
-        escaped("%d connections that nobody accepts", pending);
+        escaped("%d unaccepted connections", pending);
 }

@@ -1,11 +1,14 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of many pipes, made as large as is allowed"
-must = "a limit: of memory, of the pages that one user's pipes may have, of descriptors"
+attempts = "fill the buffers of many pipes of the largest permitted size"
+must = "a limit applies: on memory, on a user's pages in pipes, or on descriptors"
 held_by = "memory cgroup; pipe-user-pages-soft"
 expect = "memory_limit or contained"
 limits = { memory = "32M" }
-but = [{ when = ["rlimit"], expect = "contained" }]
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
 --- */
 #include "hostile.h"
 

@@ -1,13 +1,17 @@
 /* ---
 class = "memory"
-tries = "say for page after page of shared memory where it is to be placed, which the kernel remembers and charges to nobody"
-must = "EPERM"
+attempts = """\
+set the placement of page after page of shared memory, which the kernel records and charges to no \
+cgroup"""
+must = "mbind returns EPERM"
 held_by = "seccomp"
 limits = { memory = "32M", cpu = "60s", real = "90s" }
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped or contained", exception = "without a profile mbind is there, and the kernel charges its memory to nobody" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped or contained"
+exception = "without a profile, mbind is available, and the kernel charges its memory to no cgroup"
 --- */
 #include "hostile.h"
 enum { PLACED = 200000 };

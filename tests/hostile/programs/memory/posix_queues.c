@@ -1,8 +1,8 @@
 /* ---
 class = "memory"
-tries = "fill POSIX message queues"
-must = "RLIMIT_MSGQUEUE or the memory limit is met"
-held_by = "RLIMIT_MSGQUEUE; memory cgroup; IPC namespace, with which they go"
+attempts = "fill POSIX message queues"
+must = "RLIMIT_MSGQUEUE or the memory limit applies"
+held_by = "RLIMIT_MSGQUEUE; memory cgroup; IPC namespace, which frees the memory at its end"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
 --- */
@@ -16,7 +16,8 @@ static void attack(void)
     for (int i = 0; i < 1000; i++) {
         char name[20];
         snprintf(name, sizeof name, "/%d", i);
-        mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &(struct mq_attr){ .mq_maxmsg = 10, .mq_msgsize = 8192 });
+        mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK, 0600,
+            &(struct mq_attr){ .mq_maxmsg = 10, .mq_msgsize = 8192 });
         if (queue < 0)
             break;
         while (mq_send(queue, text, sizeof text, 0) == 0)

@@ -1,14 +1,22 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with real-time signals that are blocked"
-must = "the memory limit ends it, or the pending signals of one user are used up"
+attempts = "fill kernel memory with blocked real-time signals"
+must = "the memory limit ends the run, or the user's pending signals are exhausted"
 held_by = "memory cgroup; RLIMIT_SIGPENDING"
 limits = { memory = "8M" }
 expect = "memory_limit or contained"
-but = [
-  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_SIGPENDING bounds it" },
-  { when = ["hybrid"], expect = "memory_limit or contained", exception = "where the kernel cannot wait, as for a queued signal, it takes memory above the limit, by some per cent, until somebody asks who can" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "RLIMIT_AS does not count kernel memory; RLIMIT_SIGPENDING bounds it"
+
+[[except]]
+when = ["hybrid"]
+expect = "memory_limit or contained"
+exception = """\
+where the kernel cannot wait, as for a queued signal, it exceeds the limit by some per cent until \
+the next allocation that can wait"""
 --- */
 #include "hostile.h"
 

@@ -1,12 +1,16 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with System V semaphores and their undo lists"
-must = "the memory limit ends it, or there are no more before"
-held_by = "memory cgroup; IPC namespace, with which they go"
+attempts = "fill kernel memory with System V semaphores and their undo lists"
+must = "the memory limit ends the run, or the semaphores are exhausted first"
+held_by = "memory cgroup; IPC namespace, which frees the memory at its end"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; it goes with the run" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count kernel memory; the run's end frees it"
 --- */
 #include "hostile.h"
 #include <sys/ipc.h>
@@ -14,7 +18,7 @@ control = "limits"
 
 static void attack(void)
 {
-    /* 64 bytes each. */
+    /* Each uses 64 bytes. */
     for (long made = 0; made < 48 * MIB / 64; made += 32000)
         if (semget(IPC_PRIVATE, 32000, IPC_CREAT | 0600) < 0)
             return;

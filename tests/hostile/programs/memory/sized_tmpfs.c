@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
-tries = "fill a tmpfs of 4 MiB with files, holes and a large sparse mapping"
-must = "ENOSPC at 4 MiB, SIGBUS for the mapping"
+attempts = "fill a tmpfs of 4 MiB with files, holes and a large sparse mapping"
+must = "writes return ENOSPC at 4 MiB, and the mapping causes SIGBUS"
 held_by = "size of the tmpfs"
 tmp_size = "4M"
 --- */

@@ -1,13 +1,17 @@
 /* ---
 class = "memory"
-tries = "attach filters to sockets and keys to connections, enlarge buffers, take flow labels, have the kernel's code changed: what no cgroup is charged for, or all of the host share"
-must = "EPERM or ENOPROTOOPT, and buffers as they were"
+attempts = """\
+attach filters to sockets and keys to connections, enlarge buffers, reserve flow labels, and \
+patch kernel code: memory that is charged to no cgroup, and resources that the whole host shares"""
+must = "setsockopt returns EPERM or ENOPROTOOPT, and the buffers keep their size"
 held_by = "seccomp"
 with = ["loopback"]
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped", exception = "without a profile all options are there" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped"
+exception = "without a profile, all options are available"
 --- */
 #include "hostile.h"
 #include <linux/filter.h>
@@ -29,13 +33,14 @@ static void attack(void)
     int on = 1;
     refused_or("UDP_GRO", setsockopt(udp, 17, 104, &on, sizeof on), ENOPROTOOPT);
     refused_or("UDP_ENCAP", setsockopt(udp, 17, 100, &on, sizeof on), ENOPROTOOPT);
-    refused_or("SO_TIMESTAMP", setsockopt(udp, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on), ENOPROTOOPT);
+    refused_or("SO_TIMESTAMP", setsockopt(udp, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on),
+        ENOPROTOOPT);
     must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &before, &length));
     must(setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &large, sizeof large));
     must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &size, &length));
     if (size > before)
         escaped("SO_RCVBUF: %d, then %d", before, size);
-    /* What programs need. */
+    /* Programs need these options. */
     int yes = 1;
     must(setsockopt(tcp, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
     must(setsockopt(tcp, 6, 1 /* TCP_NODELAY */, &yes, sizeof yes));

@@ -1,6 +1,6 @@
 /* ---
 class = "memory"
-tries = "have another process chosen when memory is short: oom_score_adj"
+attempts = "make the kernel choose another process when memory is short: oom_score_adj"
 must = "the score cannot be lowered, and is the highest"
 held_by = "read-only procfs; no capabilities"
 with = ["proc"]
@@ -16,5 +16,5 @@ static void attack(void)
     refused("pid1's oom_score_adj", file_write("/proc/1/oom_score_adj", "1000"));
     must(file_read("/proc/self/oom_score_adj", text, sizeof text));
     if (atoi(text) != 1000)
-        escaped("begins with a score of %s", text);
+        escaped("starts with a score of %s", text);
 }

@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
-tries = "give pages to pipes with vmsplice and unmap them, so that only the pipes have them"
-must = "a limit: of memory, or of the pages that one user's pipes may have"
+attempts = "give pages to pipes with vmsplice and unmap them, so that only the pipes hold them"
+must = "a limit applies: on memory, or on a user's pages in pipes"
 held_by = "memory cgroup; pipe-user-pages-soft"
 limits = { memory = "32M" }
 expect = "memory_limit or contained"
@@ -20,7 +20,8 @@ static void attack(void)
         if (memory == MAP_FAILED)
             return;
         memset(memory, 1, MIB);
-        long got = vmsplice(ends[1], &(struct iovec){ memory, MIB }, 1, SPLICE_F_GIFT | SPLICE_F_NONBLOCK);
+        long got = vmsplice(ends[1], &(struct iovec){ memory, MIB }, 1,
+            SPLICE_F_GIFT | SPLICE_F_NONBLOCK);
         given += got > 0 ? got : 0;
         munmap(memory, MIB);
     }

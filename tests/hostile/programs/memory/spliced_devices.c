@@ -1,13 +1,17 @@
 /* ---
 class = "memory"
-tries = "splice single bytes of a device into sockets: each takes a page that no cgroup is charged for"
-must = "splice says that it cannot"
+attempts = """\
+splice single bytes of a device into sockets, each of which uses a page that the kernel charges \
+to no cgroup"""
+must = "splice fails as if the kernel did not support it"
 held_by = "seccomp"
 limits = { memory = "32M" }
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped or contained", exception = "without a profile splice is there, and the kernel charges its pages to nobody" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped or contained"
+exception = "without a profile, splice is available, and the kernel charges its pages to no cgroup"
 --- */
 #include "hostile.h"
 #include <sys/sendfile.h>

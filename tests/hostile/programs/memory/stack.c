@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
-tries = "grow the stack without end, its limit raised as far as that goes"
-must = "the memory limit ends it, or the stack's own does"
+attempts = "grow the stack without end, with its limit raised as far as possible"
+must = "the memory limit or the stack's limit ends the run"
 held_by = "memory cgroup; RLIMIT_AS; RLIMIT_STACK"
 expect = "memory_limit or contained"
 with = ["program"]
@@ -29,9 +29,9 @@ static void attack(void)
     if (strcmp(role, "run") == 0 && limit.rlim_max > limit.rlim_cur) {
         limit.rlim_cur = limit.rlim_max;
         must(setrlimit(RLIMIT_STACK, &limit));
-        our_arguments[1] = "second";
-        execv("/shared/program", our_arguments);
+        own_arguments[1] = "second";
+        execv("/shared/program", own_arguments);
         broken("execv");
     }
-    child(recurse); /* a segmentation fault is fine */
+    child(recurse); /* A segmentation fault is acceptable. */
 }

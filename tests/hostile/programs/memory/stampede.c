@@ -1,11 +1,15 @@
 /* ---
 class = "memory"
-tries = "touch memory from many threads at once, so that the kernel has no time to kill"
-must = "the memory limit ends it"
+attempts = """\
+touch memory from many threads at once, so that the kernel has little time to kill the process"""
+must = "the memory limit ends the run"
 held_by = "memory cgroup; RLIMIT_AS"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "contained" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
 --- */
 #include "hostile.h"
 

@@ -1,12 +1,16 @@
 /* ---
 class = "memory"
-tries = "fill System V message queues"
-must = "the memory limit ends it, or the queues are full before"
-held_by = "memory cgroup; IPC namespace, with which they go"
+attempts = "fill System V message queues"
+must = "the memory limit ends the run, or the queues are full first"
+held_by = "memory cgroup; IPC namespace, which frees the memory at its end"
 limits = { memory = "24M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; it goes with the run" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count kernel memory; the run's end frees it"
 --- */
 #include "hostile.h"
 #include <sys/ipc.h>

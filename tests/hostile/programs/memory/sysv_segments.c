@@ -1,11 +1,15 @@
 /* ---
 class = "memory"
-tries = "fill System V shared memory that is attached nowhere"
-must = "the memory limit ends it"
-held_by = "memory cgroup; IPC namespace, with which it goes"
+attempts = "fill System V shared memory that no process attaches"
+must = "the memory limit ends the run"
+held_by = "memory cgroup; IPC namespace, which frees the memory at its end"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS counts what is attached only; it goes with the run" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS counts only attached memory; the run's end frees it"
 --- */
 #include "hostile.h"
 #include <sys/ipc.h>

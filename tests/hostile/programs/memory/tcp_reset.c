@@ -1,15 +1,20 @@
 /* ---
 class = "memory"
-tries = "fill TCP connections that nobody accepts, and reset them: their data stays, and they are sockets of no protocol's list any more"
-must = "the memory limit ends it, or what they hold is below it"
-held_by = "the supervisor, who counts all sockets of a run that has a loopback interface"
+attempts = """\
+fill unaccepted TCP connections and reset them: their data remains, but the protocol no longer \
+lists the sockets"""
+must = "the memory limit ends the run, or the memory stays below the limit"
+held_by = "the supervisor counts all sockets of a run with a loopback interface"
 with = ["loopback"]
 limits = { memory = "32M", cpu = "20s", real = "40s" }
 uncharged = true
 expect = "memory_limit"
-but = [
-  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = """\
+RLIMIT_AS does not count kernel memory; tcp_mem bounds all TCP connections of the host together"""
 --- */
 #include "hostile.h"
 
@@ -25,7 +30,7 @@ static void attack(void)
         for (int j = 0; j < 4000; j++) {
             int client = tcp_client(&address);
             if (client < 0)
-                break; /* the queue is full */
+                break; /* The queue is full. */
             ssize_t took = write(client, block, sizeof block);
             sent += took > 0 ? took : 0;
             connections++;

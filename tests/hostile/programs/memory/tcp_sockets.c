@@ -1,15 +1,24 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of TCP connections to itself"
-must = "the memory limit ends it, or what they hold is below it"
+attempts = "fill the buffers of TCP connections to itself"
+must = "the memory limit ends the run, or the memory stays below the limit"
 held_by = "memory cgroup"
 with = ["loopback"]
 limits = { memory = "32M" }
 expect = "memory_limit or contained"
-but = [
-  { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
-  { when = ["cgroup2"], expect = "memory_limit or contained", exception = "the kernel takes what has arrived at a socket though it is above the limit; the supervisor ends the run when it is told, some milliseconds later" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = """\
+RLIMIT_AS does not count kernel memory; tcp_mem bounds all TCP connections of the host together"""
+
+[[except]]
+when = ["cgroup2"]
+expect = "memory_limit or contained"
+exception = """\
+the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the \
+run some milliseconds later, when the kernel reports it"""
 --- */
 #include "hostile.h"
 

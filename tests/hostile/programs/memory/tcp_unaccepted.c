@@ -1,19 +1,24 @@
 /* ---
 class = "memory"
-tries = "make TCP connections that nobody accepts, and fill their buffers: the kernel charges them to nobody"
-must = "the memory limit ends it, or what they hold is below it"
-held_by = "the supervisor, who counts the connections of a run that has a loopback interface; small buffers"
+attempts = """\
+create unaccepted TCP connections and fill their buffers, which the kernel charges to no cgroup"""
+must = "the memory limit ends the run, or the memory stays below the limit"
+held_by = """\
+the supervisor counts the TCP connections of a run with a loopback interface; small buffers"""
 with = ["loopback"]
 limits = { memory = "32M", cpu = "20s", real = "40s" }
 uncharged = true
 expect = "memory_limit"
-but = [
-  { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = """\
+RLIMIT_AS does not count kernel memory; tcp_mem bounds all TCP connections of the host together"""
 --- */
 #include "hostile.h"
 
-/* Of a connection: struct tcp_sock, and what has been sent to it. */
+/* The memory of one connection: struct tcp_sock, and the data sent to it. */
 enum { EACH = 2300, SENT = 12000 };
 
 static void attack(void)
@@ -26,13 +31,14 @@ static void attack(void)
         for (int j = 0; j < 4000; j++) {
             int client = tcp_client(&address);
             if (client < 0)
-                break; /* the queue is full */
+                break; /* The queue is full. */
             connections++;
             ssize_t took = write(client, block, sizeof block);
             sent += took > 0 ? took : 0;
             close(client);
             if (connections * EACH + sent >= 160 * MIB)
-                escaped("%ld connections with %ld MiB that nobody has accepted", connections, sent / MIB);
+                escaped("%ld unaccepted connections with %ld MiB", connections,
+                    sent / MIB);
         }
     }
 }

@@ -1,11 +1,15 @@
 /* ---
 class = "memory"
-tries = "fill the kernel with timers"
-must = "the memory limit ends it, or the pending signals of one user are used up"
+attempts = "fill kernel memory with timers"
+must = "the memory limit ends the run, or the user's pending signals are exhausted"
 held_by = "memory cgroup; RLIMIT_SIGPENDING"
 limits = { memory = "16M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_SIGPENDING bounds it" }]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "RLIMIT_AS does not count kernel memory; RLIMIT_SIGPENDING bounds it"
 --- */
 #include "hostile.h"
 

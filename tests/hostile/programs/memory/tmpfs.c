@@ -1,11 +1,15 @@
 /* ---
 class = "memory"
-tries = "fill a file on the tmpfs"
-must = "the memory limit ends it"
-held_by = "memory cgroup; a size limit of the tmpfs where the world sets one"
+attempts = "fill a file on the tmpfs"
+must = "the memory limit ends the run"
+held_by = "memory cgroup; a size limit of the tmpfs, if the world sets one"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; give the tmpfs a size" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count files; give the tmpfs a size"
 --- */
 #include "hostile.h"
 

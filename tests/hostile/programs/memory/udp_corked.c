@@ -1,15 +1,19 @@
 /* ---
 class = "memory"
-tries = "begin datagrams and never send them: what UDP sockets so hold is charged to nobody"
-must = "the memory limit ends it, or what they hold is below it"
-held_by = "the supervisor, who counts the sockets of a run that has a loopback interface"
+attempts = """\
+start datagrams and never send them, so that UDP sockets hold memory that the kernel charges to \
+no cgroup"""
+must = "the memory limit ends the run, or the memory stays below the limit"
+held_by = "the supervisor counts the sockets of a run with a loopback interface"
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
-  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "RLIMIT_AS does not count kernel memory"
 --- */
 #include "hostile.h"
 
@@ -23,7 +27,8 @@ static void attack(void)
         int fd = socket(AF_INET, SOCK_DGRAM, 0);
         if (fd < 0)
             break;
-        held += must(sendto(fd, begin, sizeof begin, MSG_MORE, (struct sockaddr *)&address, sizeof address));
+        held += must(sendto(fd, begin, sizeof begin, MSG_MORE, (struct sockaddr *)&address,
+            sizeof address));
     }
     until_seen();
     if (held >= 64 * MIB)

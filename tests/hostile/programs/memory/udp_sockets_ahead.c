@@ -1,24 +1,37 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of UDP sockets that were all made before the first was filled"
-must = "the memory limit ends it, or what they hold is below it"
-held_by = "memory cgroup; on version 2 the supervisor, who ends a run whose memory is above its limit; size of a socket's buffer; RLIMIT_NOFILE"
+attempts = "fill the buffers of UDP sockets that were all created before the first was filled"
+must = "the memory limit ends the run, or the memory stays below the limit"
+held_by = """\
+memory cgroup; on version 2, the supervisor ends a run whose memory is above its limit; size of a \
+socket's buffer; RLIMIT_NOFILE"""
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
-  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; udp_mem bounds all sockets of the host together" },
-  { when = ["cgroup2"], expect = "memory_limit or contained", exception = "the kernel takes what has arrived at a socket though it is above the limit; the supervisor ends the run when it is told, some milliseconds later" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = """\
+RLIMIT_AS does not count kernel memory; udp_mem bounds all UDP sockets of the host together"""
+
+[[except]]
+when = ["cgroup2"]
+expect = "memory_limit or contained"
+exception = """\
+the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the \
+run some milliseconds later, when the kernel reports it"""
 --- */
 #include "hostile.h"
 
-/* Fewer than the supervisor would end it for, which takes each for 272 KiB. */
+/* The supervisor counts 272 KiB for each socket. This number is below the one at which it ends the
+ * run. */
 enum { SOCKETS = 110 };
 
-/* Memory is charged without asking the limit when a packet has arrived, since nobody can wait then. What does ask is the
- * next allocation in the process's name: so there is to be none. */
+/* The kernel charges an arriving packet without checking the limit, because it cannot wait at
+ * that point. The next allocation for the process checks the limit, so the program avoids
+ * allocations. */
 static void attack(void)
 {
     static char block[60000];
@@ -41,7 +54,8 @@ static void attack(void)
     }
     for (int i = 0; i < count && filled < 160 * MIB; i++) {
         for (int j = 0; j < 64; j++)
-            sendto(client, block, sizeof block, 0, (struct sockaddr *)&addresses[i], sizeof addresses[i]);
+            sendto(client, block, sizeof block, 0, (struct sockaddr *)&addresses[i],
+                sizeof addresses[i]);
         socklen_t word = sizeof(uint32_t[16]);
         uint32_t info[16] = { 0 };
         if (getsockopt(servers[i], SOL_SOCKET, SO_MEMINFO, info, &word) == 0)

@@ -1,15 +1,19 @@
 /* ---
 class = "memory"
-tries = "begin datagrams and never send them, on UDP sockets that let go of their address then, so that no list has them"
-must = "the memory limit ends it, or what they hold is below it"
-held_by = "the supervisor, who counts all sockets of a run that has a loopback interface"
+attempts = """\
+start datagrams and never send them, on UDP sockets that then release their address, so that no \
+list contains them"""
+must = "the memory limit ends the run, or the memory stays below the limit"
+held_by = "the supervisor counts all sockets of a run with a loopback interface"
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
 expect = "memory_limit or contained"
-but = [
-  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped or contained"
+exception = "RLIMIT_AS does not count kernel memory"
 --- */
 #include "hostile.h"
 
@@ -24,7 +28,8 @@ static void attack(void)
         int fd = socket(AF_INET, SOCK_DGRAM, 0);
         if (fd < 0)
             break;
-        held += must(sendto(fd, begin, sizeof begin, MSG_MORE, (struct sockaddr *)&address, sizeof address));
+        held += must(sendto(fd, begin, sizeof begin, MSG_MORE, (struct sockaddr *)&address,
+            sizeof address));
         must(connect(fd, &none, sizeof none));
     }
     until_seen();

@@ -1,12 +1,16 @@
 /* ---
 class = "memory"
-tries = "fill the buffers of Unix sockets"
-must = "the memory limit ends it"
+attempts = "fill the buffers of Unix sockets"
+must = "the memory limit ends the run"
 held_by = "memory cgroup"
 limits = { memory = "32M" }
 expect = "memory_limit or contained"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; RLIMIT_NOFILE bounds it" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count kernel memory; RLIMIT_NOFILE bounds it"
 --- */
 #include "hostile.h"
 

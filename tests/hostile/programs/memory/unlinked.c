@@ -1,11 +1,16 @@
 /* ---
 class = "memory"
-tries = "fill files on the tmpfs that have no name any more, in a child that has exited but left them open here"
-must = "the memory limit ends it"
-held_by = "memory cgroup; a size limit of the tmpfs where the world sets one"
+attempts = """\
+fill unlinked files on the tmpfs in a child that exits, while its parent keeps them open"""
+must = "the memory limit ends the run"
+held_by = "memory cgroup; a size limit of the tmpfs, if the world sets one"
 expect = "memory_limit"
-but = [{ when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count files; give the tmpfs a size" }]
 control = "limits"
+
+[[except]]
+when = ["rlimit"]
+expect = "escaped"
+exception = "RLIMIT_AS does not count files; give the tmpfs a size"
 --- */
 #include "hostile.h"
 

@@ -1,7 +1,7 @@
 /* ---
 class = "network"
-tries = "connect to an abstract socket of the host"
-must = "nobody listens"
+attempts = "connect to an abstract socket of the host"
+must = "no process listens on it"
 held_by = "network namespace"
 repeats = ["CVE-2020-15257 (containerd)"]
 control = "bare"

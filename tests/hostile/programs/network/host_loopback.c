@@ -1,7 +1,7 @@
 /* ---
 class = "network"
-tries = "connect to somebody who listens on 127.0.0.1 of the host"
-must = "there are no such sockets; without seccomp, the network is unreachable"
+attempts = "connect to a listener on 127.0.0.1 of the host"
+must = "no such socket can be created; without seccomp, the network is unreachable"
 held_by = "network namespace; seccomp"
 control = "bare"
 --- */

@@ -1,7 +1,7 @@
 /* ---
 class = "network"
-tries = "the same with a loopback interface of its own"
-must = "the connection is refused: it is another loopback"
+attempts = "connect to a listener on 127.0.0.1 of the host, with a loopback interface in the world"
+must = "the connection is refused, because the loopback interface is a different one"
 held_by = "network namespace"
 with = ["loopback"]
 control = "bare"
@@ -11,7 +11,8 @@ control = "bare"
 static void attack(void)
 {
     struct sockaddr_in address = loopback(host_port);
-    if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address) == 0)
+    if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address,
+        sizeof address) == 0)
         escaped("connected");
     if (errno != ECONNREFUSED)
         broken("connect");

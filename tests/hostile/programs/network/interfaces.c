@@ -1,8 +1,8 @@
 /* ---
 class = "network"
-tries = "bring an interface up, give it an address, make new ones, with user 0 inside"
-must = "EPERM, or ENOTTY of seccomp, which comes first"
-held_by = "seccomp; no capabilities in the network namespace's owner"
+attempts = "enable an interface, set its address and create new ones, as user 0 inside the world"
+must = "the calls return EPERM, or ENOTTY if seccomp refuses them first"
+held_by = "seccomp; no capabilities in the user namespace that owns the network namespace"
 with = ["root"]
 --- */
 #include "hostile.h"
@@ -12,14 +12,15 @@ with = ["root"]
 static void attack(void)
 {
     struct ifreq request = { .ifr_name = "lo" };
-    /* Any socket will do for that. */
+    /* Any socket works for these requests. */
     int fd = must(socket(AF_UNIX, SOCK_DGRAM, 0));
     if (ioctl(fd, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_UP)
         escaped("lo is up");
     request.ifr_flags = IFF_UP;
     refused_or("up", ioctl(fd, SIOCSIFFLAGS, &request), ENOTTY);
     struct { struct nlmsghdr head; struct ifinfomsg body; } message = {
-        { sizeof message, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0 }, { .ifi_index = 1, .ifi_flags = IFF_UP, .ifi_change = IFF_UP },
+        { sizeof message, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0 },
+        { .ifi_index = 1, .ifi_flags = IFF_UP, .ifi_change = IFF_UP },
     };
     absent("a tunnel", open("/dev/net/tun", O_RDWR));
     int netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);

@@ -1,8 +1,8 @@
 /* ---
 class = "network"
-tries = "connect to a neighbour who listens on its own loopback"
+attempts = "connect to a concurrent run that listens on its own loopback"
 must = "the connection is refused"
-held_by = "a network namespace for every run with loopback"
+held_by = "a network namespace for each run with loopback"
 with = ["loopback"]
 pair = "beside"
 control = "together"
@@ -24,7 +24,8 @@ static void plant(void)
 static void look(void)
 {
     address = loopback(7777);
-    if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address) == 0)
+    if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address,
+        sizeof address) == 0)
         escaped("connected");
     if (errno != ECONNREFUSED)
         broken("connect");

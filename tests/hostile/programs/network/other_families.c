@@ -1,7 +1,9 @@
 /* ---
 class = "network"
-tries = "make sockets of families that lead past the network namespace or load modules: AF_VSOCK, AF_ALG, AF_TIPC, ..."
-must = "EAFNOSUPPORT for all but Unix"
+attempts = """\
+create sockets of families that bypass the network namespace or load modules: AF_VSOCK, AF_ALG, \
+AF_TIPC, ..."""
+must = "socket returns EAFNOSUPPORT for all families except Unix"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"
@@ -23,5 +25,5 @@ static void attack(void)
         escaped("AF_VSOCK");
     int pair[2];
     if (socketpair(AF_NETLINK, SOCK_RAW, 9, pair) == 0)
-        escaped("a pair of AF_NETLINK");
+        escaped("an AF_NETLINK pair");
 }

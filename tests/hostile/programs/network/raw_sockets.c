@@ -1,7 +1,7 @@
 /* ---
 class = "network"
-tries = "make raw and packet sockets, with user 0 inside"
-must = "refused"
+attempts = "create raw and packet sockets, as user 0 inside the world"
+must = "the calls are refused"
 held_by = "seccomp; no capabilities"
 with = ["root", "loopback"]
 --- */

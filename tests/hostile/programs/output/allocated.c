@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "have the file system allocate space for a file, without writing"
-must = "EFBIG"
+attempts = "make the file system allocate space for a file without a write"
+must = "fallocate returns EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]
 limits = { output = "1M" }

@@ -1,12 +1,18 @@
 /* ---
 class = "output"
-tries = "have the file system allocate space behind the end of a file, whose size stays as it is (FALLOC_FL_KEEP_SIZE), or move what is in it beyond the limit (FALLOC_FL_INSERT_RANGE)"
-must = "it is refused, since RLIMIT_FSIZE looks at sizes only"
+attempts = """\
+make the file system allocate space behind the end of a file without a change of its size \
+(FALLOC_FL_KEEP_SIZE), or move its content beyond the limit (FALLOC_FL_INSERT_RANGE)"""
+must = "the calls are refused, because RLIMIT_FSIZE applies to sizes only"
 held_by = "seccomp"
 with = ["box"]
 limits = { output = "1M" }
-but = [{ when = ["none"], expect = "escaped", exception = "the kernel does not apply RLIMIT_FSIZE to it" }]
 control = "seccomp"
+
+[[except]]
+when = ["none"]
+expect = "escaped"
+exception = "the kernel does not apply RLIMIT_FSIZE to these calls"
 --- */
 #include "hostile.h"
 
@@ -20,7 +26,7 @@ static void attack(void)
         broken("fallocate");
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_ZERO_RANGE, 0, 16 * MIB) == 0)
         escaped("16 MiB of zeros in an empty file");
-    /* EINVAL is what a file system that can says of a file without content. */
+    /* A file system that supports this operation returns EINVAL for an empty file. */
     if (fallocate(fd, 0x20 /* FALLOC_FL_INSERT_RANGE */, 0, 1 * MIB) == 0 || errno != EOPNOTSUPP)
         escaped("space is inserted into a file: %d", errno);
 }

@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "have the kernel write: sendfile, splice and copy_file_range into a file"
-must = "the limit holds for them, too"
+attempts = "make the kernel write a file: sendfile, splice and copy_file_range"
+must = "the limit also applies to these calls"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]
 limits = { output = "1M" }
@@ -13,15 +13,17 @@ control = "limits"
 static void attack(void)
 {
     signal(SIGXFSZ, SIG_IGN);
-    int zero = must(open("/dev/zero", O_RDONLY)), fd = must(open("/box/file", O_RDWR | O_CREAT, 0600));
+    int zero = must(open("/dev/zero", O_RDONLY)),
+        fd = must(open("/box/file", O_RDWR | O_CREAT, 0600));
     struct stat file;
     int ends[2];
     must(pipe(ends));
     static char begin[64 << 10];
     must(write(fd, begin, sizeof begin));
-    /* The profile refuses these. */
+    /* The profile refuses these calls. */
     for (int i = 0; i < 32; i++)
-        if (sendfile(fd, zero, NULL, 64 << 10) < 0 && splice(zero, NULL, ends[1], NULL, 64 << 10, SPLICE_F_NONBLOCK) > 0)
+        if (sendfile(fd, zero, NULL, 64 << 10) < 0
+            && splice(zero, NULL, ends[1], NULL, 64 << 10, SPLICE_F_NONBLOCK) > 0)
             if (splice(ends[0], NULL, fd, NULL, 64 << 10, SPLICE_F_NONBLOCK) < 0)
                 break;
     must(fstat(fd, &file));
@@ -33,5 +35,5 @@ static void attack(void)
     if (file.st_size > MIB)
         escaped("%ld bytes", file.st_size);
     if (file.st_size < MIB / 2)
-        broken("only %ld bytes were written at all", file.st_size);
+        broken("only %ld bytes were written", file.st_size);
 }

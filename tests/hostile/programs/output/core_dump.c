@@ -1,8 +1,8 @@
 /* ---
 class = "output"
-tries = "have the kernel write a core dump of itself: into a writable bind, or to the host's handler"
-must = "no core is dumped"
-held_by = "RLIMIT_CORE is 1, which asks no handler, and stays"
+attempts = "make the kernel write a core dump into a writable bind or pass it to the host's handler"
+must = "the kernel dumps no core"
+held_by = "RLIMIT_CORE is fixed at 1, with which the kernel runs no handler"
 with = ["box"]
 --- */
 #include "hostile.h"
@@ -11,13 +11,14 @@ with = ["box"]
 static void crash(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
-    // With 0 the kernel writes no core, but asks a handler (core(5)). Without a profile nobody can keep it from that.
+    /* With a limit of 0, the kernel writes no core but runs a handler (core(5)). Without a profile,
+     * the program can set it to 0. */
     struct rlimit none = { 0, 1 }, now;
     setrlimit(RLIMIT_CORE, &none);
     must(prlimit(0, RLIMIT_CORE, &none, 0));
     must(getrlimit(RLIMIT_CORE, &now));
     if (now.rlim_cur != 1 && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER)
-        escaped("a handler would be asked");
+        escaped("the kernel would run a handler");
     abort();
 }
 

@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "ignore SIGXFSZ and SIGPIPE, and go on writing to a file of the host"
-must = "write answers EFBIG"
+attempts = "ignore SIGXFSZ and SIGPIPE, and continue to write to a file of the host"
+must = "write returns EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["file_stdout"]
 limits = { output = "1M" }

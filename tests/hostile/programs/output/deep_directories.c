@@ -1,14 +1,15 @@
 /* ---
 class = "output"
-tries = "leave directories in directories, deeper than any path is long, for whoever removes them"
+attempts = """\
+leave nested directories, deeper than the longest path, for the process that removes them"""
 must = "the judge removes them, and the next feedback directory is empty"
-held_by = "judge: removal with constant stack and descriptors"
+held_by = "the judge removes directories with a constant amount of stack and descriptors"
 with = ["feedback"]
 limits = { cpu = "60s", real = "90s" }
 --- */
 #include "hostile.h"
 
-/* Twenty seconds of CPU time are not enough on an emulated machine that has little of its host. */
+/* An emulated machine with little CPU time of its host needs more than 20 seconds of CPU time. */
 static void attack(void)
 {
     must(chdir("/box/feedback"));

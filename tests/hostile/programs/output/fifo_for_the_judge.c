@@ -1,8 +1,8 @@
 /* ---
 class = "output"
-tries = "leave fifos where the judge reads files, so that it waits for ever"
-must = "they are not read"
-held_by = "judge: O_NONBLOCK, regular files only"
+attempts = "leave fifos in place of files that the judge reads, so that it blocks"
+must = "the judge does not read them"
+held_by = "the judge uses O_NONBLOCK and reads regular files only"
 with = ["feedback"]
 --- */
 #include "hostile.h"

@@ -1,8 +1,8 @@
 /* ---
 class = "output"
-tries = "divide the flood between standard output and standard error"
-must = "both are limited together"
-held_by = "client library, which moves the bytes"
+attempts = "divide a flood of output between standard output and standard error"
+must = "the limit applies to the sum"
+held_by = "the client library, which copies the bytes"
 expect = "output_limit"
 with = ["pipe_limit"]
 limits = { output = "1M" }

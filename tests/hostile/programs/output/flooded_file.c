@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "write without end to standard output, a file of the host"
-must = "the output limit ends it"
+attempts = "write without end to standard output, a file of the host"
+must = "the output limit ends the run"
 held_by = "RLIMIT_FSIZE"
 expect = "output_limit"
 with = ["file_stdout"]

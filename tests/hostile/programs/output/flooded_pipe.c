@@ -1,8 +1,8 @@
 /* ---
 class = "output"
-tries = "write without end to standard output, a pipe"
-must = "the output limit ends it"
-held_by = "client library, which moves the bytes"
+attempts = "write without end to standard output, a pipe"
+must = "the output limit ends the run"
+held_by = "the client library, which copies the bytes"
 expect = "output_limit"
 limits = { output = "1M" }
 control = "limits"

@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "make hard links of files that it may only read where it may write"
-must = "EXDEV or EPERM: they are other mounts"
+attempts = "create hard links to read-only files in a writable directory"
+must = "link returns EXDEV or EPERM, because the files are on other mounts"
 held_by = "mount namespace; protected_hardlinks"
 with = ["box", "shared"]
 --- */
@@ -16,5 +16,6 @@ static void attack(void)
         escaped("link of an open file");
     if (rename("/shared/note", "/box/note") == 0)
         escaped("rename of a shared file");
-    refused_or("exchange", renameat2(AT_FDCWD, "/shared/note", AT_FDCWD, "/box", RENAME_EXCHANGE), EXDEV);
+    refused_or("exchange", renameat2(AT_FDCWD, "/shared/note", AT_FDCWD, "/box", RENAME_EXCHANGE),
+        EXDEV);
 }

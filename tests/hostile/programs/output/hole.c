@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "write one byte a gigabyte behind the end"
-must = "EFBIG"
+attempts = "write one byte a gigabyte behind the end of a file"
+must = "write returns EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]
 limits = { output = "1M" }

@@ -1,8 +1,11 @@
 /* ---
 class = "output"
-tries = "plant a symbolic link to a directory of the host where the world of a later run has a mount point"
-must = "the later run's mount is made inside its world or not at all; nothing is made on the host"
-held_by = "supervisor: mount points are looked up in the new root; templates are made before any run"
+attempts = """\
+plant a symbolic link to a directory of the host where the world of a later run has a mount point"""
+must = """\
+the later run's mount is made inside its world or not at all; nothing is created on the host"""
+held_by = """\
+the supervisor looks up mount points in the new root and creates templates before any run"""
 repeats = ["CVE-2024-28185 (Judge0)"]
 with = ["box", "mount_on_planted"]
 pair = "after"
@@ -21,5 +24,5 @@ static void plant(void)
 static void look(void)
 {
     if (file_read(host_directory, (char[2]){ 0 }, 2) >= 0)
-        escaped("the host's directory is there");
+        escaped("the host's directory exists");
 }

@@ -1,12 +1,18 @@
 /* ---
 class = "output"
-tries = "fill the host's disk through a writable bind with many files, none of which is large"
-must = "the kernel has no limit for that: it is documented"
-held_by = "nothing but the host's quota"
+attempts = "fill the host's disk with many small files in a writable bind"
+must = "the kernel has no limit for this; this exception is documented"
+held_by = "only a quota of the host"
 with = ["box"]
 limits = { output = "1M" }
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "the output limit is one for each file; a bind has the space that its file system has, so bind a directory on one of its own, or give the run a tmpfs with a size" }]
+
+[[except]]
+when = []
+expect = "escaped"
+exception = """\
+the output limit applies to each file; a bind can use all space of its file system, so bind a \
+directory on a separate file system, or give the run a tmpfs with a size"""
 --- */
 #include "hostile.h"
 

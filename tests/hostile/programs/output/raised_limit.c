@@ -1,7 +1,7 @@
 /* ---
 class = "output"
-tries = "raise the limit on the size of files"
-must = "EPERM, and the limit is met"
+attempts = "raise the limit on file sizes"
+must = "setrlimit returns EPERM, and the limit applies"
 held_by = "hard RLIMIT_FSIZE; no capabilities"
 with = ["box", "root"]
 limits = { output = "1M" }

@@ -1,11 +1,17 @@
 /* ---
 class = "output"
-tries = "leave a set-user-id program of its user in a writable bind"
-must = "the mode bit is the user's right: it is documented"
-held_by = "the user that runs have, which owns nothing if root started the client"
+attempts = "leave a set-user-id program of its user in a writable bind"
+must = "a user may set this mode bit; this exception is documented"
+held_by = "the run's user, which owns no file if root started the client"
 with = ["box"]
 expect = "escaped"
-but = [{ when = [], expect = "escaped", exception = "in writable binds a run can do what its user can; whoever starts it unprivileged must not let others reach what is bound writable" }]
+
+[[except]]
+when = []
+expect = "escaped"
+exception = """\
+in writable binds, a run has the rights of its user; an unprivileged caller must not let other \
+users reach a directory that is bound writable"""
 --- */
 #include "hostile.h"
 
@@ -17,5 +23,5 @@ static void attack(void)
     struct stat file;
     must(fstat(fd, &file));
     if ((file.st_mode & 07777) == 06755)
-        escaped("a program with set-user-id");
+        escaped("a set-user-id program");
 }

@@ -1,7 +1,9 @@
 /* ---
 class = "output"
-tries = "make a file of a tebibyte by ftruncate, which takes no space and breaks who copies it"
-must = "EFBIG"
+attempts = """\
+create a file of one tebibyte by ftruncate, which uses no space but exhausts the disk of a \
+process that copies it"""
+must = "ftruncate returns EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]
 limits = { output = "1M" }

@@ -1,8 +1,8 @@
 /* ---
 class = "output"
-tries = "leave symbolic links to files of the host where the judge reads files"
+attempts = "leave symbolic links to files of the host in place of files that the judge reads"
 must = "the judge does not follow them"
-held_by = "judge: openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS"
+held_by = "the judge uses openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS"
 repeats = ["CVE-2024-28185 (Judge0)", "go-judge#176"]
 with = ["feedback"]
 --- */

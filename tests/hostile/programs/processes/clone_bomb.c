@@ -1,7 +1,8 @@
 /* ---
 class = "processes"
-tries = "clone with shared memory and no exit signal, so that no wait finds the children"
-must = "clone answers EAGAIN at the process limit, and the children end with the run"
+attempts = """\
+clone processes with shared memory and no exit signal, which a normal wait does not find"""
+must = "clone returns EAGAIN at the process limit, and the children end with the run"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"
 --- */

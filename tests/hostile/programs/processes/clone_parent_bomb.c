@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "make siblings with CLONE_PARENT: children of pid1, which it did not start"
-must = "clone answers EAGAIN at the process limit; pid1 ends them all with the run"
+attempts = "create siblings with CLONE_PARENT: children of pid1 that pid1 did not start"
+must = "clone returns EAGAIN at the process limit, and pid1 ends all of them with the run"
 held_by = "pids cgroup; RLIMIT_NPROC; PID namespace"
 profiles = ["default", "none", "separate"]
 control = "limits"

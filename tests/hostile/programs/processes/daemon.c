@@ -1,8 +1,9 @@
 /* ---
 class = "processes"
-tries = "leave a daemon: double fork, setsid, all signals ignored and blocked, all descriptors closed"
-must = "it ends with the run"
-held_by = "PID namespace: all of it dies with pid1"
+attempts = """\
+leave a daemon: double fork, setsid, all signals ignored and blocked, all descriptors closed"""
+must = "the daemon ends with the run"
+held_by = "PID namespace: the kernel kills all its processes when pid1 ends"
 profiles = ["default", "none", "separate"]
 --- */
 #include "hostile.h"

@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "execute itself for ever, so that no process grows old"
-must = "the CPU-time limit counts on across execs"
+attempts = "execute itself repeatedly, so that each program image runs for a short time only"
+must = "CPU time accumulates across execs until the limit"
 held_by = "cpuacct or cpu cgroup; the process's CPU clock survives an exec"
 expect = "cpu_time_limit"
 with = ["program"]
@@ -14,11 +14,11 @@ static void attack(void)
 {
     char count[16];
     int times = strcmp(role, "run") == 0 ? 0 : atoi(role);
-    /* The process's own clock goes on; what is beyond the limit several times over is enough. */
+    /* The process's clock continues. A multiple of the limit suffices. */
     if (clock_ns(CLOCK_PROCESS_CPUTIME_ID) > 500l * 1000000)
         escaped("%d execs", times);
     snprintf(count, sizeof count, "%d", times + 1);
-    our_arguments[1] = count;
-    execv("/shared/program", our_arguments);
+    own_arguments[1] = count;
+    execv("/shared/program", own_arguments);
     broken("execv");
 }

@@ -1,7 +1,9 @@
 /* ---
 class = "processes"
-tries = "have a thread that is not the first execute a program while others spin, which gives it the first one's id"
-must = "it is still the run's first process: its exit is the result"
+attempts = """\
+execute a program from a second thread while others spin, so that it takes over the first \
+thread's id"""
+must = "it remains the first process of the run, and its exit is the result"
 held_by = "pid1"
 with = ["program"]
 expect = "exited 7"
@@ -18,8 +20,8 @@ static void *spinner(void *nothing)
 
 static void *executer(void *nothing)
 {
-    our_arguments[1] = "second";
-    execv("/shared/program", our_arguments);
+    own_arguments[1] = "second";
+    execv("/shared/program", own_arguments);
     return nothing;
 }
 

@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "fork until it fails"
-must = "fork answers EAGAIN at the process limit, and the children end with the run"
+attempts = "fork until it fails"
+must = "fork returns EAGAIN at the process limit, and the children end with the run"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"
 --- */

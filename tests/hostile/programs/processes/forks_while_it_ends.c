@@ -1,8 +1,8 @@
 /* ---
 class = "processes"
-tries = "fork in many processes at the moment when the first one exits and all are killed"
-must = "no child slips through"
-held_by = "the kernel refuses forks in a PID namespace whose init has gone"
+attempts = "fork in many processes while the first process exits and all are killed"
+must = "no child survives"
+held_by = "the kernel refuses forks in a PID namespace whose init has ended"
 profiles = ["default", "none", "separate"]
 limits = { processes = 64 }
 --- */

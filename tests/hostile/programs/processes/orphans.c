@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "drown pid1 in orphans that end at once"
-must = "pid1 waits for every one of them, so that there is always room for the next"
+attempts = "flood pid1 with orphans that end at once"
+must = "pid1 reaps every orphan, so that the next one finds room"
 held_by = "pid1"
 profiles = ["default", "none", "separate"]
 limits = { processes = 4 }

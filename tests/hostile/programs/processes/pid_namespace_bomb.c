@@ -1,8 +1,8 @@
 /* ---
 class = "processes"
-tries = "fork below an init process of its own in a nested PID namespace, with signals ignored"
-must = "they count, and end with the run"
-held_by = "pids cgroup; RLIMIT_NPROC; PID namespaces end with those above them"
+attempts = "fork below a new init in a nested PID namespace, with signals ignored"
+must = "the processes count, and end with the run"
+held_by = "pids cgroup; RLIMIT_NPROC; a PID namespace ends with its parent"
 profiles = ["none"]
 control = "limits"
 --- */

@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "raise the limit on processes before the fork bomb"
-must = "the hard limit stays; fork answers EAGAIN"
+attempts = "raise the process limit before the fork bomb"
+must = "the hard limit stays, and fork returns EAGAIN"
 held_by = "pids cgroup; hard RLIMIT_NPROC"
 with = ["root"]
 control = "limits"

@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "run away: each process forks the next one and exits, nobody waits"
-must = "the CPU time of the dead counts, and the living one is found"
+attempts = "run away: each process forks the next one and exits without a wait"
+must = "the CPU time of dead processes counts, and the living process is found"
 held_by = "cpuacct or cpu cgroup; PID namespace"
 expect = "cpu_time_limit"
 limits = { cpu = "100ms", processes = 6 }

@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "leave children that are stopped, which take no signal but SIGKILL"
-must = "they end with the run"
+attempts = "leave stopped children, which react to SIGKILL only"
+must = "the children end with the run"
 held_by = "PID namespace"
 --- */
 #include "hostile.h"

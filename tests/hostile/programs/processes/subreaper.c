@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "become the reaper of orphans instead of pid1, and go"
+attempts = "become the reaper of orphans instead of pid1, and exit"
 must = "the orphans end with the run"
 held_by = "PID namespace"
 --- */
@@ -14,7 +14,7 @@ static void attack(void)
         if (must(fork()) != 0)
             _exit(0);
         while (getppid() == 1)
-            escaped("adopted by pid1 although there is a subreaper");
+            escaped("adopted by pid1 despite a subreaper");
         *ready = 1;
         for (;;)
             pause();

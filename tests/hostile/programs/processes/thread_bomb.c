@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "start threads until it fails"
-must = "threads count as processes do"
+attempts = "start threads until it fails"
+must = "threads count like processes"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"
 --- */

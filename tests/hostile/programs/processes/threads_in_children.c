@@ -1,6 +1,6 @@
 /* ---
 class = "processes"
-tries = "spread threads over several processes, each of which has few"
+attempts = "spread threads over several processes with few threads each"
 must = "all threads of all processes count together"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"

@@ -1,8 +1,8 @@
 /* ---
 class = "processes"
-tries = "fork in a user namespace of its own, where another account might be kept"
-must = "a new user namespace's processes count for the old one, too"
-held_by = "pids cgroup; RLIMIT_NPROC counts upwards through user namespaces"
+attempts = "fork in a new user namespace, which might have a separate count"
+must = "processes of a new user namespace also count for the old one"
+held_by = "pids cgroup; RLIMIT_NPROC, which the kernel also counts in the parent user namespaces"
 profiles = ["none"]
 control = "limits"
 --- */

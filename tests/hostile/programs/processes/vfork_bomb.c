@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "vfork in the child of a vfork, again and again"
-must = "vfork answers EAGAIN at the process limit"
+attempts = "vfork repeatedly in the child of a vfork"
+must = "vfork returns EAGAIN at the process limit"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"
 --- */

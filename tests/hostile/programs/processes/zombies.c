@@ -1,7 +1,7 @@
 /* ---
 class = "processes"
-tries = "fill the process table with children that nobody waits for"
-must = "zombies count until they are waited for"
+attempts = "fill the process table with children that it does not wait for"
+must = "zombies count until they are reaped"
 held_by = "pids cgroup; RLIMIT_NPROC"
 control = "limits"
 --- */

@@ -1,8 +1,8 @@
 /* ---
 class = "results"
-tries = "close all descriptors and end by a fault, with a child that holds the pipe open"
-must = "the result comes when the first process is dead, with its signal"
-held_by = "pid1; the PID namespace ends who holds the pipe"
+attempts = "close all descriptors and crash, while a child holds the pipe open"
+must = "the result arrives when the first process is dead, and contains its signal"
+held_by = "pid1; the PID namespace ends the process that holds the pipe"
 expect = "signaled 11"
 --- */
 #include "hostile.h"

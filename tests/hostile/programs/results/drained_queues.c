@@ -1,12 +1,18 @@
 /* ---
 class = "results"
-tries = "use up what one user may have in all of POSIX message queues and locked System V memory, while another runs"
-must = "a neighbour still has some"
-held_by = "a limit for each run, and none for all of them together"
+attempts = """\
+exhaust a user's POSIX message queues and locked System V memory while another run is active"""
+must = "a neighbour can still create some"
+held_by = "a limit for each run, without a common limit of all runs"
 pair = "beside"
 limits = { memory = "128M" }
-but = [{ when = ["bounded"], expect = "escaped or contained", exception = "who cannot raise these limits gives all runs together what a run may have" }]
 control = "together"
+
+[[except]]
+when = ["bounded"]
+expect = "escaped or contained"
+exception = """\
+without CAP_SYS_RESOURCE, the limit that applies to one run also applies to all runs together"""
 --- */
 #define PAIR
 #include "hostile.h"
@@ -17,7 +23,8 @@ static long queue(const char *kind, int number, long messages, long size)
 {
     char name[20];
     snprintf(name, sizeof name, "/%s%d", kind, number);
-    return mq_open(name, O_RDWR | O_CREAT, 0600, &(struct mq_attr){ .mq_maxmsg = messages, .mq_msgsize = size });
+    return mq_open(name, O_RDWR | O_CREAT, 0600,
+        &(struct mq_attr){ .mq_maxmsg = messages, .mq_msgsize = size });
 }
 
 static long locked(size_t size)
@@ -27,9 +34,10 @@ static long locked(size_t size)
 
 static void plant(void)
 {
-    /* There may be 256 of them in a namespace. */
+    /* A namespace can have 256 queues. */
     for (long size = 8192; size >= 64; size /= 2)
-        for (int i = 0; i < 20 && queue("planted", size * 100 + i, size < 512 ? 1 : 10, size) >= 0; i++)
+        for (int i = 0; i < 20 && queue("planted", size * 100 + i, size < 512 ? 1 : 10,
+            size) >= 0; i++)
             ;
     for (int i = 0; i < 3000 && locked(4096 * (i < 4 ? 500 : 1)) == 0; i++)
         ;

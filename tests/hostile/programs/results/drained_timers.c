@@ -1,8 +1,8 @@
 /* ---
 class = "results"
-tries = "use up what one user may have in all of timers and queued signals, while another runs"
-must = "a neighbour still has some"
-held_by = "a limit for each run that is far below that of all together"
+attempts = "exhaust a user's timers and queued signals while another run is active"
+must = "a neighbour can still create some"
+held_by = "a limit for each run that is far below the common limit of all runs"
 pair = "beside"
 limits = { memory = "128M" }
 control = "together"
@@ -19,7 +19,8 @@ static long timer(void)
 
 static void plant(void)
 {
-    /* About 500 bytes each in the kernel: the memory limit is further away than any limit on their number. */
+    /* The kernel uses about 500 bytes for each, so a limit on their number applies before the
+     * memory limit. */
     for (long i = 0; i < 120000 && timer() == 0; i++)
         ;
     stay();

@@ -1,8 +1,10 @@
 /* ---
 class = "results"
-tries = "use up what the kernel counts for its user: pages in pipes, descriptors in flight, keys, watches, while another runs"
+attempts = """\
+exhaust what the kernel counts for a user while another run is active: pages in pipes, \
+descriptors in flight, keys, watches"""
 must = "a neighbour still starts and ends"
-held_by = "limits; the sandbox needs little of what is counted for users"
+held_by = "limits; the sandbox needs few of these resources"
 pair = "beside"
 with = ["proc"]
 --- */
@@ -23,7 +25,8 @@ static void plant(void)
         for (int i = 0; i < 200; i++) {
             char control[CMSG_SPACE(200 * sizeof(int))] = { 0 };
             struct iovec one = { "x", 1 };
-            struct msghdr message = { .msg_iov = &one, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+            struct msghdr message = { .msg_iov = &one, .msg_iovlen = 1, .msg_control = control,
+                .msg_controllen = sizeof control };
             struct cmsghdr *head = CMSG_FIRSTHDR(&message);
             head->cmsg_level = SOL_SOCKET;
             head->cmsg_type = SCM_RIGHTS;

@@ -1,7 +1,8 @@
 /* ---
 class = "results"
-tries = "have a sibling that it made for pid1 (CLONE_PARENT) exit with 0 before it fails itself"
-must = "the result is the first process's: 3"
+attempts = """\
+exit with 0 in a sibling that it created for pid1 (CLONE_PARENT), before it fails itself"""
+must = "the result is that of the first process: 3"
 held_by = "pid1 knows its first child"
 profiles = ["default", "none", "separate"]
 expect = "exited 3"

@@ -1,8 +1,8 @@
 /* ---
 class = "results"
-tries = "look like somebody whom the kernel has killed for memory, by SIGKILL against itself"
-must = "the result says that a signal ended it"
-held_by = "the memory limit is told by the kernel's events"
+attempts = "send SIGKILL to itself, to look like a process that reached its memory limit"
+must = "the result reports a signal"
+held_by = "the memory limit is reported from events of the kernel"
 profiles = ["default", "none", "separate"]
 expect = "signaled 9"
 --- */

@@ -1,8 +1,8 @@
 /* ---
 class = "results"
-tries = "look like somebody who has met a limit, by raising SIGXCPU against itself"
-must = "the result says that a signal ended it"
-held_by = "limits are told by who enforces them, not by signals"
+attempts = "raise SIGXCPU against itself, to look like a process that reached a limit"
+must = "the result reports a signal"
+held_by = "the process that enforces a limit reports it, and signals are not evidence"
 profiles = ["default", "none", "separate"]
 expect = "signaled 24"
 --- */

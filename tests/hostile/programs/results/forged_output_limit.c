@@ -1,8 +1,8 @@
 /* ---
 class = "results"
-tries = "look like somebody who has written too much, by raising SIGXFSZ, where no output limit was set"
-must = "the result says that a signal ended it"
-held_by = "without a limit SIGXFSZ is a signal like others"
+attempts = "raise SIGXFSZ without an output limit, to look like a process that reached one"
+must = "the result reports a signal"
+held_by = "without an output limit, SIGXFSZ is a signal like any other"
 expect = "signaled 25"
 --- */
 #include "hostile.h"

@@ -1,10 +1,17 @@
 /* ---
 class = "results"
-tries = "have pid1 killed by the kernel: its limit on CPU time lowered to nothing by prlimit, then much work for it"
-must = "the run is no failure of the sandbox"
-held_by = "seccomp: pid1's limits are not the run's to change"
+attempts = """\
+make the kernel kill pid1: set its CPU-time limit to zero by prlimit, then give it much work"""
+must = "the run does not count as a failure of the sandbox"
+held_by = "seccomp: the run cannot change the limits of pid1"
 profiles = ["default", "none", "separate"]
-but = [{ when = ["none"], expect = "contained or signaled 9", exception = "without a profile the kernel lets the run change the limits of pid1, which has the same user: it ends itself by that" }]
+
+[[except]]
+when = ["none"]
+expect = "contained or signaled 9"
+exception = """\
+without a profile, the kernel lets the run change the limits of pid1, which has the same user; \
+this ends the run"""
 --- */
 #include "hostile.h"
 

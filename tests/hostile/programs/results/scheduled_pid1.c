@@ -1,7 +1,9 @@
 /* ---
 class = "results"
-tries = "give pid1, which has our user's id, other turns on the CPU and at disks: SCHED_BATCH with turns of 100 ms, SCHED_IDLE, nice, by its number, its group and its user"
-must = "EPERM; it may set its own"
+attempts = """\
+change the CPU and disk scheduling of pid1, which has the same user id: SCHED_BATCH with slices \
+of 100 ms, SCHED_IDLE and nice, by process, group and user"""
+must = "the calls return EPERM for pid1; the program may change its own scheduling"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"
@@ -26,7 +28,7 @@ static void attack(void)
     refused("ioprio_set of the user", syscall(SYS_ioprio_set, 3, getuid(), 3 << 13));
     refused("ioprio_set of its own", syscall(SYS_ioprio_set, 1, 0, 2 << 13));
     refused("sched_setaffinity", syscall(SYS_sched_setaffinity, 1, sizeof wide, &wide));
-    /* What threads do. */
+    /* Threads make these calls. */
     must(syscall(SYS_sched_setattr, 0, &batch, 0));
     must(syscall(SYS_sched_setscheduler, gettid(), SCHED_BATCH, &none));
     must(syscall(SYS_setpriority, PRIO_PROCESS, gettid(), 19));

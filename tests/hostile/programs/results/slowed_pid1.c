@@ -1,8 +1,10 @@
 /* ---
 class = "results"
-tries = "hold up the end: pid1 at the lowest priority (it has our user's id), and many spinners on its CPU"
-must = "the run ends all the same, and the next ones begin"
-held_by = "limits are kept by the supervisor, not by pid1"
+attempts = """\
+delay the end of the run: give pid1 the lowest priority (it has the same user id), with many \
+spinning processes on its CPU"""
+must = "the run ends nevertheless, and the next runs start"
+held_by = "the supervisor enforces limits, not pid1"
 profiles = ["default", "none", "separate"]
 limits = { cpu = "20s", processes = 80 }
 --- */

@@ -1,14 +1,14 @@
 /* ---
 class = "time"
-tries = "work in short turns and sleep whenever the scheduler could look, so that the work is not counted"
-must = "the CPU time in the result is not less than its own clock says"
-held_by = "CPU time is counted at every switch, not at ticks"
+attempts = "work in short slices and sleep at every scheduler tick, so that the work is not counted"
+must = "the reported CPU time is not below that of the program's clock"
+held_by = "the kernel counts CPU time at every context switch, not at ticks"
 --- */
 #include "hostile.h"
 
 static void attack(void)
 {
-    /* Our clock began a little before the exec. */
+    /* The program's clock started shortly before the exec. */
     long begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     for (int i = 0; i < 200; i++) {
         for (long end = clock_ns(CLOCK_MONOTONIC) + 500000; clock_ns(CLOCK_MONOTONIC) < end;)

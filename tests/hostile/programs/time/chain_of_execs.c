@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "use 50 ms of CPU time and execute itself, ten times over the limit"
-must = "the CPU-time limit counts on"
-held_by = "cgroup; the process's CPU clock survives an exec"
+attempts = "use 50 ms of CPU time and execute itself, up to ten times the limit"
+must = "CPU time accumulates across execs until the limit"
+held_by = "cgroup; the process's CPU clock, which survives an exec"
 with = ["program"]
 expect = "cpu_time_limit"
 limits = { cpu = "200ms" }
@@ -18,7 +18,7 @@ static void attack(void)
         escaped("two seconds of CPU time in 40 programs");
     spin_ms(50);
     snprintf(count, sizeof count, "%d", times + 1);
-    our_arguments[1] = count;
-    execv("/shared/program", our_arguments);
+    own_arguments[1] = count;
+    execv("/shared/program", own_arguments);
     broken("execv");
 }

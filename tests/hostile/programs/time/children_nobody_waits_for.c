@@ -1,9 +1,13 @@
 /* ---
 class = "time"
-tries = "hide CPU time in children that vanish without being waited for (SIGCHLD ignored)"
-must = "the CPU time in the result has theirs"
+attempts = "hide CPU time in children that disappear without a wait (SIGCHLD ignored)"
+must = "the reported CPU time includes that of the children"
 held_by = "cpuacct or cpu cgroup"
-but = [{ when = ["rlimit"], expect = "contained", exception = "what ignored children have used is not known once they are gone" }]
+
+[[except]]
+when = ["rlimit"]
+expect = "contained"
+exception = "the CPU time of ignored children is unknown after their end"
 --- */
 #include "hostile.h"
 

@@ -1,7 +1,7 @@
 /* ---
 class = "time"
-tries = "keep all others off the siblings of the CPU that it runs on, by core scheduling"
-must = "EPERM"
+attempts = "keep all other processes off the sibling threads of its CPU, by core scheduling"
+must = "prctl returns EPERM"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"

@@ -1,7 +1,9 @@
 /* ---
 class = "time"
-tries = "have the kernel try hundreds of operations on semaphores again for each of many sleepers, under a spinlock"
-must = "E2BIG for more than 5 operations; 5 work"
+attempts = """\
+make the kernel retry hundreds of semaphore operations for each of many sleeping processes, under \
+a spinlock"""
+must = "semop returns E2BIG for more than 5 operations; 5 operations work"
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"

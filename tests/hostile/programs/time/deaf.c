@@ -1,7 +1,7 @@
 /* ---
 class = "time"
-tries = "ignore and block all signals, SIGXCPU and SIGTERM among them, and spin"
-must = "the CPU-time limit ends it"
+attempts = "ignore and block all signals, including SIGXCPU and SIGTERM, and spin"
+must = "the CPU-time limit ends the run"
 held_by = "SIGKILL"
 expect = "cpu_time_limit"
 limits = { cpu = "200ms" }

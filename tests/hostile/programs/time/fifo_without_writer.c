@@ -1,7 +1,7 @@
 /* ---
 class = "time"
-tries = "open a fifo that nobody writes to, in all threads"
-must = "the real-time limit ends it"
+attempts = "open a fifo without a writer in all threads"
+must = "the real-time limit ends the run"
 held_by = "SIGKILL"
 expect = "real_time_limit"
 limits = { real = "200ms" }

@@ -1,7 +1,11 @@
 /* ---
 class = "time"
-tries = "have the kernel go through hundreds of gigabytes of page tables in one call, which neither a SIGKILL nor another process interrupts: guard regions, the move of huge pages to a misaligned address"
-must = "EINVAL for guard regions and unknown advice, ENOMEM for mremap of 16 GiB and more; other advice and smaller moves work"
+attempts = """\
+make the kernel walk hundreds of gigabytes of page tables in one call, which neither SIGKILL nor \
+another process interrupts: guard regions, a move of huge pages to a misaligned address"""
+must = """\
+madvise returns EINVAL for guard regions and unknown advice, mremap returns ENOMEM for 16 GiB and \
+more; other advice and smaller moves work"""
 held_by = "seccomp"
 profiles = ["default", "separate"]
 control = "seccomp"
@@ -18,13 +22,14 @@ static void attack(void)
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     char *from = must(mmap(NULL, 20 * GIB, PROT_READ | PROT_WRITE, flags, -1, 0));
     char *to = must(mmap(NULL, 20 * GIB, PROT_READ | PROT_WRITE, flags, -1, 0));
-    /* Of one page: kernels before 6.13 do not have it, and answer EINVAL themselves. */
+    /* One page only, because kernels before 6.13 lack this advice and return EINVAL themselves. */
     refused_or("MADV_GUARD_INSTALL", madvise(from, 4096, GUARD_INSTALL), EINVAL);
     refused_or("MADV_GUARD_REMOVE", madvise(from, 4096, GUARD_REMOVE), EINVAL);
-    refused_or("with an upper half", syscall(SYS_madvise, from, 4096, 0x100000000 | GUARD_INSTALL), EINVAL);
+    refused_or("with an upper half", syscall(SYS_madvise, from, 4096, 0x100000000 | GUARD_INSTALL),
+        EINVAL);
     refused_or("advice of a later kernel", madvise(from, 4096, 104), EINVAL);
     must(madvise(from, 20 * GIB, MADV_DONTNEED));
-    /* Nothing is mapped there yet, so the move takes no time if it works. */
+    /* Nothing is mapped there yet, so a successful move takes no time. */
     int move = MREMAP_MAYMOVE | MREMAP_FIXED;
     if (mremap(from, 16 * GIB, 16 * GIB, move, to + 4096) != MAP_FAILED)
         escaped("mremap of 16 GiB works");

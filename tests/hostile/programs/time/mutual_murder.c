@@ -1,8 +1,9 @@
 /* ---
 class = "time"
-tries = "have children kill and replace each other, so that no process lives long enough to be looked at"
-must = "a limit on time ends it"
-held_by = "cgroup; limit on real time"
+attempts = """\
+have children kill and replace each other, so that no process lives long enough for a measurement"""
+must = "a time limit ends the run"
+held_by = "cgroup; real-time limit"
 expect = "cpu_time_limit"
 limits = { cpu = "400ms" }
 control = "limits"

@@ -1,15 +1,17 @@
 /* ---
 class = "time"
-tries = "keep the supervisor busy with a list of very many netlink sockets, so that it does not come to end the run"
-must = "it is ended at its limit"
-held_by = "the supervisor, who reads no long list, and does something else for most of its time"
+attempts = """\
+keep the supervisor busy with a list of very many netlink sockets, so that it cannot end the run"""
+must = "the run ends at its limit"
+held_by = "the supervisor reads no long lists, and spends most of its time on other work"
 with = ["loopback"]
 limits = { memory = "1G", processes = 200, cpu = "40s", real = "3s" }
 uncharged = true
 expect = "real_time_limit or memory_limit"
-but = [
-  { when = ["rlimit"], expect = "real_time_limit or contained" },
-]
+
+[[except]]
+when = ["rlimit"]
+expect = "real_time_limit or contained"
 --- */
 #include "hostile.h"
 #include <linux/netlink.h>
@@ -31,7 +33,7 @@ static void attack(void)
         sleep(60);
         contained();
     }
-    /* It lives for as long as nobody ends it, and says so. */
+    /* The program lives until the sandbox ends it, and reports its age. */
     long begin = clock_ns(CLOCK_MONOTONIC);
     while (clock_ns(CLOCK_MONOTONIC) - begin < 40000000000) {
         say("alive_ns=%ld\n", clock_ns(CLOCK_MONOTONIC) - begin);

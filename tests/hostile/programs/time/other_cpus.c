@@ -1,13 +1,15 @@
 /* ---
 class = "time"
-tries = "choose its CPUs itself: those of another run, whose time its timers would then take"
-must = "EPERM, and the CPUs are those that it had"
+attempts = "choose its own CPUs: those of another run, whose time its timers would then use"
+must = "sched_setaffinity returns EPERM, and the CPUs stay the same"
 held_by = "seccomp"
 profiles = ["default", "separate", "none"]
 control = "seccomp"
-but = [
-  { when = ["none"], expect = "escaped", exception = "without a profile a program may run on all CPUs that its slot may" },
-]
+
+[[except]]
+when = ["none"]
+expect = "escaped"
+exception = "without a profile, a program may run on all CPUs of its slot"
 --- */
 #include "hostile.h"
 

@@ -1,7 +1,7 @@
 /* ---
 class = "time"
-tries = "exit at once, and leave children that spin"
-must = "the run is over when its first process is, and the children end"
+attempts = "exit at once, and leave spinning children"
+must = "the run ends with its first process, and the children end"
 held_by = "PID namespace"
 profiles = ["default", "none", "separate"]
 --- */

@@ -1,8 +1,10 @@
 /* ---
 class = "time"
-tries = "turn time stamps of packets on and off by asking for one: all CPUs are interrupted to change the kernel's code, and all packets of the host are stamped"
-must = "ENOTTY; interfaces can be listed"
-held_by = "seccomp lets pass a few ioctls and no others"
+attempts = """\
+turn time stamps of packets on and off by a request for one, which interrupts all CPUs to patch \
+kernel code, and stamps all packets of the host"""
+must = "the ioctl returns ENOTTY; interfaces can be listed"
+held_by = "seccomp allows only a few ioctls"
 with = ["loopback"]
 profiles = ["default", "separate"]
 control = "seccomp"
@@ -18,7 +20,7 @@ static void attack(void)
             int fd = must(socket(family ? AF_INET6 : AF_INET, SOCK_DGRAM, 0));
             char stamp[64];
             errno = 0;
-            /* ENOENT: nothing has been stamped yet, and from now on all is. */
+            /* ENOENT: no packet has a stamp yet. From now on, every packet has one. */
             if (ioctl(fd, all[i], stamp) == 0 || errno != ENOTTY)
                 escaped("%#x: errno %d", all[i], errno);
             close(fd);

@@ -1,7 +1,7 @@
 /* ---
 class = "time"
-tries = "take a higher priority: nice -20, real-time and deadline scheduling, real-time input and output"
-must = "all are refused"
+attempts = "raise its priority: nice -20, real-time and deadline scheduling, real-time I/O"
+must = "all calls are refused"
 held_by = "no capabilities; RLIMIT_NICE and RLIMIT_RTPRIO"
 with = ["root"]
 --- */
@@ -11,7 +11,7 @@ static void attack(void)
 {
     errno = 0;
     if (getpriority(PRIO_PROCESS, 0) < 0)
-        escaped("begins with a nice value below zero");
+        escaped("starts with a nice value below zero");
     refused("nice -20", setpriority(PRIO_PROCESS, 0, -20));
     refused("nice -20 for the user", setpriority(PRIO_USER, 0, -20));
     refused("SCHED_FIFO", sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 50 }));

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "raise RLIMIT_CPU, ignore SIGXCPU, and spin"
-must = "the CPU-time limit ends it"
-held_by = "supervisor, which is not asked"
+attempts = "raise RLIMIT_CPU, ignore SIGXCPU, and spin"
+must = "the CPU-time limit ends the run"
+held_by = "the supervisor, which does not depend on RLIMIT_CPU"
 with = ["root"]
 expect = "cpu_time_limit"
 limits = { cpu = "200ms" }

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "use 20 ms of CPU time, hand on to a child, and exit, before anybody looks"
-must = "the CPU time of the dead counts for the limit"
-held_by = "cgroup; else what pid1 has collected of the dead"
+attempts = "use 20 ms of CPU time, start a child that continues, and exit before a measurement"
+must = "the CPU time of dead processes counts towards the limit"
+held_by = "cgroup; without one, the times of the processes that pid1 has reaped"
 expect = "cpu_time_limit"
 limits = { cpu = "300ms" }
 control = "limits"

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "sleep, using no CPU time"
-must = "the real-time limit ends it"
-held_by = "timer of the supervisor"
+attempts = "sleep without using CPU time"
+must = "the real-time limit ends the run"
+held_by = "the supervisor's timer"
 expect = "real_time_limit"
 limits = { real = "200ms" }
 control = "all_limits"

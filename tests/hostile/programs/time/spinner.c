@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "use CPU time"
-must = "the CPU-time limit ends it"
-held_by = "supervisor, reading cgroup or CPU clock"
+attempts = "use CPU time"
+must = "the CPU-time limit ends the run"
+held_by = "the supervisor, which reads the cgroup or the CPU clock"
 expect = "cpu_time_limit"
 limits = { cpu = "200ms" }
 control = "limits"

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "use CPU time in orphans in sessions of their own"
-must = "the CPU-time limit counts all"
-held_by = "supervisor, reading cgroup or CPU clocks of living processes"
+attempts = "use CPU time in orphans in separate sessions"
+must = "the CPU-time limit counts all processes"
+held_by = "the supervisor, which reads the cgroup or the CPU clocks of living processes"
 expect = "cpu_time_limit"
 limits = { cpu = "300ms" }
 control = "limits"

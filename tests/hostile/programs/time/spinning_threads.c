@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "use CPU time in several threads, each of which uses little"
-must = "the CPU-time limit counts all"
-held_by = "supervisor, reading cgroup or CPU clock"
+attempts = "use CPU time in several threads, each of which uses little"
+must = "the CPU-time limit counts all threads"
+held_by = "the supervisor, which reads the cgroup or the CPU clock"
 expect = "cpu_time_limit"
 limits = { cpu = "300ms" }
 control = "limits"

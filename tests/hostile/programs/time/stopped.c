@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "stop itself, so that it uses no time and takes no signal"
-must = "the real-time limit ends it"
-held_by = "SIGKILL ends what is stopped"
+attempts = "stop itself, so that it uses no time and receives no signals"
+must = "the real-time limit ends the run"
+held_by = "SIGKILL, which also ends stopped processes"
 expect = "real_time_limit"
 limits = { real = "200ms" }
 control = "all_limits"

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "have itself flooded by timers of a microsecond and their signals"
-must = "a limit on time ends it"
-held_by = "supervisor; timers charge whom they interrupt"
+attempts = "interrupt itself with timers of one microsecond and their signals"
+must = "a time limit ends the run"
+held_by = "the supervisor; the kernel charges timers to the interrupted process"
 expect = "cpu_time_limit or real_time_limit"
 limits = { cpu = "300ms", real = "2s" }
 --- */
@@ -21,7 +21,8 @@ static void attack(void)
     for (int i = 0; i < 100; i++) {
         timer_t timer;
         must(timer_create(CLOCK_MONOTONIC,
-                          &(struct sigevent){ .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 }, &timer));
+                          &(struct sigevent){ .sigev_notify = SIGEV_SIGNAL,
+                              .sigev_signo = SIGUSR1 }, &timer));
         must(timer_settime(timer, 0, &(struct itimerspec){ { 0, 1000 }, { 0, 1000 } }, NULL));
     }
     for (long end = clock_ns(CLOCK_MONOTONIC) + 4000000000; clock_ns(CLOCK_MONOTONIC) < end;)

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "leave children in a tracing stop that nobody continues"
-must = "they end with the run"
-held_by = "SIGKILL ends what is traced"
+attempts = "leave children in a tracing stop that no tracer ends"
+must = "the children end with the run"
+held_by = "SIGKILL, which also ends traced processes"
 profiles = ["none"]
 --- */
 #include "hostile.h"

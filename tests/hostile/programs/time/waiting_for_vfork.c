@@ -1,7 +1,7 @@
 /* ---
 class = "time"
-tries = "wait for the child of a vfork, which is a wait that no ordinary signal ends"
-must = "the real-time limit ends it"
+attempts = "wait for the child of a vfork, which no ordinary signal interrupts"
+must = "the real-time limit ends the run"
 held_by = "SIGKILL"
 expect = "real_time_limit"
 limits = { real = "200ms" }

@@ -1,8 +1,8 @@
 /* ---
 class = "time"
-tries = "yield the CPU again and again, so that nobody sees it running"
-must = "the CPU-time limit ends it"
-held_by = "CPU time is counted at every switch"
+attempts = "yield the CPU repeatedly, so that no measurement finds it running"
+must = "the CPU-time limit ends the run"
+held_by = "the kernel counts CPU time at every context switch"
 expect = "cpu_time_limit"
 limits = { cpu = "200ms" }
 control = "limits"

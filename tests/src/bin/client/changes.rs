@@ -164,7 +164,7 @@ fn new_user_namespace(outside: u32, inside: u32) -> Result<(), String> {
 }
 
 /// Changes all attributes of this process that a child inherits.
-fn make_dirty() -> Result<(), String> {
+fn change_inherited_state() -> Result<(), String> {
     // SAFETY: system calls on this process; the structures outlive the calls.
     unsafe {
         libc::umask(0o077);
@@ -346,7 +346,7 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             });
             Ok(())
         }
-        "dirty" => make_dirty(),
+        "dirty" => change_inherited_state(),
         "keyring" => {
             plan.world = plan.world.clone().without_seccomp();
             new_keyring(value)

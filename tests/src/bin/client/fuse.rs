@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 
 /// Mounts a FUSE file system whose server never answers.
-pub fn hanging(at: &str) -> Result<OwnedFd, String> {
+pub fn mount_hanging(at: &str) -> Result<OwnedFd, String> {
     let file = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -29,7 +29,7 @@ pub fn hanging(at: &str) -> Result<OwnedFd, String> {
 /// Answers requests for the file system's root until `stop` is closed, and ignores lookups in it. A
 /// process waits for such a lookup until the file system is gone, even after SIGKILL
 /// (request_wait_answer() in fs/fuse/dev.c).
-pub fn serve_a_root(fuse: OwnedFd, stop: &OwnedFd) {
+pub fn serve_root(fuse: OwnedFd, stop: &OwnedFd) {
     use rustix::event::{PollFd, PollFlags, poll};
     let mut fuse = std::fs::File::from(fuse);
     let mut request = vec![0u8; 1 << 17];

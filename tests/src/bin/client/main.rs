@@ -3,9 +3,9 @@
 //!
 //! `client CHANGE... -- PROBE-ARGUMENT...` changes its circumstances, starts a supervisor, and runs
 //! the probe in a world with a procfs. It prints `error=...` if the supervisor cannot start.
-//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with `step=`
-//! and `errno=` if there is an error) and the probe's output. It prints `unable=...` if a change
-//! fails.
+//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with
+//! `exit_code=` if the probe exited, and with `step=` and `errno=` if there is an error) and the
+//! probe's output. It prints `unable=...` if a change fails.
 //!
 //! | change | effect |
 //! | --- | --- |
@@ -50,8 +50,8 @@ use changes::{Plan, change};
 use millibox::{Mount, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run};
 use scenarios::{
-    go_on_after_a_fork, go_on_beside_a_hanging_file_system, go_on_beside_a_run_that_hangs,
-    go_on_in_a_crowd, poll_without_a_thread,
+    fork_during_a_run, poll_without_thread, run_beside_a_hanging_file_system,
+    run_beside_a_hanging_run, run_with_descriptors_in_flight,
 };
 use std::io::Write;
 use std::time::Duration;
@@ -106,19 +106,19 @@ fn main() {
         supervisor.backend()
     );
     if let Some(path) = &plan.hang {
-        return go_on_beside_a_hanging_file_system(&request, path);
+        return run_beside_a_hanging_file_system(&request, path);
     }
     if let Some(path) = &plan.hang_run {
-        return go_on_beside_a_run_that_hangs(&request, path);
+        return run_beside_a_hanging_run(&request, path);
     }
     if plan.no_thread {
-        return poll_without_a_thread(&supervisor, &request);
+        return poll_without_thread(&supervisor, &request);
     }
     if plan.forked {
-        return go_on_after_a_fork(supervisor, &request);
+        return fork_during_a_run(supervisor, &request);
     }
     if plan.crowd {
-        return go_on_in_a_crowd(&supervisor, &request, &probe);
+        return run_with_descriptors_in_flight(&supervisor, &request, &probe);
     }
     if let Some(count) = plan.hold {
         let (read, write) = millibox_tests::pipe();
@@ -147,6 +147,9 @@ fn main() {
         output.result,
         output.result.outcome.name()
     );
+    if let Some(code) = output.result.exit_code {
+        println!("exit_code={code}");
+    }
     if let Some(error) = output.result.outcome.error() {
         println!("step={}\nerrno={}", error.step, error.errno.unwrap_or(0));
     }
@@ -154,7 +157,7 @@ fn main() {
     if plan.careless {
         millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
         println!(
-            "heard={}",
+            "error={}",
             supervisor
                 .run(&request)
                 .and_then(|handle| handle.wait())

@@ -1,7 +1,7 @@
 //! Scenarios that check whether runs continue under special conditions.
 
 use crate::changes::check;
-use crate::fuse::{hanging, serve_a_root};
+use crate::fuse::{mount_hanging, serve_root};
 use millibox::{Handle, Outcome, Request, Supervisor, World};
 use millibox_tests::{read_line, wait};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -12,14 +12,15 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Polls a run without memory for a thread's stack. No earlier thread has left a stack for reuse.
-pub fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
+/// Polls a run while memory for the stack of a thread is missing. No earlier thread has left a
+/// stack for reuse.
+pub fn poll_without_thread(supervisor: &Supervisor, request: &Request) {
     let first = supervisor.run(request).expect("a run");
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    let status = std::fs::read_to_string("/proc/self/status").expect("our status");
+    let status = std::fs::read_to_string("/proc/self/status").expect("the status of this process");
     let size = status
         .lines()
         .find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB"))
@@ -39,7 +40,7 @@ pub fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
     let polled = first.event().map(drop).map_err(|error| error.to_string());
     let waited = wait(&first);
     limit_address_space(None);
-    println!("polled={polled:?}\nwaited={waited}");
+    println!("polled={polled:?}\nwaited={:?}", waited.outcome);
     let second = supervisor.run(request).expect("a run");
     println!(
         "readable={}",
@@ -52,7 +53,7 @@ pub fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
 
 /// Forks during a run; the child drops its copies. The process has one thread, because the library
 /// has not started its own yet.
-pub fn go_on_after_a_fork(supervisor: Supervisor, request: &Request) {
+pub fn fork_during_a_run(supervisor: Supervisor, request: &Request) {
     let (read, write) = millibox_tests::pipe();
     let handle = supervisor
         .run(&request.clone().stdout(write))
@@ -61,7 +62,7 @@ pub fn go_on_after_a_fork(supervisor: Supervisor, request: &Request) {
     // SAFETY: the process has one thread.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let answers = (
+        let failed = (
             handle.wait().is_err(),
             supervisor.run(request).is_err(),
             handle.try_wait().is_err(),
@@ -69,28 +70,32 @@ pub fn go_on_after_a_fork(supervisor: Supervisor, request: &Request) {
         handle.kill();
         drop((handle, supervisor));
         // SAFETY: the call ends the process.
-        unsafe { libc::_exit(if answers == (true, true, true) { 0 } else { 1 }) }
+        unsafe { libc::_exit(if failed == (true, true, true) { 0 } else { 1 }) }
     }
     let mut status = -1;
     // SAFETY: `status` outlives the call.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     println!("child={}", waited == child && status == 0);
     println!(
-        "goes_on={}",
+        "continues={}",
         matches!(handle.wait_timeout(Duration::from_millis(300)), Ok(None))
     );
     handle.kill();
-    println!("outcome={}", wait(&handle));
+    println!("outcome={:?}", wait(&handle).outcome);
     println!(
-        "next={}",
-        wait(&supervisor.run(&Request::new("/bin/true")).expect("a run"))
+        "next={:?}",
+        wait(&supervisor.run(&Request::new("/bin/true")).expect("a run")).outcome
     );
 }
 
-/// First a run, then this process leaves as many descriptors as possible in unread messages. No
-/// limit of a run applies to this process.
-pub fn go_on_in_a_crowd(supervisor: &Supervisor, request: &Request, probe: &Arc<OwnedFd>) {
-    let one = || {
+/// Starts a run, then leaves as many descriptors as possible in unread messages. The limits of runs
+/// do not apply to this process.
+pub fn run_with_descriptors_in_flight(
+    supervisor: &Supervisor,
+    request: &Request,
+    probe: &Arc<OwnedFd>,
+) {
+    let start_run = || {
         let (_, write) = millibox_tests::pipe();
         let request = Request::from_descriptor(probe.clone()).args(["probe", "exit", "0"]);
         supervisor.run(&request.stdout(write)).expect("a run")
@@ -106,10 +111,13 @@ pub fn go_on_in_a_crowd(supervisor: &Supervisor, request: &Request, probe: &Arc<
         .run(&request.clone().stdout(write))
         .expect("a run");
     println!("{}", read_line(&read));
-    println!("others={}", (0..20).filter(|_| is_over(&one(), 5)).count());
+    println!(
+        "others={}",
+        (0..20).filter(|_| is_over(&start_run(), 5)).count()
+    );
 
     let kept = park(probe);
-    let waiting = [one(), one()];
+    let waiting = [start_run(), start_run()];
     let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let before = cpu();
     println!("waits={}", !is_over(&waiting[0], 1));
@@ -154,7 +162,7 @@ fn park(descriptor: &Arc<OwnedFd>) -> Vec<UnixStream> {
 }
 
 /// Prints how many of ten other runs succeed while one is stuck, and whether it is still stuck.
-fn others_go_on(supervisor: &Supervisor, request: &Request, stuck: &Handle) {
+fn print_others(supervisor: &Supervisor, request: &Request, stuck: &Handle) {
     let others = (0..10)
         .map(|_| supervisor.run(request))
         .filter_map(Result::ok)
@@ -163,38 +171,41 @@ fn others_go_on(supervisor: &Supervisor, request: &Request, stuck: &Handle) {
     println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
 }
 
-pub fn go_on_beside_a_run_that_hangs(request: &Request, path: &str) {
-    let fuse = match hanging(path) {
+pub fn run_beside_a_hanging_run(request: &Request, path: &str) {
+    let fuse = match mount_hanging(path) {
         Ok(fuse) => fuse,
         Err(why) => return println!("unable={why}"),
     };
     let (stop, stopped) = rustix::pipe::pipe().expect("a pipe");
-    let server = std::thread::spawn(move || serve_a_root(fuse, &stop));
+    let server = std::thread::spawn(move || serve_root(fuse, &stop));
     // The first supervisor's mount namespace lacks the mount. Start a supervisor that has it.
     let Ok(inner) = Supervisor::builder().slots(2).start() else {
         return println!("unable=no second supervisor");
     };
     let world = World::minimal().read_only(path, "/stuck");
-    let asks = Request::new("/bin/cat")
+    let hanging_request = Request::new("/bin/cat")
         .arg("/stuck/x")
         .world(&world)
         .real_time_limit(Duration::from_millis(50));
-    let stuck = match inner.run(&asks) {
+    let stuck = match inner.run(&hanging_request) {
         Ok(stuck) => stuck,
         Err(error) => return println!("error={error}"),
     };
     std::thread::sleep(Duration::from_millis(300));
     stuck.kill();
-    others_go_on(&inner, request, &stuck);
+    print_others(&inner, request, &stuck);
     // The end of the server makes the waiting lookup fail.
     drop(stopped);
     server.join().expect("no panic");
-    println!("ended={}", wait(&stuck));
-    println!("after={}", wait(&inner.run(request).expect("a run")));
+    println!("ended={:?}", wait(&stuck).outcome);
+    println!(
+        "after={:?}",
+        wait(&inner.run(request).expect("a run")).outcome
+    );
 }
 
-pub fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
-    let fuse = match hanging(path) {
+pub fn run_beside_a_hanging_file_system(request: &Request, path: &str) {
+    let fuse = match mount_hanging(path) {
         Ok(fuse) => fuse,
         Err(why) => return println!("unable={why}"),
     };
@@ -212,12 +223,15 @@ pub fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
         Err(error) => return println!("error={error}"),
     };
     std::thread::sleep(Duration::from_millis(200));
-    others_go_on(&inner, request, &stuck);
+    print_others(&inner, request, &stuck);
     stuck.cancel();
     println!(
         "cancelled={}",
         matches!(stuck.wait_timeout(Duration::from_secs(5)), Ok(Some(_)))
     );
-    println!("after={}", wait(&inner.run(request).expect("a run")));
+    println!(
+        "after={:?}",
+        wait(&inner.run(request).expect("a run")).outcome
+    );
     drop(fuse);
 }

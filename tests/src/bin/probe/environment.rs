@@ -88,8 +88,8 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
                 text(&name.domainname)
             ));
         }
-        // The state that every run must find, whatever happened before. Tests may trace each system
-        // call, so the command makes few of them.
+        // The state that every run must find, regardless of earlier runs. Tests may trace each
+        // system call, so the command makes few of them.
         "walls" => {
             for command in ["umask", "ids", "scheduling", "host", "cwd"] {
                 run(command, arguments);

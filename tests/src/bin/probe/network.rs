@@ -144,7 +144,7 @@ fn print_interfaces() {
             up.push(name);
         }
     }
-    print_line(format!("there={count}\nup={}", up.join(",")));
+    print_line(format!("count={count}\nup={}", up.join(",")));
 }
 
 /// Binds or connects a socket with an abstract name; `call` is the system call.

@@ -1,5 +1,5 @@
-// Several files are one program: a directory, two sources and a header. Bends of the curve are
-// sorted, and looked up.
+// A program of several files: a directory with two sources and a header. It sorts the bends of the
+// curve and searches them for each height.
 #include "tide.h"
 #include <iomanip>
 #include <iostream>

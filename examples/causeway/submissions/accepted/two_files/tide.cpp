@@ -11,7 +11,8 @@ Tide::Tide(const std::vector<int>& readings) {
             bends.push_back({high, 0, -1.0 / (high - low)});
         }
     }
-    std::sort(bends.begin(), bends.end(), [](const Bend& a, const Bend& b) { return a.height < b.height; });
+    const auto lower = [](const Bend& a, const Bend& b) { return a.height < b.height; };
+    std::sort(bends.begin(), bends.end(), lower);
     jumps = slopes = offsets = {0};
     for (const auto& [height, jump, slope] : bends) {
         jumps.push_back(jumps.back() + jump);

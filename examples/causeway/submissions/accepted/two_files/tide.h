@@ -1,4 +1,4 @@
-// The tide: for how many minutes it was not higher than a height.
+// Computes for how many minutes the tide was not higher than a given height.
 #pragma once
 #include <vector>
 
@@ -8,12 +8,12 @@ public:
     double minutes(int height) const;
 
 private:
-    // Each begins to count at a height: so many minutes for each millimetre above it.
+    // A bend takes effect at a height and adds a number of minutes for each millimetre above it.
     struct Bend {
         int height;
         double jump, slope;
     };
     std::vector<Bend> bends;
-    // Sums of the first so many.
+    // Element n is the sum over the first n bends.
     std::vector<double> jumps, slopes, offsets;
 };

@@ -1,0 +1,106 @@
+//! Compiling a submission with the files and limits of the problem.
+
+use super::base::Judge;
+use millibox_languages::compile::{
+    Compilation, CompileError, Options as CompileOptions, Refusal, Unavailable,
+};
+use millibox_languages::suite::Suite;
+use millibox_package::model::{Problem, Submission};
+use std::path::{Path, PathBuf};
+
+impl Judge<'_> {
+    /// Compiles a submission with the files and limits of the problem, on `cpus`.
+    pub(super) fn compile_submission(
+        &self,
+        problem: &Problem,
+        submission: &Submission,
+        cpus: Vec<usize>,
+    ) -> Compilation {
+        let program = &submission.program;
+        let suite = match self.suite_of(submission) {
+            Ok(suite) => suite,
+            Err(mut why) => {
+                why.map_paths(|path| shown(problem, path));
+                let mut text = why.to_string();
+                if program.language.is_none() && !program.sources.is_empty() {
+                    text += "; or name the submission, and its language with --language";
+                }
+                return Compilation::failed(if why.is_unknown_language() {
+                    CompileError::Unavailable(Unavailable::ByCaller(text))
+                } else {
+                    Refusal::ByCaller(text).into()
+                });
+            }
+        };
+        if let Some(limit) = problem.limits.code {
+            let lengths = program
+                .sources
+                .iter()
+                .filter_map(|source| source.metadata().ok())
+                .map(|file| file.len());
+            let length: u64 = lengths.sum();
+            if length > limit {
+                let why =
+                    format!("its sources have {length} bytes, and the problem allows {limit}");
+                return Compilation::failed(Refusal::ByCaller(why));
+            }
+        }
+        let options = CompileOptions {
+            cpu_time: problem.limits.compilation_time,
+            memory: problem.limits.compilation_memory,
+            include: self.include(problem, suite),
+            constants: problem.constants.clone(),
+            constants_in_include_only: !problem
+                .submissions
+                .iter()
+                .any(|known| known.program.path == program.path),
+            root: Some(problem.directory.clone()),
+            cpus,
+            ..CompileOptions::default()
+        };
+        let mut compilation = self.compile(suite, &program.sources, &options);
+        match &mut compilation.result {
+            Ok(executable) => executable
+                .argv
+                .extend(program.arguments.iter().map(Into::into)),
+            Err(error) => error.map_paths(|path| shown(problem, path)),
+        }
+        compilation
+    }
+
+    /// The directories whose files the problem adds to submissions in this language. The files of
+    /// the language's own directory replace those for all languages.
+    fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
+        let Some(directory) = &problem.include else {
+            return Vec::new();
+        };
+        let entries = std::fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        let is_of_language = |path: &PathBuf| {
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            self.suites
+                .named(name)
+                .is_ok_and(|named| named.language == suite.language)
+        };
+        let own = entries
+            .filter(|path| path.is_dir())
+            .filter(is_of_language)
+            .min();
+        let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
+        for_all.into_iter().chain(own).collect()
+    }
+}
+
+/// The path below the archive of the problem, if it was unpacked from one.
+fn shown(problem: &Problem, path: &Path) -> PathBuf {
+    match &problem.unpacked {
+        Some(unpacked) => unpacked.shown(path),
+        None => path.to_owned(),
+    }
+}

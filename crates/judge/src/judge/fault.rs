@@ -1,0 +1,306 @@
+//! Why a package cannot be judged.
+
+use crate::scoring::PlanError;
+use millibox_package::{Fault, Severity};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why a package cannot be judged: all its faults. There is at least one.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PackageError {
+    /// The faults.
+    pub faults: Vec<PackageFault>,
+}
+
+impl From<PackageFault> for PackageError {
+    fn from(fault: PackageFault) -> PackageError {
+        PackageError {
+            faults: vec![fault],
+        }
+    }
+}
+
+impl fmt::Display for PackageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            write!(f, "{}{fault}", if index > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PackageError {}
+
+/// One fault of a package.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PackageFault {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The fault.
+    pub problem: PackageProblem,
+}
+
+impl PackageFault {
+    /// A fault of a file or directory.
+    pub fn new(path: &Path, problem: PackageProblem) -> PackageFault {
+        PackageFault {
+            path: path.to_owned(),
+            problem,
+        }
+    }
+
+    /// The fault in the form of the package reader, without compiler messages.
+    pub(super) fn to_fault(&self, severity: Severity) -> Fault {
+        Fault {
+            path: self.path.clone(),
+            line: None,
+            column: None,
+            severity,
+            message: self.problem.to_string(),
+            bound: None,
+        }
+    }
+}
+
+impl fmt::Display for PackageFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.to_fault(Severity::Error))?;
+        if let PackageProblem::Rejected { messages, .. } = &self.problem {
+            for line in messages.lines() {
+                write!(f, "\n    {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PackageFault {}
+
+/// The purpose of a package's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Role {
+    /// It checks outputs.
+    #[error("checker")]
+    Checker,
+    /// It communicates with submissions.
+    #[error("interactor")]
+    Interactor,
+    /// It makes the results of groups.
+    #[error("grader")]
+    Grader,
+}
+
+/// Why a package, or a part of it, cannot be judged.
+///
+/// A `reason` is the text of an error from compiling or staging. It names the file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackageProblem {
+    /// No test matches the pattern of [`Options::tests`](super::Options::tests).
+    #[error("none of its {tests} tests is called like {pattern}")]
+    NoMatchingTest {
+        /// Number of all tests.
+        tests: usize,
+        /// The pattern.
+        pattern: String,
+    },
+    /// Submissions cannot be scored.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The input of a test does not exist.
+    #[error("the input of test {test} does not exist; {GENERATE}")]
+    NoInput {
+        /// The test.
+        test: String,
+    },
+    /// The answer of a test does not exist.
+    #[error("the answer of test {test} does not exist; {GENERATE}")]
+    NoAnswerFile {
+        /// The test.
+        test: String,
+    },
+    /// A test has no answer, and the checker needs one.
+    #[error("test {test} has no answer to compare with; {GENERATE}")]
+    NoAnswer {
+        /// The test.
+        test: String,
+    },
+    /// The default checker's flags for a test are wrong.
+    #[error("flags of the default checker for test {test}: {reason}")]
+    Flags {
+        /// The test.
+        test: String,
+        /// The wrong flag and the reason.
+        reason: String,
+    },
+    /// The problem is interactive and has no interactor.
+    #[error("the problem is interactive, but the package has no interactor; add one")]
+    NoInteractor,
+    /// The language of a program is not known.
+    #[error("the language of this {role} is not known: {reason}")]
+    Language {
+        /// The program's purpose.
+        role: Role,
+        /// The reason.
+        reason: String,
+    },
+    /// The machine cannot compile a program now.
+    #[error("the {role} could not be compiled: {reason}")]
+    NotCompiled {
+        /// The program's purpose.
+        role: Role,
+        /// The reason.
+        reason: String,
+    },
+    /// The compiler rejects a program.
+    #[error("the {role} cannot be compiled: {reason}")]
+    Rejected {
+        /// The program's purpose.
+        role: Role,
+        /// The reason.
+        reason: String,
+        /// The compiler's messages.
+        messages: String,
+    },
+    /// The checker's data cannot be made readable for the sandbox's user.
+    #[error("the sandbox cannot read this directory: {reason}")]
+    Data {
+        /// The reason.
+        reason: String,
+    },
+    /// The files that a test provides cannot be made readable for the sandbox's user.
+    #[error("the sandbox cannot read the files of test {test}: {reason}")]
+    TestFiles {
+        /// The test.
+        test: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A Sim package states no time limit and has no model solution to measure.
+    #[error(
+        "there is no time limit, and no model solution to measure: state one in the Simfile \
+         (limits), or give --time-limit"
+    )]
+    NoModelSolution,
+    /// A Sim package states no time limit, and its model solution cannot be measured.
+    #[error(
+        "there is no time limit, and the model solution gives none: {0}; correct it, or give \
+         --time-limit"
+    )]
+    ModelSolution(MeasurementFault),
+    /// The package states no time limit, and no submission could be measured.
+    #[error("there is no time limit, and no submission to measure one: {0}; give --time-limit")]
+    NothingMeasured(Measurement),
+    /// The time limit cannot be measured because the judge failed. Another limit does not help.
+    #[error("the time limit cannot be measured, for the judge failed: {submission}: {fault}")]
+    JudgeFailed {
+        /// The submission that was measured.
+        submission: String,
+        /// The failure.
+        fault: MeasurementFault,
+    },
+    /// Judging was stopped before the time limit was measured.
+    #[error("interrupted before its time limit was measured")]
+    Interrupted,
+    /// A warning: a submission that should be measured was not.
+    #[error("does not count for the time limit{}: {fault}", BecauseOfJudge(.fault))]
+    NotCounted {
+        /// The reason.
+        fault: MeasurementFault,
+    },
+}
+
+const GENERATE: &str = "`millibox problem gen` makes it if the package has a generator for it";
+
+/// Why no submission of a package could be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Measurement {
+    /// No submission must be accepted.
+    NoSubmission,
+    /// submissions.yaml excludes all submissions that must be accepted.
+    AllExcluded,
+    /// Each submission, with its fault.
+    Failed(Vec<(String, MeasurementFault)>),
+}
+
+impl fmt::Display for Measurement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Measurement::NoSubmission => {
+                f.write_str("there is no submission that must be accepted")
+            }
+            Measurement::AllExcluded => f.write_str(
+                "submissions.yaml takes all that must be accepted out (use_for_time_limit)",
+            ),
+            Measurement::Failed(faults) => {
+                for (index, (submission, fault)) in faults.iter().enumerate() {
+                    let separator = if index > 0 { "; " } else { "" };
+                    write!(f, "{separator}{submission}: {fault}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Why a submission cannot be measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasurementFault {
+    /// Its language cannot be used here. Other submissions may be measured.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It cannot be compiled.
+    #[error("it is not compiled: {0}")]
+    NotCompiled(String),
+    /// It is not accepted on a test.
+    #[error("test {test} is not accepted ({reason})")]
+    NotAccepted {
+        /// The test.
+        test: String,
+        /// The reason of the verdict, or the checker's comment.
+        reason: String,
+    },
+    /// The judge or the machine failed while compiling it.
+    #[error("{0}")]
+    CompilationFailed(String),
+    /// The judge, the machine or a program of the package failed on a test.
+    #[error("test {test}: {reason}")]
+    TestFailed {
+        /// The test.
+        test: String,
+        /// The reason of the judge error.
+        reason: String,
+    },
+    /// Judging was stopped before all tests had results.
+    #[error("it was not judged to the end")]
+    NotFinished,
+}
+
+impl MeasurementFault {
+    /// Whether the judge, the machine or a program of the package is at fault, not the submission.
+    pub fn is_judge_failure(&self) -> bool {
+        matches!(
+            self,
+            MeasurementFault::CompilationFailed(_)
+                | MeasurementFault::TestFailed { .. }
+                | MeasurementFault::NotFinished
+        )
+    }
+}
+
+struct BecauseOfJudge<'a>(&'a MeasurementFault);
+
+impl fmt::Display for BecauseOfJudge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_judge_failure() {
+            f.write_str(", for the judge failed")
+        } else {
+            Ok(())
+        }
+    }
+}

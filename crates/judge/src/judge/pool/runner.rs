@@ -1,0 +1,109 @@
+//! Judging one test, by the kind of the problem.
+
+use super::super::prepared::{PreparedProblem, Referee};
+use crate::batch::{self, Case, Trial, Worker};
+use crate::failure::{JudgeFailure, Step};
+use crate::feedback::Feedback;
+use crate::interactive::{self, Mode};
+use crate::passes;
+use crate::verdict::{TestResult, Verdict};
+use millibox::{Outcome, Step as RunStep};
+use millibox_languages::compile::Toolbox;
+use millibox_languages::program::{Executable, Limits};
+use millibox_package::model::{Kind, Test};
+
+/// Judges the tests of one problem.
+pub(super) struct TestRunner<'a> {
+    pub prepared: &'a PreparedProblem,
+    /// The limits of each test.
+    pub limits: &'a [Limits],
+    pub mode: Mode,
+}
+
+impl TestRunner<'_> {
+    /// Judges a submission on the test with this number.
+    pub fn judge(
+        &self,
+        worker: &mut Worker<'_>,
+        toolbox: &Toolbox<'_>,
+        executable: &Executable,
+        number: usize,
+        test: &Test,
+    ) -> TestResult {
+        let case = Case::new(test, &self.prepared.problem.checker_flags);
+        let with_files;
+        let executable = match &self.prepared.files[number] {
+            None => executable,
+            Some(files) => match executable.beside(files.path(), worker.supervisor.ids()) {
+                Ok(executable) => {
+                    with_files = executable;
+                    &with_files
+                }
+                Err(error) => {
+                    let failure = JudgeFailure::step(Step::PlaceTestFiles, error);
+                    return TestResult::judge_error(failure.to_string());
+                }
+            },
+        };
+        let trial = Trial {
+            executable,
+            case,
+            limits: &self.limits[number],
+        };
+        let pass = |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| {
+            let result = match &self.prepared.referee {
+                Referee::Checker(checker) => batch::judge_pass(worker, trial, checker, feedback),
+                Referee::Interactor(interactor) => {
+                    interactive::judge_pass(worker, trial, interactor, self.mode, feedback)
+                }
+            };
+            if is_exec_refused(&result) && is_machine_fit(worker, toolbox, trial) {
+                broken(result)
+            } else {
+                result
+            }
+        };
+        match self.prepared.problem.kind {
+            Kind::MultiPass { passes, .. } => {
+                passes::judge(worker, &trial, passes, |worker, trial, feedback| {
+                    pass(worker, trial, Some(feedback))
+                })
+            }
+            Kind::Batch | Kind::Interactive => pass(worker, &trial, None),
+        }
+    }
+}
+
+/// Whether the kernel refused to execute the submission. That is a judge error at first.
+fn is_exec_refused(result: &TestResult) -> bool {
+    let outcome = result.run.as_ref().map(|run| &run.outcome);
+    matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == RunStep::Exec)
+}
+
+/// Whether a known good program of the same language can be executed in the submission's place.
+///
+/// The errno does not decide whether the submission or the machine is at fault. ENOENT may mean an
+/// interpreter that the submission made up, or a C library that the machine lacks. EACCES may mean
+/// an interpreter without x permission, or a directory for temporary files on a noexec mount.
+fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>) -> bool {
+    let suite = toolbox.suites().named(&trial.executable.suite);
+    suite.is_ok_and(|suite| {
+        toolbox.starts_example(suite, trial.limits, &trial.arguments(), &worker.cpus)
+    })
+}
+
+/// The result of a submission that is at fault for being unexecutable: a run-time error.
+fn broken(result: TestResult) -> TestResult {
+    let reason = result
+        .run
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    TestResult {
+        verdict: Verdict::RunTimeError,
+        reason,
+        comment: String::new(),
+        score: None,
+        ..result
+    }
+}

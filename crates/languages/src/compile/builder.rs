@@ -1,0 +1,275 @@
+//! Builds products from sources: prepares a suite, runs its compiler, and checks on failure that
+//! the suite can compile anything.
+
+use super::availability::Availability;
+use super::build::{self, BuildResult, Job};
+use super::error::{BuildError, CompileError, InternalError, Refusal};
+use super::input::{Input, argument};
+use super::lent::Lent;
+use super::memo::Memo;
+use super::options::Options;
+use super::placeholders::{environment, values};
+use super::reach::find_closed;
+use super::tools::{self, Tools};
+use super::world::{EXECUTABLE, OUTPUT, PREPARED, SOURCE, world};
+use crate::cache::{Cache, Entry, KeyBuilder};
+use crate::files::{self, SourceFile, Store, StoreError, StoredFiles};
+use crate::suite::template::Values;
+use crate::suite::{CompileStep, Link, Product, Suite};
+use millibox::Backend;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Bytes that a program may have, regardless of the room on the disk.
+const MIN_OUTPUT_BYTES: u64 = 64 << 20;
+/// A program may take this part of the room on the disk, so that a few programs cannot fill it.
+const ROOM_DIVISOR: u64 = 8;
+
+/// Builds products with one supervisor, and remembers what it learns about the suites.
+#[derive(Debug)]
+pub(super) struct Builder<'s> {
+    pub(super) supervisor: Lent<'s>,
+    pub(super) cache: Cache,
+    /// By language, because the variants of a language use the same tools.
+    tools: Memo<Result<Arc<Tools>, Availability>>,
+    /// By suite: the product of its step `prepare`.
+    prepared: Memo<Result<Arc<TempDir>, InternalError>>,
+    /// By suite: whether it has compiled anything. If not, the result of its example.
+    proven: Memo<Result<(), BuildError>>,
+}
+
+impl<'s> Builder<'s> {
+    pub(super) fn new(supervisor: Lent<'s>, cache: Cache) -> Builder<'s> {
+        Builder {
+            supervisor,
+            cache,
+            tools: Memo::default(),
+            prepared: Memo::default(),
+            proven: Memo::default(),
+        }
+    }
+
+    /// Returns the tools of the suite. They are tried once for each language.
+    pub(super) fn tools(&self, suite: &Suite) -> Result<Arc<Tools>, Availability> {
+        self.tools.get(&suite.language, || {
+            tools::find(&self.supervisor, suite).map(Arc::new)
+        })
+    }
+
+    /// Checks that the suite can compile its example. `again`: an earlier success does not count.
+    pub(super) fn prove(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        again: bool,
+    ) -> Result<(), BuildError> {
+        let prove = || {
+            let input = Input::example(suite).map_err(|refusal| BuildError::new(refusal, ""))?;
+            let link = suite.linking.as_ref().map(|_| Link::Dynamic);
+            let built = self.build_unproven(suite, tools, &input, &Options::default(), link);
+            built
+                .files
+                .map(|_| ())
+                .map_err(|error| BuildError::new(error, &built.messages))
+        };
+        if again {
+            prove()
+        } else {
+            self.proven.get(&suite.name, prove)
+        }
+    }
+
+    /// Builds a product. A success also shows that the suite works.
+    pub(super) fn build(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        input: &Input,
+        options: &Options,
+        link: Option<Link>,
+    ) -> BuildResult {
+        let built = self.build_unproven(suite, tools, input, options, link);
+        if built.files.is_ok() {
+            self.proven.set(&suite.name, Ok(()));
+        }
+        built
+    }
+
+    /// Builds a product, whose success does not show that the suite works.
+    pub(super) fn build_unproven(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        input: &Input,
+        options: &Options,
+        link: Option<Link>,
+    ) -> BuildResult {
+        let Some(compile) = &suite.compile else {
+            return BuildResult::without_run(self.stored(&input.files));
+        };
+        let prepared = match suite
+            .prepare
+            .as_ref()
+            .map(|prepare| self.prepared(suite, prepare, tools))
+            .transpose()
+        {
+            Ok(prepared) => prepared,
+            Err(error) => return BuildResult::failed(error),
+        };
+        let source = match self.stored(&input.files) {
+            Ok(source) => source,
+            Err(error) => return BuildResult::failed(error),
+        };
+        let mut values = values(suite, tools);
+        values.set("executable", format!("{OUTPUT}/{EXECUTABLE}"));
+        values.set("main", argument(&input.main));
+        if let (Some(linking), Some(link)) = (&suite.linking, link) {
+            values.set_linking(linking.arguments(link));
+        }
+        values.set_sources(input.compiled.iter().map(|name| argument(name)).collect());
+        let mut shown = vec![(source.directory.path(), SOURCE)];
+        shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
+        let mut built = match self.job(compile, tools, values, &shown, options) {
+            Ok(job) => self.run(&job),
+            Err(error) => return BuildResult::failed(error),
+        };
+        if compile.product == Product::Sources && built.files.is_ok() {
+            built.files = Ok(source);
+        }
+        built
+    }
+
+    /// Returns the product of the step `prepare`, which runs once for each version of the tools.
+    fn prepared(
+        &self,
+        suite: &Suite,
+        prepare: &CompileStep,
+        tools: &Tools,
+    ) -> Result<Arc<TempDir>, InternalError> {
+        self.prepared.get(&suite.name, || {
+            let key = KeyBuilder::new()
+                .with("prepared")
+                .with(&suite.text)
+                .with(&suite.name)
+                .with(&tools.identity)
+                .key();
+            let files = match self.cache.get(&key, || self.store().ok()) {
+                Some(entry) => entry.files,
+                None => {
+                    let values = values(suite, tools);
+                    let job = self.job(prepare, tools, values, &[], &Options::default())?;
+                    let BuildResult {
+                        messages,
+                        figures,
+                        files,
+                        ..
+                    } = self.run(&job);
+                    let files = files.map_err(|error| InternalError::Prepare {
+                        title: suite.title.clone(),
+                        error: Box::new(BuildError::new(error, &messages)),
+                    })?;
+                    let entry = Entry {
+                        messages,
+                        figures,
+                        files,
+                    };
+                    self.cache.put(&key, &entry);
+                    entry.files
+                }
+            };
+            Ok(Arc::new(files.directory))
+        })
+    }
+
+    fn run(&self, job: &Job) -> BuildResult {
+        match self.store() {
+            Ok(store) => build::build(&self.supervisor, job, store),
+            Err(error) => BuildResult::failed(error),
+        }
+    }
+
+    /// Describes a run of a command. `shown` lists directories of the host and their places in the
+    /// world; the first place is the working directory.
+    fn job(
+        &self,
+        compile: &CompileStep,
+        tools: &Tools,
+        mut values: Values,
+        shown: &[(&Path, &'static str)],
+        options: &Options,
+    ) -> Result<Job, InternalError> {
+        let memory = options.memory.unwrap_or(compile.memory);
+        values.set("memory_mib", (memory >> 20).to_string());
+        let wanted = options.output.unwrap_or(compile.output);
+        let output = allowed_output(wanted, files::free_bytes());
+        let mut world = world(&compile.surroundings, &tools.roots)?;
+        for (directory, at) in shown {
+            world = world.read_only(directory, at);
+        }
+        Ok(Job {
+            world,
+            command: values.fill_all(&compile.command),
+            env: environment(&[("LC_ALL", "C.UTF-8")], &compile.surroundings, &values),
+            current_dir: shown.first().map_or(OUTPUT, |(_, at)| at),
+            cpus: options.cpus.clone(),
+            limits: build::Limits {
+                cpu_time: options.cpu_time.unwrap_or(compile.cpu_time),
+                memory: self
+                    .can_limit_memory(compile.surroundings.address_space)
+                    .then_some(memory),
+                output,
+                little_room: output < wanted,
+                processes: compile.processes,
+            },
+        })
+    }
+
+    /// Whether the supervisor can limit the memory of a command. Without cgroups it limits the
+    /// address space, and some languages reserve far more of that than they use.
+    pub(super) fn can_limit_memory(&self, address_space: bool) -> bool {
+        address_space || self.supervisor.backend() != Backend::Rlimit
+    }
+
+    /// Creates a directory of the host for files that the sandbox reads.
+    pub(super) fn store(&self) -> Result<Store, InternalError> {
+        let ids = self.supervisor.ids();
+        let store = Store::new(ids).map_err(files::HostError::from_store)?;
+        match find_closed(store.path(), ids) {
+            None => Ok(store),
+            Some(closed) => Err(InternalError::TemporaryDirectory(closed)),
+        }
+    }
+
+    /// Creates such a directory with these files of the submission.
+    pub(super) fn stored(&self, files: &[SourceFile]) -> Result<StoredFiles, CompileError> {
+        let mut store = self.store()?;
+        match store.add_all(files) {
+            Ok(()) => Ok(store.finish()),
+            Err(StoreError::Name { name, fault }) => {
+                Err(Refusal::SourceName { name, fault }.into())
+            }
+            Err(error) => Err(InternalError::from(files::HostError::from_store(error)).into()),
+        }
+    }
+}
+
+/// Returns the bytes that a program may have if its suite allows `wanted` and the disk has `room`.
+fn allowed_output(wanted: u64, room: u64) -> u64 {
+    wanted.min((room / ROOM_DIVISOR).max(MIN_OUTPUT_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allowed_output_with_little_room_is_part_of_it() {
+        let mib = |number: u64| number << 20;
+        assert_eq!(allowed_output(mib(576), mib(100_000)), mib(576));
+        assert_eq!(allowed_output(mib(576), mib(4000)), mib(500));
+        assert_eq!(allowed_output(mib(576), mib(100)), MIN_OUTPUT_BYTES);
+        assert_eq!(allowed_output(mib(576), 0), MIN_OUTPUT_BYTES);
+        assert_eq!(allowed_output(mib(4), 0), mib(4));
+    }
+}

@@ -1,0 +1,122 @@
+//! Makes an executable of a product: its command line, environment and world.
+
+use super::class::{self, MainClass};
+use super::error::{CompileError, InternalError, Refusal};
+use super::input::{Input, argument};
+use super::options::Options;
+use super::placeholders::{environment, values};
+use super::tools::Tools;
+use super::world::{EXECUTABLE, PROGRAM, world};
+use crate::files::StoredFiles;
+use crate::program::Executable;
+use crate::suite::{EntryPoint, Suite};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Checks that the product contains the program that the suite runs.
+pub(super) fn check_program(suite: &Suite, files: &StoredFiles) -> Result<(), Refusal> {
+    match suite.own_program() {
+        Some(EXECUTABLE) if !files.has_executable(Path::new(EXECUTABLE)) => Err(Refusal::NoProgram),
+        Some(name) if !files.has_executable(Path::new(name)) => {
+            Err(Refusal::NoExecutable(name.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes an executable of a product.
+pub(super) fn executable(
+    suite: &Suite,
+    tools: &Tools,
+    input: &Input,
+    files: StoredFiles,
+    options: &Options,
+    can_limit_memory: bool,
+) -> Result<Executable, CompileError> {
+    let run = &suite.run;
+    let mut values = values(suite, tools);
+    values.set("executable", format!("{PROGRAM}/{EXECUTABLE}"));
+    values.set("directory", PROGRAM);
+    values.set("main", argument(&input.main));
+    // The value is known only when the program runs.
+    values.set("memory_mib", "{memory_mib}");
+    if run.entry == EntryPoint::JavaClass {
+        values.set("class", main_class(&files, suite, input, options)?);
+    }
+    let directory = files.directory;
+    let world = world(&run.surroundings, &tools.roots).map_err(InternalError::from)?;
+    Ok(Executable {
+        world: world.read_only(directory.path(), PROGRAM),
+        argv: values.fill_all(&run.command),
+        env: environment(&[], &run.surroundings, &values),
+        current_dir: PROGRAM.into(),
+        processes: run.processes,
+        memory: if can_limit_memory {
+            run.memory
+        } else {
+            u64::MAX
+        },
+        suite: suite.name.clone(),
+        files: Arc::new(directory),
+    })
+}
+
+/// Returns the name of the class to start.
+fn main_class(
+    files: &StoredFiles,
+    suite: &Suite,
+    input: &Input,
+    options: &Options,
+) -> Result<String, CompileError> {
+    let mut mains: Vec<MainClass> = Vec::new();
+    for file in &files.files {
+        let is_class = file
+            .name
+            .extension()
+            .is_some_and(|extension| extension == "class");
+        if is_class && file.length <= class::MAX_CLASS_FILE_BYTES {
+            let bytes = std::fs::read(files.directory.path().join(&file.name))
+                .map_err(|error| InternalError::ReadProduct(error.into()))?;
+            mains.extend(class::main_class(&bytes));
+        }
+    }
+    Ok(choose_main_class(mains, suite, input, options)?)
+}
+
+/// Chooses one of the classes with a main method.
+fn choose_main_class(
+    mut mains: Vec<MainClass>,
+    suite: &Suite,
+    input: &Input,
+    options: &Options,
+) -> Result<String, Refusal> {
+    // Newer versions of Java have other forms of the method. They count only without the classic
+    // form.
+    if mains.iter().any(|main| main.classic) {
+        mains.retain(|main| main.classic);
+    }
+    mains.sort();
+    let named = |wanted: &str| {
+        let is = |main: &&MainClass| {
+            main.class == wanted || main.class.rsplit('.').next() == Some(wanted)
+        };
+        mains.iter().find(is)
+    };
+    let by_name = || {
+        let source = input.main.file_stem().and_then(|stem| stem.to_str());
+        let names = suite.sources.main.iter().map(String::as_str).chain(source);
+        options
+            .main
+            .as_deref()
+            .into_iter()
+            .chain(names)
+            .find_map(named)
+    };
+    match &mains[..] {
+        [] => Err(Refusal::NoMainClass),
+        [one] => Ok(one.class.clone()),
+        several => by_name().map(|main| main.class.clone()).ok_or_else(|| {
+            Refusal::SeveralMainClasses(several.iter().map(|main| main.class.clone()).collect())
+        }),
+    }
+}

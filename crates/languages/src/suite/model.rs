@@ -1,0 +1,209 @@
+//! The types of a suite.
+
+use super::linking::Linking;
+use super::template;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// One language in one variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Suite {
+    /// Name in options and packages: `cpp20`.
+    pub name: String,
+    /// Name for people: `C++20`.
+    pub title: String,
+    /// Name of the language, which its variants share: `cpp`.
+    pub language: String,
+    /// Other names, in lower case.
+    pub names: Vec<String>,
+    /// Whether the name of the language means this variant.
+    pub default: bool,
+    /// Which sources belong to the suite.
+    pub sources: SourceRules,
+    /// Programs of the system that the commands use. The first one's version is the suite's.
+    pub tools: Vec<Tool>,
+    /// A step that runs once for each version of the tools. Compilations see its output.
+    pub prepare: Option<CompileStep>,
+    /// How sources are compiled. `None`: the sources are the program.
+    pub compile: Option<CompileStep>,
+    /// How programs are linked. `None`: the suite does not choose.
+    pub linking: Option<Linking>,
+    /// How the program runs.
+    pub run: Run,
+    /// A program that adds numbers, to test the suite with.
+    pub example: Example,
+    /// Text of the suite file. Programs in the cache are valid only for the same text.
+    pub(crate) text: String,
+    /// Values of the variant's own placeholders.
+    pub(crate) values: BTreeMap<String, String>,
+}
+
+/// Which sources belong to a suite, and which of them is the main source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourceRules {
+    /// Extensions of files that are compiled, without the dot. Case matters.
+    pub extensions: Vec<String>,
+    /// Extensions of headers, without the dot.
+    pub headers: Vec<String>,
+    /// Names of files that identify the suite: `build`.
+    pub files: Vec<String>,
+    /// Interpreters in a first line `#!` that identify the suite.
+    pub shebangs: Vec<String>,
+    /// Interpreters in a first line `#!` that exclude the suite, although the extension matches.
+    pub foreign_shebangs: Vec<String>,
+    /// Decides if several suites have an extension. The highest priority wins.
+    pub priority: i64,
+    /// Names of main sources without extension, in order of preference. If no source has one of
+    /// these names, the first source is the main source.
+    pub main: Vec<String>,
+}
+
+/// A program of the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tool {
+    /// Name of the program, or its absolute path.
+    pub program: String,
+    /// Directories to search in addition to the system's directories and PATH.
+    pub directories: Vec<String>,
+    /// Debian packages that contain the tool, as arguments of `apt install`.
+    pub package: String,
+    /// Arguments with which the tool prints its version.
+    pub version: Vec<String>,
+    /// Where the installation is, if it is outside of the system's directories.
+    pub root: Root,
+    /// Another remedy, for a tool that the sandbox cannot reach.
+    pub hint: Option<String>,
+}
+
+/// Where the installation of a tool is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Root {
+    /// The installation consists of the executable.
+    Alone,
+    /// The installation is this number of directories above the executable.
+    Above(usize),
+    /// The tool prints the path when it runs, outside of the sandbox, with these arguments.
+    Printed(Vec<String>),
+}
+
+/// A command that compiles sources, and its limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompileStep {
+    pub(crate) command: Vec<String>,
+    pub(crate) surroundings: Surroundings,
+    /// Which files are the program afterwards.
+    pub product: Product,
+    /// CPU time.
+    pub cpu_time: Duration,
+    /// Memory in bytes.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Bytes in the output directory.
+    pub output: u64,
+}
+
+/// The result of a compilation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Product {
+    /// The files in the output directory.
+    Output,
+    /// The sources. The compiler only checks them.
+    Sources,
+}
+
+/// How a program runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Run {
+    pub(crate) command: Vec<String>,
+    pub(crate) surroundings: Surroundings,
+    /// Memory of the language's run-time system in bytes, added to the limit of the program.
+    pub memory: u64,
+    /// Processes and threads of the language's run-time system, added to the limit of the program.
+    pub processes: u32,
+    /// What the command starts.
+    pub entry: EntryPoint,
+}
+
+/// What a command starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryPoint {
+    /// The file that the command names.
+    File,
+    /// The Java class with a main method.
+    JavaClass,
+}
+
+/// What a command sees in addition to its own files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Surroundings {
+    pub(crate) system: System,
+    /// Files and directories of the host. They may be patterns; paths without a match are ignored.
+    pub(crate) mounts: Vec<String>,
+    pub(crate) proc: bool,
+    /// Bytes of /tmp. 0: the command has no /tmp.
+    pub(crate) scratch: u64,
+    pub(crate) env: BTreeMap<String, String>,
+    /// Name of a seccomp profile.
+    pub(crate) seccomp: String,
+    /// Whether the command works with a limit on its address space.
+    pub(crate) address_space: bool,
+}
+
+/// The part of the system that a command sees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum System {
+    /// Programs and libraries.
+    #[default]
+    All,
+    /// Libraries only.
+    Libraries,
+}
+
+/// A program that reads whole numbers until its input ends, and writes their sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Example {
+    /// Name of the source file.
+    pub file: String,
+    /// Text of the source file.
+    pub source: String,
+}
+
+impl Suite {
+    /// Whether the file is compiled. Other files are only included.
+    pub fn compiles(&self, file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default();
+        let rules = &self.sources;
+        has_extension(file, &rules.extensions) || rules.files.iter().any(|known| name == &known[..])
+    }
+
+    /// Whether the file is a header.
+    pub fn is_header(&self, file: &Path) -> bool {
+        has_extension(file, &self.sources.headers)
+    }
+
+    /// The file of the product that runs. `None`: the suite runs a program of the system.
+    pub(crate) fn own_program(&self) -> Option<&str> {
+        match self.run.command.first()?.strip_prefix("{directory}/") {
+            Some(name) if template::names(name).next().is_none() => Some(name),
+            Some(_) => None,
+            None => (self.compile.is_some() && self.run.command.first()? == "{executable}")
+                .then_some("program"),
+        }
+    }
+}
+
+pub(super) fn has_extension(file: &Path, extensions: &[String]) -> bool {
+    file.extension()
+        .is_some_and(|extension| extensions.iter().any(|known| extension == &known[..]))
+}

@@ -1,0 +1,323 @@
+//! Verdicts, failures of the judge, and concurrent judging.
+
+use super::{assert_accepted, assert_verdict, text};
+use crate::setting::{Data, MIB, compiled, judge_subject, limits, subject, supervisor};
+use millibox::{Backend, Figures, Outcome, RunError, RunResult};
+use millibox_judge::batch::{Case, Trial, Worker, judge, judge_run};
+use millibox_judge::checker::CheckerInstance;
+use millibox_judge::verdict::Verdict;
+use millibox_languages::program::Limits;
+use std::time::Duration;
+
+#[test]
+fn exit_status_and_signal_decide_verdict() {
+    let supervisor = supervisor();
+    assert_accepted(&judge_subject(
+        &supervisor,
+        &["exit", "0"],
+        "",
+        "done\n",
+        &limits(),
+    ));
+    for code in [1, 42, 255] {
+        // The output does not matter.
+        let result = judge_subject(
+            &supervisor,
+            &["exit", &code.to_string()],
+            "",
+            "done\n",
+            &limits(),
+        );
+        assert_verdict(
+            &result,
+            Verdict::RunTimeError,
+            &format!("exited with {code}"),
+        );
+        assert_eq!(result.run.unwrap().exit_code, Some(code));
+    }
+    for (number, name) in [(11, "SEGV"), (6, "ABRT"), (9, "KILL")] {
+        let result = judge_subject(
+            &supervisor,
+            &["signal", &number.to_string()],
+            "",
+            "",
+            &limits(),
+        );
+        assert_verdict(
+            &result,
+            Verdict::RunTimeError,
+            &format!("killed by signal {name}"),
+        );
+    }
+    let wrong = judge_subject(&supervisor, &["exit", "0"], "", "other\n", &limits());
+    assert_verdict(&wrong, Verdict::WrongAnswer, "");
+    assert_eq!(
+        wrong.comment,
+        "Byte 1 (line 1): read 'done\\n', expected 'other\\n'"
+    );
+    assert!(wrong.run.is_some() && wrong.checker.is_none());
+}
+
+#[test]
+fn time_limit_takes_precedence_over_other_verdicts() {
+    let limits = Limits {
+        cpu_time: Duration::from_millis(100),
+        real_time: Duration::from_millis(200),
+        memory: MIB,
+        output: 1,
+        processes: 1,
+    };
+    let verdict = |outcome: Outcome, cpu_ms: u64, real_ms: u64| {
+        let figures = Figures {
+            cpu_user_ns: cpu_ms * 500_000,
+            cpu_system_ns: cpu_ms * 500_000,
+            real_time_ns: real_ms * 1_000_000,
+            // The verdict does not depend on this figure.
+            peak_memory_bytes: u64::MAX,
+            ..Default::default()
+        };
+        let result = RunResult {
+            outcome,
+            exit_code: None,
+            signal: None,
+            figures,
+            ended_ns: None,
+            backend: Backend::Rlimit,
+        };
+        judge_run(&result, &limits)
+    };
+    let is = |verdict, reason: &str| Some((verdict, reason.to_owned()));
+    use Outcome::{CpuTimeLimit, Exited, MemoryLimit, OutputLimit, RealTimeLimit, Signaled};
+    // The time limit takes precedence.
+    for outcome in [
+        Exited(0),
+        Exited(1),
+        Signaled(9),
+        MemoryLimit,
+        OutputLimit,
+        CpuTimeLimit,
+        RealTimeLimit,
+    ] {
+        assert_eq!(
+            verdict(outcome.clone(), 101, 0),
+            is(Verdict::TimeLimit, "CPU time limit"),
+            "{outcome:?}"
+        );
+    }
+    for outcome in [
+        Exited(0),
+        Exited(1),
+        Signaled(9),
+        MemoryLimit,
+        OutputLimit,
+        RealTimeLimit,
+    ] {
+        assert_eq!(
+            verdict(outcome.clone(), 100, 201),
+            is(Verdict::TimeLimit, "real time limit"),
+            "{outcome:?}"
+        );
+    }
+    assert_eq!(
+        verdict(CpuTimeLimit, 99, 0),
+        is(Verdict::TimeLimit, "CPU time limit")
+    );
+    assert_eq!(
+        verdict(RealTimeLimit, 0, 199),
+        is(Verdict::TimeLimit, "real time limit")
+    );
+    assert_eq!(
+        verdict(MemoryLimit, 100, 200),
+        is(Verdict::MemoryLimit, "memory limit")
+    );
+    assert_eq!(
+        verdict(OutputLimit, 100, 200),
+        is(Verdict::OutputLimit, "output limit")
+    );
+    assert_eq!(
+        verdict(Exited(2), 100, 200),
+        is(Verdict::RunTimeError, "exited with 2")
+    );
+    assert_eq!(
+        verdict(Signaled(11), 100, 200),
+        is(Verdict::RunTimeError, "killed by signal SEGV")
+    );
+    assert_eq!(verdict(Exited(0), 100, 200), None);
+    let error = RunError::new(millibox::Step::Exec).with_errno(2);
+    for outcome in [
+        Outcome::NotStarted(error.clone()),
+        Outcome::SandboxError(error),
+        Outcome::Cancelled,
+        Outcome::Killed,
+    ] {
+        let (verdict, reason) = verdict(outcome.clone(), 101, 0).unwrap();
+        assert_eq!(verdict, Verdict::JudgeError, "{outcome:?}");
+        assert!(!reason.is_empty());
+    }
+}
+
+#[test]
+fn failures_of_judge_name_the_failing_object() {
+    let supervisor = supervisor();
+    let mut worker = Worker::new(&supervisor);
+    let data = Data::new("", "");
+    let missing = data.path().join("missing");
+    let judged = |worker: &mut Worker<'_>, input, answer| {
+        let case = Case {
+            input,
+            answer,
+            arguments: &[],
+            flags: &[],
+        };
+        judge(
+            worker,
+            &Trial {
+                executable: &subject(),
+                case,
+                limits: &limits(),
+            },
+            &CheckerInstance::Exact,
+        )
+    };
+    for (input, answer, names) in [
+        (missing.as_path(), Some(data.answer.as_path()), "missing"),
+        (&data.input, Some(missing.as_path()), "missing"),
+        (&data.input, Some(data.path()), "Is a directory"),
+        (data.path(), Some(&data.answer), "input"),
+        (&data.input, None, "no answer"),
+    ] {
+        let result = judged(&mut worker, input, answer);
+        assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
+        assert!(
+            result.reason.contains(names),
+            "{} does not name {names}",
+            result.reason
+        );
+    }
+    let mut absent = subject();
+    absent.argv = vec!["/box/absent".into()];
+    let result = data.judge(
+        &mut worker,
+        &absent,
+        &[],
+        &limits(),
+        &CheckerInstance::Exact,
+        &[],
+    );
+    assert_eq!(result.verdict, Verdict::JudgeError);
+    assert!(result.reason.contains("/box/absent"), "{}", result.reason);
+    // The worker can judge the next test.
+    assert_accepted(&judged(&mut worker, &data.input, Some(&data.answer)));
+}
+
+#[test]
+fn killed_supervisor_is_judge_error() {
+    let supervisor = supervisor();
+    let mut worker = Worker::new(&supervisor);
+    let data = Data::new("", "");
+    let slow = std::thread::scope(|scope| {
+        let slow =
+            scope.spawn(|| judge_subject(&supervisor, &["sleep", "100000"], "", "", &limits()));
+        std::thread::sleep(Duration::from_millis(300));
+        millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
+        slow.join().unwrap()
+    });
+    let after = data.judge(
+        &mut worker,
+        &subject(),
+        &["echo"],
+        &limits(),
+        &CheckerInstance::Exact,
+        &[],
+    );
+    for result in [slow, after] {
+        assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
+        assert!(result.reason.contains("supervisor"), "{}", result.reason);
+    }
+}
+
+#[test]
+fn submission_sees_no_files_of_test() {
+    let supervisor = supervisor();
+    let mut worker = Worker::new(&supervisor);
+    let data = Data::new("in", "closed\nclosed\nclosed\nclosed\nopen\n");
+    let paths = [
+        data.input.to_str().unwrap(),
+        data.answer.to_str().unwrap(),
+        "/judge",
+        "/judge/test/output",
+    ];
+    let arguments: Vec<&str> = ["open"]
+        .into_iter()
+        .chain(paths)
+        .chain(["/box/program"])
+        .collect();
+    assert_accepted(&data.judge(
+        &mut worker,
+        &subject(),
+        &arguments,
+        &limits(),
+        &CheckerInstance::Exact,
+        &[],
+    ));
+    // The judge rejects a world that contains the test data.
+    let mut open = subject();
+    open.world = open.world.read_only(data.path(), "/tests");
+    let refused = data.judge(
+        &mut worker,
+        &open,
+        &["echo"],
+        &limits(),
+        &CheckerInstance::Exact,
+        &[],
+    );
+    assert_eq!(refused.verdict, Verdict::JudgeError);
+    assert!(refused.reason.contains("could read"), "{}", refused.reason);
+}
+
+#[test]
+fn several_threads_judge_concurrently() {
+    let supervisor = supervisor();
+    std::thread::scope(|scope| {
+        for thread in 0..4u8 {
+            let supervisor = &supervisor;
+            scope.spawn(move || {
+                let mut worker = Worker::new(supervisor).cpus([0]);
+                let subject = subject();
+                for round in 0..25usize {
+                    let bytes: Vec<u8> = text(round * 9000)
+                        .iter()
+                        .map(|byte| byte ^ thread)
+                        .collect();
+                    let data = Data::new(&bytes, &bytes);
+                    let result = data.judge(
+                        &mut worker,
+                        &subject,
+                        &["echo"],
+                        &limits(),
+                        &CheckerInstance::Exact,
+                        &[],
+                    );
+                    assert_accepted(&result);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn empty_program_is_judge_error() {
+    let supervisor = supervisor();
+    let mut empty = compiled("int main(void) { return 0; }");
+    std::fs::write(empty.files.path().join("program"), "").unwrap();
+    empty.suite = "broken".to_owned();
+    let result = Data::new("", "").judge(
+        &mut Worker::new(&supervisor),
+        &empty,
+        &[],
+        &limits(),
+        &CheckerInstance::Exact,
+        &[],
+    );
+    assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
+}

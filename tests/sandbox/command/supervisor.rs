@@ -1,0 +1,140 @@
+//! The supervisor's executable, as the command finds it.
+
+use super::{line, status};
+use millibox_tests::{directory, executable, set_mode};
+use std::process::{Command, Stdio};
+
+#[test]
+fn wrong_supervisor_executable_is_reported_with_its_source() {
+    let with = |supervisor: &str, arguments: &[&str]| {
+        let mut command = Command::new(executable("millibox"));
+        command
+            .args(arguments)
+            .env("MILLIBOX_SUPERVISOR", supervisor)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    for (path, why) in [
+        ("/bin/true", "(exit status 0)"),
+        ("/bin/false", "(exit status 1)"),
+        ("/bin/ls", "this version: "),
+        (executable("millibox").to_str().unwrap(), "this version: "),
+        ("/no/such/file", "(os error 2); MILLIBOX_SUPERVISOR "),
+    ] {
+        let output = with(path, &["run", "--", "true"]);
+        assert_eq!(status(&output), 125, "{output:?}");
+        // The message is one line, regardless of the executable's output.
+        let message = line(&output);
+        assert!(
+            message.contains(&format!("{path} (MILLIBOX_SUPERVISOR)")) && message.contains(why),
+            "{message}"
+        );
+        assert!(!message.contains("set MILLIBOX_SUPERVISOR"), "{message}");
+
+        let output = with(path, &["doctor", "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        assert_eq!(
+            (status(&output), checks.len()),
+            (1, 1),
+            "no other check is possible: {report}"
+        );
+        assert_eq!(
+            (&checks[0]["name"], &checks[0]["ok"]),
+            (&"supervisor".into(), &false.into()),
+            "{report}"
+        );
+        assert!(
+            checks[0]["remedy"]
+                .as_str()
+                .is_some_and(|remedy| remedy.contains("or unset it")),
+            "{report}"
+        );
+    }
+    // An empty variable counts as unset.
+    let mut command = Command::new(executable("millibox"));
+    command
+        .env("MILLIBOX_SUPERVISOR", "")
+        .env("MILLIBOX_CGROUP_PARENT", "");
+    let output = command
+        .args(["run", "--", "true"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(status(&output), 0, "{output:?}");
+
+    match millibox::Supervisor::builder()
+        .executable("/bin/true")
+        .start()
+    {
+        Err(millibox::Error::NotSupervisor { path, named_by, .. }) => {
+            assert_eq!(
+                (path.to_str(), named_by),
+                (Some("/bin/true"), Some("Builder::executable"))
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn missing_supervisor_is_reported_with_build_instructions() {
+    let dir = directory();
+    set_mode(dir.path(), 0o755);
+    let alone = dir.path().join("millibox");
+    std::fs::copy(executable("millibox"), &alone).unwrap();
+    let mut command = Command::new(&alone);
+    // PATH names the executable's own directory, and a missing directory twice.
+    let own_directory = dir.path().display().to_string();
+    command
+        .env_remove("MILLIBOX_SUPERVISOR")
+        .env("PATH", format!("{own_directory}:/no/such:/no/such"));
+    let output = command
+        .args(["run", "--", "true"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let message = line(&output);
+    assert_eq!(status(&output), 125, "{message}");
+    for part in [
+        "cargo build --release --bin millibox-supervisor",
+        "make install",
+        "MILLIBOX_SUPERVISOR",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    for dir in [&*own_directory, "/no/such"] {
+        assert_eq!(
+            message
+                .matches(&format!("{dir}/millibox-supervisor"))
+                .count(),
+            1,
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn problem_commands_without_runs_need_no_supervisor() {
+    let dir = directory();
+    let (package, packed) = (
+        dir.path().join("sums").display().to_string(),
+        dir.path().join("sums.zip"),
+    );
+    for arguments in [
+        &["init", "--no-gen", &package][..],
+        &["zip", "--force", &package],
+        &["clean", &package],
+    ] {
+        let mut command = Command::new(executable("millibox"));
+        let output = command
+            .arg("problem")
+            .args(arguments)
+            .env("MILLIBOX_SUPERVISOR", "/no/such/file")
+            .output()
+            .unwrap();
+        assert_eq!(status(&output), 0, "{arguments:?}: {output:?}");
+    }
+    assert!(packed.is_file());
+}

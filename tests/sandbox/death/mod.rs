@@ -1,0 +1,19 @@
+//! Each process is killed at any moment: the other processes report it, and nothing remains.
+
+mod client;
+mod runners;
+mod shortages;
+mod supervisor;
+
+use millibox::{Error, Handle};
+use millibox_tests::HANG_TIMEOUT;
+use std::time::Duration;
+
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
+
+fn died(handle: &Handle) -> String {
+    match handle.wait_timeout(HANG_TIMEOUT) {
+        Err(Error::Died(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}

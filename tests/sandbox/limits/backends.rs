@@ -1,0 +1,103 @@
+//! The choice of a backend, and limits without cgroups.
+
+use super::MIB;
+use crate::{builder, supervisor};
+use millibox::{Backend, BackendChoice, Error, Outcome, Request, RequestError, Step};
+use millibox_tests::{request, result, run, start, wait};
+use std::time::Duration;
+
+#[test]
+fn weaker_backend_is_used_only_if_requested() {
+    let automatic = supervisor();
+    if automatic.backend() == Backend::Rlimit {
+        for request in [
+            request(["exit", "0"]).memory_limit(32 * MIB),
+            request(["exit", "0"]).process_limit(3),
+            request(["exit", "0"]).cpu_time_limit(Duration::from_secs(1)),
+            request(["exit", "0"])
+                .cpu_bandwidth(Duration::from_millis(10), Duration::from_millis(20)),
+        ] {
+            assert!(matches!(
+                automatic.run(&request),
+                Err(Error::Request(RequestError::NeedsCgroup { .. }))
+            ));
+        }
+        assert!(!automatic.declined().is_empty());
+        let chosen = builder().backend(BackendChoice::Hybrid).start();
+        assert!(matches!(chosen, Err(Error::Start(why)) if why.contains("hybrid")));
+    }
+    let chosen = builder().backend(BackendChoice::Cgroup2).start();
+    if automatic.backend() != Backend::Cgroup2 {
+        assert!(matches!(chosen, Err(Error::Start(why)) if why.contains("cgroup2")));
+    }
+}
+
+#[test]
+fn rlimit_backend_enforces_its_limits() {
+    let supervisor = start(builder().backend(BackendChoice::Rlimit));
+    assert_eq!(supervisor.backend(), Backend::Rlimit);
+    assert_eq!(supervisor.cgroups().count(), 0);
+    let memory = run(&supervisor, &request(["map", "200"]).memory_limit(64 * MIB));
+    assert_eq!(
+        memory.number("errno"),
+        i64::from(libc::ENOMEM),
+        "{}",
+        memory.result
+    );
+    assert_eq!(
+        run(&supervisor, &request(["map", "20"]).memory_limit(64 * MIB)).number("errno"),
+        0
+    );
+    for limit in [1, 2, 10] {
+        let output = run(&supervisor, &request(["forks", "50"]).process_limit(limit));
+        assert_eq!(
+            (output.number("reached"), output.number("errno")),
+            (i64::from(limit), i64::from(libc::EAGAIN))
+        );
+    }
+    // Two runs at the same time have a limit each.
+    let both: Vec<_> = (0..2)
+        .map(|_| {
+            supervisor
+                .run(&request(["forks", "30"]).process_limit(40))
+                .unwrap()
+        })
+        .collect();
+    assert!(
+        both.iter()
+            .all(|handle| wait(handle).outcome == Outcome::Exited(0))
+    );
+    for command in [&["spin", "60000"][..], &["spin-tree", "3", "60000"]] {
+        let request = request(command.iter().copied()).cpu_time_limit(Duration::from_millis(60));
+        let over = result(&supervisor, &request);
+        assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
+    }
+    // The result has the CPU time that was measured when the limit was reached, although processes
+    // end before the next measurement.
+    for _ in 0..100 {
+        let request = request(["spin-relays", "4", "2"]).cpu_time_limit(Duration::from_millis(20));
+        let over = result(&supervisor, &request);
+        let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
+        assert!(
+            over.outcome == Outcome::CpuTimeLimit && used >= 20_000_000,
+            "{over}: {:?}",
+            over.figures
+        );
+    }
+    let bandwidth =
+        request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
+    let rejected = result(&supervisor, &bandwidth);
+    assert!(
+        matches!(&rejected.outcome, Outcome::NotStarted(error) if error.step == Step::CpuBandwidth),
+        "{rejected}"
+    );
+    let real = result(
+        &supervisor,
+        &request(["sleep", "60000"]).real_time_limit(Duration::from_millis(10)),
+    );
+    assert_eq!(real.outcome, Outcome::RealTimeLimit);
+    assert_eq!(
+        result(&supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
+}
