@@ -113,6 +113,15 @@ fn suite_messages() -> Messages {
             name: "c".to_owned(),
             file: "c.toml".to_owned(),
         },
+        "FaultKind::ServiceNameTwice" => FaultKind::ServiceNameTwice {
+            service: "Piston",
+            name: "c".to_owned(),
+        },
+        "FaultKind::ServiceNameTaken" => FaultKind::ServiceNameTaken {
+            service: "Judge0",
+            name: "50".to_owned(),
+            file: "c.toml".to_owned(),
+        },
         "FaultKind::LanguageTaken" => FaultKind::LanguageTaken {
             name: "c".to_owned(),
             file: "c.toml".to_owned(),
