@@ -39,6 +39,7 @@ files!(
     "gas",
     "groovy",
     "haskell",
+    "kotlin",
     "lisp",
     "lua",
     "luajit",
