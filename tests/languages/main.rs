@@ -200,8 +200,10 @@ fn output(
         result, messages, ..
     } = compile(machine, suite, source);
     let program = result.map_err(|error| Failed::from(format!("{error}: {messages}")))?;
-    // The write end is closed: the input is empty.
-    let (stdin, _) = pipe();
+    // sed runs its program for each line.
+    let (stdin, write) = pipe();
+    rustix::io::write(&write, b"1\n").map_err(|error| error.to_string())?;
+    drop(write);
     let request = program.request(limits, &[]).stdin(stdin);
     Ok(run(&machine.supervisor, &request))
 }

@@ -6,6 +6,8 @@
 //! cargo run -p millibox-languages --example measure_languages
 //! ```
 //!
+//! Arguments are names of languages: only these are measured.
+//!
 //! The measured program is the example of the suite, with the input `1 2`. Times and memory are
 //! medians of seven runs. The least limit is the smallest power of two, in addition to the
 //! allowance for the run-time system, with which the example works.
@@ -43,7 +45,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
          SandboxFusion |"
     );
     println!("|{}", " --- |".repeat(14));
-    let mut suites: Vec<&Suite> = toolbox.suites().iter().filter(|s| s.default).collect();
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted =
+        |suite: &&Suite| suite.default && (names.is_empty() || names.contains(&suite.language));
+    let mut suites: Vec<&Suite> = toolbox.suites().iter().filter(is_wanted).collect();
     suites.sort_by_key(|suite| suite.title.to_lowercase());
     for suite in suites {
         let Availability::Available { version } = toolbox.availability(suite) else {
@@ -90,13 +95,18 @@ fn list(items: impl IntoIterator<Item = impl Display>) -> String {
     }
 }
 
-/// The first word of a version line that looks like a version number.
+/// The first number with dots in a version line.
 fn number(version: &str) -> &str {
-    version
-        .split([' ', '/', ',', '(', ')', '_'])
-        .map(|word| word.trim_start_matches(['v', 'g', 'o']))
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        .unwrap_or("–")
+    let in_number = |c: char| c.is_ascii_digit() || c == '.';
+    let from = version
+        .find(|c: char| c.is_ascii_digit())
+        .unwrap_or(version.len());
+    let rest = &version[from..];
+    let length = rest.find(|c: char| !in_number(c)).unwrap_or(rest.len());
+    match rest[..length].trim_end_matches('.') {
+        "" => "–",
+        number => number,
+    }
 }
 
 fn packages(suite: &Suite) -> String {

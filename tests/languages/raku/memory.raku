@@ -1,2 +1,2 @@
-my @blocks;
-loop { @blocks.push(buf8.new(1 xx 100_000)) }
+my $text = "xy";
+loop { $text = ($text ~ $text).flip }
