@@ -12,12 +12,12 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-browser test-clients test-vm fuzz lint prose docs \
-	audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-all test-browser test-clients test-languages test-vm fuzz \
+	lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
-		printf 'make %-10s %s\n' "$$name" "$$what"; done
+		printf 'make %-14s %s\n' "$$name" "$$what"; done
 
 build: ## build the optimised command and supervisor
 	@$(need)
@@ -68,6 +68,16 @@ test-clients: ## install clients of the service for `make test` (ARGS=NAME: one 
 		fi; \
 		chmod -R go+rX "$(clients)/$$name"; \
 	done
+
+test-languages: ## install all languages and run the programs of each (ARGS=haskell: one)
+	@$(need) g++=g++ python3=python3
+	cargo build --locked --bin millibox --bin millibox-supervisor
+	@.ci/languages
+	@MILLIBOX_SKIPS=$${TMPDIR:-/tmp}/millibox-skips.$$$$; export MILLIBOX_SKIPS; \
+		rm -f "$$MILLIBOX_SKIPS"; trap 'rm -f "$$MILLIBOX_SKIPS"' EXIT; \
+		cargo test --locked -p millibox-tests --test languages -- --include-ignored $(ARGS); \
+		status=$$?; if [ -s "$$MILLIBOX_SKIPS" ]; then echo 'Skipped:'; \
+		sed 's/^[^ ]*: //' "$$MILLIBOX_SKIPS" | sort | uniq -c; fi; exit $$status
 
 test-vm: ## run the sandbox tests in emulated machines (ARGS=--list: list them)
 	@tests/vm/run $(ARGS)

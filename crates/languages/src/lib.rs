@@ -12,6 +12,7 @@
 //! | [`cache`] | a cache of compiled programs |
 //! | [`files`] | files on their way between the host and the sandbox |
 //! | [`staging`] | files that the sandbox's user can read |
+//! | [`command`] | the command line of a program |
 //! | [`program`] | programs that are ready to run, and limits of a run |
 #![forbid(unsafe_code)]
 

@@ -113,6 +113,15 @@ fn suite_messages() -> Messages {
             name: "c".to_owned(),
             file: "c.toml".to_owned(),
         },
+        "FaultKind::ServiceNameTwice" => FaultKind::ServiceNameTwice {
+            service: "Piston",
+            name: "c".to_owned(),
+        },
+        "FaultKind::ServiceNameTaken" => FaultKind::ServiceNameTaken {
+            service: "Judge0",
+            name: "50".to_owned(),
+            file: "c.toml".to_owned(),
+        },
         "FaultKind::LanguageTaken" => FaultKind::LanguageTaken {
             name: "c".to_owned(),
             file: "c.toml".to_owned(),
@@ -232,6 +241,7 @@ fn compile_messages() -> Messages {
             availability: Box::new(missing()),
         })),
         "Unavailable::ByCaller" => Unavailable::ByCaller("the language is not known".to_owned()),
+        "InternalError::ByCaller" => InternalError::ByCaller("cannot store the sources".to_owned()),
         "InternalError::Suite" => CompileError::from(InternalError::Suite {
             title: title(),
             error: Box::new(example_fails()),

@@ -217,6 +217,9 @@ pub struct ToolsError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InternalError {
+    /// The caller failed, for this reason, before the compiler ran.
+    #[error("{0}")]
+    ByCaller(String),
     /// A tool does not work.
     #[error(transparent)]
     Tools(#[from] ToolsError),

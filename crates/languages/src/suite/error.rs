@@ -114,6 +114,26 @@ pub enum FaultKind {
         /// The file of the other suite.
         file: String,
     },
+    /// `[services]` has a name twice.
+    #[error("[services] has {name:?} for {service} twice; remove one")]
+    ServiceNameTwice {
+        /// The service.
+        service: &'static str,
+        /// The name or number.
+        name: String,
+    },
+    /// Two languages have the same name in `[services]`.
+    #[error(
+        "{name:?} for {service} already belongs to a suite of {file}; remove it from one of them"
+    )]
+    ServiceNameTaken {
+        /// The service.
+        service: &'static str,
+        /// The name or number.
+        name: String,
+        /// The file of the other suite.
+        file: String,
+    },
     /// Two files describe the same language.
     #[error(
         "the language {name:?} is described in {file} already; give it another name or remove one \

@@ -9,6 +9,7 @@
 //! | `builtin` | the suite files of this crate |
 //! | `read`, `command` | read the text of a file into suites, and report all its faults |
 //! | `section` | readers for TOML tables that continue after a fault |
+//! | `services` | names of the language in other execution services |
 //! | `template` | `{placeholders}` in commands |
 //! | `choose` | the suite for given sources |
 //! | `linking` | static or dynamic linking |
@@ -23,6 +24,7 @@ mod linking;
 mod model;
 mod read;
 mod section;
+mod services;
 mod similar;
 pub(crate) mod template;
 
@@ -30,6 +32,7 @@ pub use error::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
 pub use linking::{Link, Linking};
 pub use model::{CompileStep, EntryPoint, Example, Product, Root, Run, SourceRules, Suite, Tool};
 pub(crate) use model::{Surroundings, System};
+pub use services::{PistonName, Services};
 pub use similar::nearest;
 
 use std::path::{Path, PathBuf};

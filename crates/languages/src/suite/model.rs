@@ -1,6 +1,7 @@
 //! The types of a suite.
 
 use super::linking::Linking;
+use super::services::Services;
 use super::template;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,6 +33,8 @@ pub struct Suite {
     pub linking: Option<Linking>,
     /// How the program runs.
     pub run: Run,
+    /// Names of the language in other execution services. Only the default variant has any.
+    pub services: Services,
     /// A program that adds numbers, to test the suite with.
     pub example: Example,
     /// Text of the suite file. Programs in the cache are valid only for the same text.

@@ -5,7 +5,9 @@ use super::error::{FaultKind, Faults};
 use super::linking::{Link, Linking};
 use super::model::{Example, Root, SourceRules, Suite, Tool};
 use super::section::{Reader, Section};
+use super::services::{Services, services};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -22,6 +24,7 @@ const TOP_KEYS: &[&str] = &[
     "main",
     "entry",
     "linking",
+    "services",
     "tool",
     "prepare",
     "compile",
@@ -41,6 +44,7 @@ pub(super) struct Language {
     pub(super) name: String,
     pub(super) name_line: usize,
     pub(super) suites: Vec<Suite>,
+    services_line: usize,
     /// Names of the suites, with their lines.
     names: Vec<(String, usize)>,
 }
@@ -69,8 +73,9 @@ pub(super) fn read(file: &str, text: &str) -> Result<Language, Faults> {
     }
 }
 
-/// Checks that no two suites have the same name.
+/// Checks that no two suites have the same name, in millibox or in another service.
 pub(super) fn check_names(languages: &[Language], faults: &mut Faults) {
+    check_service_names(languages, faults);
     let mut taken: BTreeMap<&str, &Language> = BTreeMap::new();
     for language in languages {
         for (name, line) in &language.names {
@@ -84,6 +89,28 @@ pub(super) fn check_names(languages: &[Language], faults: &mut Faults) {
                         file: other.file.clone(),
                     };
                     faults.add(&language.file, *line, kind);
+                }
+            }
+        }
+    }
+}
+
+fn check_service_names(languages: &[Language], faults: &mut Faults) {
+    let mut taken: BTreeMap<(&str, String), &Language> = BTreeMap::new();
+    for language in languages {
+        for (service, name) in language.suites.iter().flat_map(|s| s.services.entries()) {
+            match taken.entry((service, name)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(language);
+                }
+                Entry::Occupied(entry) if entry.get().name == language.name => {}
+                Entry::Occupied(entry) => {
+                    let kind = FaultKind::ServiceNameTaken {
+                        service,
+                        name: entry.key().1.clone(),
+                        file: entry.get().file.clone(),
+                    };
+                    faults.add(&language.file, language.services_line, kind);
                 }
             }
         }
@@ -173,6 +200,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
             self.reader.fault(&span, FaultKind::LinkingNotUsed);
         }
         let run = command::run_step(self.reader, top, &filled);
+        let services = services(self.reader, top);
         let example = self.example();
         self.check_variants(&variants);
         let names_line = self
@@ -208,17 +236,24 @@ impl<'d> LanguageReader<'_, '_, 'd> {
                 compile: compile.clone(),
                 linking: linking.clone(),
                 run: run.clone(),
+                services: match variant.default {
+                    true => services.clone(),
+                    false => Services::default(),
+                },
                 example: example.clone(),
                 text: text.to_owned(),
                 values: variant.values,
             });
         }
         let name_line = self.reader.line(&name_span);
+        let services_span = top.get("services").map(Spanned::span).unwrap_or_default();
+        let services_line = self.reader.line(&services_span);
         Language {
             file: file.to_owned(),
             name,
             name_line,
             suites,
+            services_line,
             names: all_names,
         }
     }

@@ -191,16 +191,57 @@ impl<'t> Reader<'t> {
         match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) if range.contains(&number) => number,
             _ => {
-                let kind = FaultKind::OutOfRange {
-                    key: key.to_owned(),
-                    place: section.place(),
-                    min: range.start,
-                    max: range.end - 1,
-                };
-                self.fault(&value.span(), kind);
+                self.out_of_range(section, key, value, &range);
                 default
             }
         }
+    }
+
+    /// Numbers. The result is empty if the key is missing.
+    pub(super) fn numbers(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+        range: Range<i64>,
+    ) -> Vec<i64> {
+        let Some(value) = section.get(key) else {
+            return Vec::new();
+        };
+        let expected = "an array of whole numbers";
+        let DeValue::Array(array) = value.get_ref() else {
+            self.wrong_type(section, key, value, expected);
+            return Vec::new();
+        };
+        let mut numbers = Vec::new();
+        for element in array {
+            match element.get_ref() {
+                DeValue::Integer(number) => {
+                    let number = i64::from_str_radix(number.as_str(), number.radix()).ok();
+                    match number.filter(|number| range.contains(number)) {
+                        Some(number) => numbers.push(number),
+                        None => self.out_of_range(section, key, element, &range),
+                    }
+                }
+                _ => self.wrong_type(section, key, element, expected),
+            }
+        }
+        numbers
+    }
+
+    fn out_of_range(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        range: &Range<i64>,
+    ) {
+        let kind = FaultKind::OutOfRange {
+            key: key.to_owned(),
+            place: section.place(),
+            min: range.start,
+            max: range.end - 1,
+        };
+        self.fault(&value.span(), kind);
     }
 
     /// One of a few words. The first word is the default.

@@ -459,7 +459,7 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         example: suite.example.source.trim_start().to_owned(),
         version,
         compiler_arguments: Vec::new(),
-        judge0: Vec::new(),
+        judge0: suite.services.judge0.clone(),
         remedy,
     }
 }

@@ -335,3 +335,74 @@ fn directory_with_conflicts_reports_fault() {
     let fault = &Suites::with_directory(&path.join("none")).unwrap_err().0[0];
     assert!(matches!(fault.kind, FaultKind::Read(_)), "{fault:?}");
 }
+
+#[test]
+fn services_belong_to_default_variant() {
+    let text = format!(
+        "{GOOD}[services]\njudge0 = [50, 49]\npiston = {{ name = \"x\", aliases = [\"ex\"] }}\n\
+         sandbox_fusion = [\"X\"]\n[variant.x1]\ntitle = \"X1\"\n[variant.x2]\ntitle = \
+         \"X2\"\ndefault = true\n"
+    );
+    let language = read("x.toml", &text).unwrap_or_else(|faults| panic!("{faults}"));
+    let [other, default] = &language.suites[..] else {
+        panic!("two variants make {} suites", language.suites.len())
+    };
+    assert_eq!(other.services, Services::default());
+    assert_eq!(default.services.judge0, [50, 49]);
+    let piston = default.services.piston.as_ref().unwrap();
+    assert_eq!(
+        (piston.name.as_str(), &piston.aliases[..]),
+        ("x", &["ex".to_owned()][..])
+    );
+    assert_eq!(default.services.sandbox_fusion, ["X"]);
+}
+
+#[test]
+fn services_with_wrong_values_are_rejected() {
+    let faults = |services: &str| match read("x.toml", &format!("{GOOD}[services]\n{services}")) {
+        Ok(_) => String::new(),
+        Err(faults) => faults.to_string(),
+    };
+    assert_eq!(faults("judge0 = [1]"), "");
+    for (services, message) in [
+        (
+            "judge0 = 1",
+            "must be an array of whole numbers, but is of type integer",
+        ),
+        (
+            "judge0 = [\"1\"]",
+            "must be an array of whole numbers, but is of type string",
+        ),
+        ("judge0 = [0]", "must be from 1 to 9999"),
+        ("judge0 = [7, 7]", "[services] has \"7\" for Judge0 twice"),
+        (
+            "piston = { aliases = [] }",
+            "there must be a key \"name\" in [piston]",
+        ),
+        ("piston = \"x\"", "must be a table"),
+        ("sandbox_fusion = \"x\"", "must be an array of strings"),
+        ("pistons = 1", "did you mean \"piston\"?"),
+    ] {
+        assert!(
+            faults(services).contains(message),
+            "{services}: {}",
+            faults(services)
+        );
+    }
+}
+
+#[test]
+fn service_name_of_two_languages_is_rejected() {
+    let text = format!("{GOOD}[services]\njudge0 = [71]\n");
+    let Err(faults) = Suites::from_files(&[("x.toml".to_owned(), text)]) else {
+        panic!("71 belongs to Python 3")
+    };
+    assert!(
+        matches!(
+            &faults.0[..],
+            [Fault { line: 13, kind: FaultKind::ServiceNameTaken { service: "Judge0", name, .. }, .. }]
+                if name == "71"
+        ),
+        "{faults}"
+    );
+}

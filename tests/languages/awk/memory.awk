@@ -1,0 +1,5 @@
+BEGIN {
+    text = "x"
+    while (1)
+        text = text text
+}

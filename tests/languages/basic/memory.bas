@@ -1,0 +1,4 @@
+text$ = "xxxxxxxxxxxxxxxx"
+do
+    text$ = text$ + text$
+loop

@@ -1,0 +1,5 @@
+int main(void) {
+    volatile unsigned long count = 0;
+    for (;;)
+        count++;
+}

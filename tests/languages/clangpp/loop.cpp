@@ -1,0 +1,5 @@
+int main() {
+    volatile unsigned long count = 0;
+    for (;;)
+        count++;
+}

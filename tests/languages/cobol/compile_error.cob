@@ -1,0 +1,5 @@
+identification division.
+program-id. example.
+procedure division.
+    display missing
+    stop run.

@@ -1,0 +1,4 @@
+identification division.
+program-id. example.
+procedure division.
+    stop run returning 3.

@@ -1,0 +1,2 @@
+blocks = []
+loop blocks.push Buffer.alloc 1 << 20, 1

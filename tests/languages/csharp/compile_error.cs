@@ -1,0 +1,10 @@
+using System;
+using System.Collections.Generic;
+
+class Program
+{
+    static void Main()
+    {
+        Missing();
+    }
+}

@@ -1,0 +1,3 @@
+defmodule Broken do
+  def f(
+end

@@ -1,0 +1,5 @@
+defmodule Loop do
+  def run, do: run()
+end
+
+Loop.run()

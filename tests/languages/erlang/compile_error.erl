@@ -1,0 +1,3 @@
+%
+main(_) ->
+    missing().

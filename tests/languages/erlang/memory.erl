@@ -1,0 +1,6 @@
+%
+main(_) ->
+    fill([]).
+
+fill(Blocks) ->
+    fill([binary:copy(<<"x">>, 1048576) | Blocks]).

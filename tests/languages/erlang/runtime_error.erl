@@ -1,0 +1,3 @@
+%
+main(_) ->
+    error(broken).

@@ -1,0 +1,3 @@
+: run begin again ;
+
+run

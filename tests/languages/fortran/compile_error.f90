@@ -1,0 +1,4 @@
+program example
+    implicit none
+    missing = 1
+end program example

@@ -1,0 +1,3 @@
+program example
+    error stop 3
+end program example

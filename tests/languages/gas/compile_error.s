@@ -1,0 +1,4 @@
+        .globl  main
+        .text
+main:   missing
+        .section .note.GNU-stack,"",@progbits

@@ -1,0 +1,4 @@
+        .globl  main
+        .text
+main:   jmp     main
+        .section .note.GNU-stack,"",@progbits

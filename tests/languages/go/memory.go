@@ -1,0 +1,12 @@
+package main
+
+func main() {
+	var blocks [][]byte
+	for {
+		block := make([]byte, 1<<20)
+		for index := range block {
+			block[index] = 1
+		}
+		blocks = append(blocks, block)
+	}
+}

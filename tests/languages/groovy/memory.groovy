@@ -1,0 +1,2 @@
+def blocks = []
+while (true) blocks << new byte[1 << 20]

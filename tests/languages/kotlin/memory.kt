@@ -1,0 +1,4 @@
+fun main() {
+    val blocks = mutableListOf<ByteArray>()
+    while (true) blocks.add(ByteArray(1 shl 20))
+}

@@ -1,0 +1,3 @@
+var count = 0
+while true:
+  count = count xor 1

@@ -1,0 +1,4 @@
+let () =
+  while true do
+    ()
+  done

@@ -1,0 +1,3 @@
+begin
+  halt(3);
+end.

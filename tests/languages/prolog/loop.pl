@@ -1,0 +1,3 @@
+main :-
+    repeat,
+    fail.

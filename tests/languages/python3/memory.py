@@ -1,0 +1,3 @@
+blocks = []
+while True:
+    blocks.append(bytearray(b"1" * (1 << 20)))

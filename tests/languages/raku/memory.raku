@@ -1,0 +1,2 @@
+my $text = "xy";
+loop { $text = ($text ~ $text).flip }

@@ -1,0 +1,5 @@
+object Main {
+  def main(arguments: Array[String]): Unit = {
+    missing()
+  }
+}

@@ -1,0 +1,2 @@
+(let loop ((blocks (list)))
+  (loop (cons (make-vector 131072 1) blocks)))

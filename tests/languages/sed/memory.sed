@@ -1,0 +1,4 @@
+s/^/xxxxxxxxxxxxxxxx/
+:more
+s/x/xxxxxxxx/g
+b more

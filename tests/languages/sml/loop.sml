@@ -1,0 +1,2 @@
+fun run () = run ()
+val () = run ()

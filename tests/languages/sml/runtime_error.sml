@@ -1,0 +1,1 @@
+val () = raise Fail "error"

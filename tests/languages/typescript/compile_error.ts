@@ -1,0 +1,1 @@
+const number: number = "text";

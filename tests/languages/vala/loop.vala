@@ -1,0 +1,5 @@
+void main() {
+    int count = 0;
+    while (true)
+        count ^= 1;
+}

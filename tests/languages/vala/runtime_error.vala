@@ -1,0 +1,3 @@
+void main() {
+    Process.exit(3);
+}
