@@ -1,6 +1,5 @@
 //! A Chromium without a window, driven by chromedriver.
 
-use crate::everything::everything;
 use crate::server::Server;
 use fantoccini::elements::Element;
 use fantoccini::key::Key;
@@ -113,7 +112,7 @@ pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Brow
         .enable_all()
         .build()
         .expect("a runtime");
-    let server = everything(config);
+    let server = Server::with_config("", config);
     runtime.block_on(async {
         let client = connect(driver.port, options).await;
         let browser = Browser {

@@ -15,6 +15,3 @@ mod status;
 #[path = "../service/server.rs"]
 #[allow(dead_code, reason = "the module belongs to the tests of the service")]
 mod server;
-
-#[path = "../service/everything.rs"]
-mod everything;
