@@ -184,5 +184,7 @@ impl Service {
 
 fn machine_memory() -> Result<u64, StartError> {
     let info = rustix::system::sysinfo();
-    Ok(info.totalram.saturating_mul(u64::from(info.mem_unit.max(1))))
+    Ok(info
+        .totalram
+        .saturating_mul(u64::from(info.mem_unit.max(1))))
 }
