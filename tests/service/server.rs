@@ -11,8 +11,6 @@ pub struct Server {
     child: Child,
     /// `http://HOST:PORT`.
     pub url: String,
-    /// The backend that limits runs, such as `rlimit`.
-    pub backend: String,
     _config: tempfile::NamedTempFile,
 }
 
@@ -60,7 +58,7 @@ impl Server {
             .read_line(&mut line)
             .expect("a line of the service");
         let words: Vec<&str> = line.split_whitespace().collect();
-        let ["serving", _, "on", url, backend, _] = words[..] else {
+        let ["serving", _, "on", url, _, _] = words[..] else {
             let _ = child.kill();
             let _ = child.wait();
             panic!("the service printed {line:?}");
@@ -68,7 +66,6 @@ impl Server {
         Server {
             child,
             url: url.to_owned(),
-            backend: backend.trim_start_matches('(').to_owned(),
             _config: file,
         }
     }
