@@ -94,7 +94,11 @@ pub fn no_thread(what: &str, error: &std::io::Error) -> Failure {
 /// The line cannot be written.
 pub fn say(line: impl fmt::Display) -> Result<(), Failure> {
     use std::io::Write;
-    writeln!(std::io::stdout(), "{line}").map_err(unwritten)
+    // Several lines are one write, so that a reader may close the pipe after the first one.
+    let line = format!("{line}\n");
+    std::io::stdout()
+        .write_all(line.as_bytes())
+        .map_err(unwritten)
 }
 
 /// Prints what the user asked for, such as JSON: a standard output that was closed at the start is

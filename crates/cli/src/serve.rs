@@ -119,22 +119,24 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         let server = Server::bind(service.clone())
             .await
             .map_err(Failure::sandbox)?;
-        for listen in server.addresses() {
-            let what = listen
-                .dialect
-                .map_or("everything", |dialect| dialect.name());
-            say(format_args!(
-                "serving {what} on http://{} ({} backend)",
-                listen.address, service.backend
-            ))?;
-        }
+        let mut lines: Vec<String> = server
+            .addresses()
+            .iter()
+            .map(|listen| {
+                let dialect = listen.dialect.map(|dialect| dialect.name());
+                let what = dialect.unwrap_or("everything");
+                let (address, backend) = (listen.address, service.backend);
+                format!("serving {what} on http://{address} ({backend} backend)")
+            })
+            .collect();
         if let Some(path) = server.unix_socket() {
-            say(format_args!(
-                "serving everything on unix:{} ({} backend)",
-                path.display(),
-                service.backend
-            ))?;
+            let (path, backend) = (path.display(), service.backend);
+            lines.push(format!(
+                "serving everything on unix:{path} ({backend} backend)"
+            ));
         }
+        // One write, because a reader may close the pipe after the first line.
+        say(lines.join("\n"))?;
         server.serve(stop).await;
         Ok(ExitCode::SUCCESS)
     });

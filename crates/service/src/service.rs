@@ -223,6 +223,7 @@ impl Service {
 
 fn machine_memory() -> Result<u64, StartError> {
     let info = rustix::system::sysinfo();
-    let bytes = u64::try_from(info.totalram).unwrap_or(u64::MAX);
-    Ok(bytes.saturating_mul(u64::from(info.mem_unit.max(1))))
+    Ok(info
+        .totalram
+        .saturating_mul(u64::from(info.mem_unit.max(1))))
 }

@@ -9,6 +9,10 @@
 //! request in turn keeps its place until its memory is free, so that small requests, of either
 //! lane, do not starve a large one.
 
+mod refusal;
+
+pub use refusal::Refusal;
+
 use super::engine::Lane;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,67 +75,6 @@ pub struct Ticket {
     pub patience: Duration,
 }
 
-/// Why a request was not admitted. Nothing of it ran.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The queue is full.
-    #[error("the queue is full: {queued} requests are waiting")]
-    QueueFull {
-        /// Requests that wait.
-        queued: usize,
-        /// When a retry is likely to succeed.
-        retry_after: Duration,
-    },
-    /// The client's share of the queue is used up.
-    #[error("this client has {queued} requests waiting, as many as it may have")]
-    ShareUsed {
-        /// The client's requests that wait.
-        queued: usize,
-        /// When a retry is likely to succeed.
-        retry_after: Duration,
-    },
-    /// The request waited as long as it may.
-    #[error("no place became free within {} ms", .waited.as_millis())]
-    TimedOut {
-        /// How long it waited.
-        waited: Duration,
-        /// When a retry is likely to succeed.
-        retry_after: Duration,
-    },
-    /// The service is shutting down.
-    #[error("the service is shutting down")]
-    Draining,
-    /// The memory limit exceeds what all requests together may have.
-    #[error("a memory limit of {memory_bytes} bytes exceeds the {max_bytes} bytes of this service")]
-    TooMuchMemory {
-        /// The memory limit of the request.
-        memory_bytes: u64,
-        /// The memory of all running requests together.
-        max_bytes: u64,
-    },
-}
-
-impl Load {
-    /// Requests of a lane that run.
-    pub fn running(&self, lane: Lane) -> usize {
-        self.running_in[lane as usize]
-    }
-}
-
-impl Refusal {
-    /// When a retry is likely to succeed, if ever.
-    pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Refusal::QueueFull { retry_after, .. }
-            | Refusal::ShareUsed { retry_after, .. }
-            | Refusal::TimedOut { retry_after, .. } => Some(*retry_after),
-            Refusal::Draining => Some(MIN_RETRY_AFTER),
-            Refusal::TooMuchMemory { .. } => None,
-        }
-    }
-}
-
 /// The state of the queue at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
@@ -145,6 +88,13 @@ pub struct Load {
     pub queued: usize,
     /// The sum of the sizes of the waiting requests, in bytes.
     pub queued_bytes: u64,
+}
+
+impl Load {
+    /// Requests of a lane that run.
+    pub fn running(&self, lane: Lane) -> usize {
+        self.running_in[lane as usize]
+    }
 }
 
 /// The queue. Cheap to clone: all clones are one queue.

@@ -78,7 +78,14 @@ async fn run_group(
     let begin = Instant::now();
     check(service, &group)?;
     let queue = &service.runner.queue;
+    let is_coupled = !group.pipes.is_empty() || attached.is_interactive;
+    let lane = if is_coupled {
+        Lane::RealTime
+    } else {
+        Lane::CpuTime
+    };
     let mut ticket = client.ticket(group.size_bytes, PATIENCE);
+    ticket.lane = lane;
     let memory = group.commands.iter().map(|command| command.memory_limit);
     // A group that asks for more than all requests may have runs alone.
     ticket.memory_bytes = memory
@@ -86,12 +93,6 @@ async fn run_group(
         .min(queue.bounds().memory_bytes);
     let permit = queue.admit(ticket).await?;
     let queued = begin.elapsed();
-    let is_coupled = !group.pipes.is_empty() || attached.is_interactive;
-    let lane = if is_coupled {
-        Lane::RealTime
-    } else {
-        Lane::CpuTime
-    };
     let _slots = if is_coupled {
         Some(service.go_judge.slots_for(group.commands.len()).await?)
     } else {

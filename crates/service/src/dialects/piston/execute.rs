@@ -110,6 +110,7 @@ pub(super) async fn admit(
     let patience = CLIENT_PATIENCE.saturating_sub(busy).max(MIN_PATIENCE);
     let patience = patience.min(Duration::from_millis(service.config.queue.wait_ms));
     let ticket = Ticket {
+        lane: Lane::RealTime,
         memory_bytes,
         ..client.ticket(size_bytes, patience)
     };
