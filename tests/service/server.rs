@@ -140,7 +140,10 @@ impl Server {
 
     /// Sends a request with any method, content type and body.
     pub fn send(&self, method: &str, path: &str, kind: Option<&str>, body: &str) -> Answer {
-        let headers: Vec<(&str, &str)> = kind.map(|kind| ("content-type", kind)).into_iter().collect();
+        let headers: Vec<(&str, &str)> = kind
+            .map(|kind| ("content-type", kind))
+            .into_iter()
+            .collect();
         self.request(method, path, &headers, body)
     }
 

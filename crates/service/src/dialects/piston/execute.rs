@@ -8,6 +8,7 @@ use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
 use super::runtimes::{Runtimes, Source};
 use super::{Authorized, INTERFACE, JsonBody};
 use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
+use crate::core::engine::Lane;
 use crate::core::execution::{
     Blame, Content, Execution, ExecutionLimits, ExecutionReport, Input, InputContent, InputFile,
     OutputFile, Streams, WHOLE_DIRECTORY,
