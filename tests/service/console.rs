@@ -283,7 +283,8 @@ fn malformed_and_foreign_forms_are_rejected() {
 #[test]
 fn pages_ask_for_token_if_tokens_are_configured() {
     // The digests of `user` and `admin`.
-    let server = everything(
+    let server = Server::with_config(
+        "",
         "[[token]]\nname = 'user'\n\
          sha256 = '04f8996da763b7a969b1028ee3007569eaf3a635486ddab211d512c85b9df8fb'\n\
          [[token]]\nname = 'admin'\nadmin = true\n\
