@@ -43,7 +43,8 @@ test-browser: ## test the pages of the service in Chromium (ARGS=share: tests na
 	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
 		echo 'make: without these, tests are skipped'
 	@test -e $(axe_dir)/package/axe.min.js || { mkdir -p $(axe_dir) && cd $(axe_dir) && \
-		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && tar xzf $(axe).tgz && rm $(axe).tgz; } || \
+		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && \
+		tar xzf $(axe).tgz && rm $(axe).tgz; } || \
 		echo 'make: axe-core cannot be downloaded; its tests are skipped'
 	cargo build --locked --bins -p millibox-cli -p millibox-stage -p millibox-supervisor
 	cargo test --locked -p millibox-browser-tests -- $(ARGS)

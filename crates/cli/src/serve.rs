@@ -35,7 +35,8 @@ SIGTERM and Ctrl-C end the service after its running requests.")]
 pub struct Args {
     /// Listen on HOST:PORT, or serve one dialect alone on it as DIALECT=HOST:PORT
     ///
-    /// The dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0. The option may be repeated.
+    /// The dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0. The option may
+    /// be repeated.
     /// The default is 127.0.0.1:8080. Other addresses than those of this machine need tokens.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<Listen>,

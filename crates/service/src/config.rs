@@ -107,7 +107,8 @@ impl Dialect {
 pub enum ListenError {
     /// The part before `=` is no dialect.
     #[error(
-        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0"
+        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and \
+         judge0"
     )]
     Dialect(String),
     /// The address is not `HOST:PORT`.
@@ -524,7 +525,8 @@ mod tests {
     fn defaults_and_a_full_file_parse() {
         let config: Config = toml::from_str("").unwrap();
         assert_eq!(config.addresses()[0].address.to_string(), DEFAULT_ADDRESS);
-        let text = "listen = ['judge0=127.0.0.1:2358']\n[limits.max]\ncpu_ms = 1\n[queue]\nmax_requests = 3\n";
+        let text = "listen = ['judge0=127.0.0.1:2358']\n[limits.max]\ncpu_ms = 1\n\
+                    [queue]\nmax_requests = 3\n";
         let config: Config = toml::from_str(text).unwrap();
         assert_eq!(config.limits.max.cpu_ms, 1);
         assert!(toml::from_str::<Config>("lissten = []").is_err());

@@ -5,7 +5,7 @@
 //! | `config` | the configuration: a TOML file and options |
 //! | `core` | admission, execution and results, without HTTP |
 //! | `service` | everything that the interfaces share |
-//! | `tokens` | who sends a request |
+//! | `tokens` | clients and their tokens |
 //! | `metrics` | figures for Prometheus |
 //! | `samples` | the load of the last minutes |
 //! | `http` | listening, routing and the service's own interface, `/v1` |

@@ -187,7 +187,7 @@ impl Service {
         result
     }
 
-    /// Runs a program for which the interface holds a permit, and counts what came of it.
+    /// Runs a program for which the interface holds a permit, and counts its outcomes.
     ///
     /// # Errors
     /// The errors of [`Runner::run_admitted`].

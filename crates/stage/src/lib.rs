@@ -30,7 +30,7 @@ pub const MAX_DESCRIPTORS: usize = 253;
 /// The largest message in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
-/// What `millibox-stage` is to do. The descriptors travel with it: the program's further
+/// The task of `millibox-stage`. The descriptors travel with it: the program's further
 /// descriptors in their order from 3 on, its standard input, and the archive if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {

@@ -29,8 +29,8 @@ fn main() -> ExitCode {
     let (Some(program), Some(argv0)) = (arguments.next(), arguments.next()) else {
         return ExitCode::from(EXIT_NOT_EXECUTED);
     };
-    // Received before anything else is opened, so that the program's descriptors have the first free
-    // numbers, as open(2) assigns them.
+    // Received before anything else is opened, so that the program's descriptors get the first
+    // free numbers (open(2)).
     let received = millibox_stage::receive::<Instructions>(std::io::stdin(), false);
     let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else {
         return ExitCode::from(EXIT_NOT_EXECUTED);

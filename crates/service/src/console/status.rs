@@ -170,6 +170,7 @@ fn figures(service: &Service) -> Markup {
     } else {
         ("Ready", "good")
     };
+    let max_running = bounds.running(Lane::CpuTime) + bounds.running(Lane::RealTime);
     html! {
         p.summary {
             span.badge data-kind=(class) { (state) }
@@ -177,7 +178,7 @@ fn figures(service: &Service) -> Markup {
             ", with the " (service.backend.to_string()) " backend"
         }
         dl.tiles {
-            (tile("Running", count, load.running as u64, (bounds.running(Lane::CpuTime) + bounds.running(Lane::RealTime)) as u64))
+            (tile("Running", count, load.running as u64, max_running as u64))
             (tile("Waiting", count, load.queued as u64, bounds.queued as u64))
             (tile("Memory of running programs", size, load.memory_bytes, bounds.memory_bytes))
         }

@@ -1,4 +1,4 @@
-//! One sandboxed process: what is to be executed, and what came of it.
+//! One sandboxed process: the program with its limits, and its report.
 
 use bytes::Bytes;
 use millibox::{Figures, Outcome, RunError, World};
@@ -233,7 +233,7 @@ pub struct ReturnedFile {
     pub error: Option<OutputFileError>,
 }
 
-/// What came of an execution.
+/// The result of an execution.
 #[derive(Debug, Clone)]
 pub struct ExecutionReport {
     /// How the run ended.
@@ -325,7 +325,7 @@ pub enum ExecutionError {
 #[non_exhaustive]
 pub enum FilesError {
     /// A step in the sandbox failed.
-    #[error("{step}: {}", errno.map_or_else(|| "unknown error".to_owned(), |errno| std::io::Error::from_raw_os_error(errno).to_string()))]
+    #[error("{step}: {}", errno_text(*.errno))]
     Step {
         /// What was being done.
         step: &'static str,
@@ -356,5 +356,12 @@ pub fn run_error(outcome: &Outcome) -> Option<&RunError> {
     match outcome {
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => Some(error),
         _ => None,
+    }
+}
+
+fn errno_text(errno: Option<i32>) -> String {
+    match errno {
+        Some(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+        None => "unknown error".to_owned(),
     }
 }

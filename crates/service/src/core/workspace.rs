@@ -92,7 +92,7 @@ fn seal(file: &mut std::fs::File) -> std::io::Result<()> {
     Ok(rustix::fs::fcntl_add_seals(&file, seals)?)
 }
 
-/// The files as a tar archive in memory; `None` if there are none.
+/// The files as a tar archive in memory; `None` without files.
 pub(super) async fn archive(
     files: Vec<InputFile>,
     current_dir: &Path,

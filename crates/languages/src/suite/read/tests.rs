@@ -400,7 +400,11 @@ fn service_name_of_two_languages_is_rejected() {
     assert!(
         matches!(
             &faults.0[..],
-            [Fault { line: 13, kind: FaultKind::ServiceNameTaken { service: "Judge0", name, .. }, .. }]
+            [Fault {
+                line: 13,
+                kind: FaultKind::ServiceNameTaken { service: "Judge0", name, .. },
+                ..
+            }]
                 if name == "71"
         ),
         "{faults}"
