@@ -151,7 +151,7 @@ fn machine() -> &'static Machine {
     MACHINE.get_or_init(|| {
         let supervisor = millibox_tests::supervisor();
         // Without cgroups, the weaker backend limits more of the resources that languages need.
-        let supervisor = Arc::new(match supervisor.backend() {
+        let supervisor = Arc::new(match supervisor.info().backend() {
             Backend::Rlimit => {
                 millibox_tests::start(millibox_tests::builder().backend(BackendChoice::Rlimit))
             }

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+/// The languages of a service whose configuration names none.
+const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
+    'python3', 'rust', 'scripts']\n";
+
 /// A service that ends with this value.
 pub struct Server {
     child: Child,
@@ -51,7 +55,12 @@ impl Server {
         };
         // The service has read the file when it serves.
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        std::fs::write(file.path(), config).expect("a configuration file");
+        // Compilers of all languages would need seconds to tell their versions.
+        let languages = match config.contains("languages =") {
+            true => "",
+            false => LANGUAGES,
+        };
+        std::fs::write(file.path(), format!("{languages}{config}")).expect("a configuration file");
         let spawn = |backend: &[&str]| {
             Server::spawn(
                 Command::new(executable("millibox"))

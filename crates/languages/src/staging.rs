@@ -119,7 +119,7 @@ fn failed(action: StagingAction, path: &Path) -> impl Fn(io::Error) -> StagingEr
     }
 }
 
-/// User and group id of the sandbox's programs: [`millibox::Supervisor::ids`].
+/// User and group id of the sandbox's programs: [`millibox::Info::ids`].
 pub type Ids = (u32, u32);
 
 /// Creates a directory that only this user and the sandbox's user can read, and only this user can

@@ -35,6 +35,8 @@ pub struct Config {
     pub results: ResultsConfig,
     /// The directory of further language suites.
     pub suites: Option<PathBuf>,
+    /// The languages that are offered, such as `cpp` and `python3`; all without this list.
+    pub languages: Option<Vec<String>>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
     pub piston_packages: Vec<PathBuf>,
     /// Connections at one time. Further ones wait to be accepted.
@@ -365,6 +367,7 @@ impl Default for Config {
             files: FilesConfig::default(),
             results: ResultsConfig::default(),
             suites: None,
+            languages: None,
             piston_packages: Vec::new(),
             max_connections: 10_000,
             max_body_bytes: 64 << 20,

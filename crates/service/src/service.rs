@@ -99,6 +99,10 @@ impl Service {
             Some(directory) => Suites::with_directory(directory)?,
             None => Suites::builtin(),
         };
+        let suites = match &config.languages {
+            Some(languages) => suites.with_languages(languages),
+            None => suites,
+        };
         let cpus = std::thread::available_parallelism()
             .map_err(|error| StartError::Machine {
                 what: "the number of CPUs",

@@ -23,7 +23,7 @@ pub struct FeedbackPlace {
 }
 
 impl FeedbackPlace {
-    /// A place for runs of the sandbox's user: [`millibox::Supervisor::ids`].
+    /// A place for runs of the sandbox's user: [`millibox::Info::ids`].
     ///
     /// # Errors
     /// The directory cannot be made, or the sandbox's user cannot reach it.

@@ -145,6 +145,13 @@ impl Suites {
         })
     }
 
+    /// Returns the suites of these languages only, named as in [`Suite::language`].
+    #[must_use]
+    pub fn with_languages(mut self, languages: &[String]) -> Suites {
+        self.all.retain(|suite| languages.contains(&suite.language));
+        self
+    }
+
     /// Returns the suites with another default way of linking. Suites that link only one way stay
     /// unchanged.
     #[must_use]

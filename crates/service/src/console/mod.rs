@@ -17,7 +17,7 @@
 //! exists once.
 //!
 //! Output of programs is hostile. It enters pages as text only: `maud` escapes it here, the script
-//! assigns `textContent`, and [`text::visible`] makes control characters visible. The
+//! assigns `textContent`, and `text::visible` makes control characters visible. The
 //! Content-Security-Policy forbids inline scripts and styles and other origins.
 
 mod assets;

@@ -206,11 +206,22 @@ impl Catalog {
             scripts: Mutex::default(),
         };
         let toolbox = shared.toolbox();
-        shared.runtimes = shared
-            .suites
-            .iter()
-            .map(|suite| Arc::new(runtime(suite, toolbox.as_deref())))
-            .collect();
+        let suites: Vec<&Suite> = shared.suites.iter().collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        // Compilers take up to seconds to tell their versions.
+        let parts = std::thread::scope(|scope| {
+            let part = |suites| {
+                let toolbox = toolbox.as_deref();
+                scope.spawn(move || runtimes(suites, toolbox))
+            };
+            let chunk = suites.len().div_ceil(threads).max(1);
+            let parts: Vec<_> = suites.chunks(chunk).map(part).collect();
+            parts
+                .into_iter()
+                .flat_map(|part| part.join().expect("a runtime is described without a panic"))
+                .collect()
+        });
+        shared.runtimes = parts;
         Catalog {
             shared: Arc::new(shared),
         }
@@ -432,6 +443,13 @@ impl Programs {
             }
         }
     }
+}
+
+fn runtimes(suites: &[&Suite], toolbox: Option<&Toolbox<'_>>) -> Vec<Arc<Runtime>> {
+    suites
+        .iter()
+        .map(|suite| Arc::new(runtime(suite, toolbox)))
+        .collect()
 }
 
 fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {

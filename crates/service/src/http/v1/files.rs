@@ -22,8 +22,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 ///
 /// The body is the content, whose SHA-256 is the name. Runs name the file as
 /// `{"sha256": "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires`
-/// tells
-/// how many seconds it stays without use.
+/// tells how many seconds it stays without use.
 #[utoipa::path(
     put,
     path = "/files/{sha256}",
