@@ -21,7 +21,7 @@ help: ## list the targets
 
 build: ## build the optimised command and supervisor
 	@$(need)
-	cargo build --release --locked --bin millibox --bin millibox-supervisor
+	cargo build --release --locked --bin millibox --bin millibox-supervisor --bin millibox-stage
 
 demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
@@ -147,13 +147,15 @@ bench: build ## run the experiments, into lab-results (BENCH=true: one; ARGS='--
 	@echo 'make: the page is $(results)/index.html'
 
 install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/local)
-	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || \
+	@test -x $(release)/millibox -a -x $(release)/millibox-stage || \
 		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
-	install -m 755 $(release)/millibox $(release)/millibox-supervisor '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
+		'$(DESTDIR)$(PREFIX)/bin'
 
 uninstall: ## remove the installed command and supervisor
-	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage'
 
 clean: ## remove all build products
 	cargo clean

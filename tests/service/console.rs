@@ -380,7 +380,10 @@ fn status_names_the_package_of_a_missing_language() {
         [run]\ncommand = ['{klingonc}', '{main}']\n\
         [example]\nfile = 'main.klingon'\nsource = 'Qapla'\n";
     std::fs::write(suites.path().join("klingon.toml"), suite).expect("a suite");
-    let server = Server::with_config("", &format!("suites = {:?}\n", suites.path()));
+    let server = Server::with_config(
+        "",
+        &format!("suites = {:?}\nlanguages = ['klingon']\n", suites.path()),
+    );
     let page = get(&server, "/status");
     let row: Vec<String> = page.texts("table[aria-labelledby=missing] tbody tr");
     let row = row.iter().find(|row| row.contains("Klingon <1>"));
