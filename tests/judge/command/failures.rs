@@ -74,19 +74,19 @@ fn submission_without_compiler_is_skipped_unless_named() {
          [\"{no-such-compiler}\", \"{main}\"]\n\n[example]\nfile = \"x.ghost\"\nsource = \"boo\"\n",
     )
     .unwrap();
-    package.submission("wrong_answer/y.unknown.rb", "boo\n");
+    package.submission("wrong_answer/y.unknown", "boo\n");
     let suites = ["--suites", suites.to_str().unwrap()];
     let judged = package.judge(&suites);
     judged
         .exits_with(0)
         .prints("3 submissions: 1 as expected, 2 skipped: their languages cannot be used here")
         .prints("skipped: Ghost cannot be used here: no-such-compiler is not installed")
-        .prints("y.unknown.rb: neither extension nor first line tells the language");
+        .prints("y.unknown: neither extension nor first line tells the language");
     assert_eq!(
         (judged.verdict("x.ghost"), judged.verdict("double.sh")),
         ("none", "accepted")
     );
-    for name in ["x.ghost", "y.unknown.rb"] {
+    for name in ["x.ghost", "y.unknown"] {
         let submission = judged.submission(name);
         assert_eq!(
             (&submission["not_judged"], &submission["as_expected"]),

@@ -107,15 +107,15 @@ fn limits_skip_submissions_without_usable_language() {
     workspace.succeed(&["gen", "p"]);
     // No suite supports this language.
     workspace.write(
-        "p/submissions/accepted/a.kt",
+        "p/submissions/accepted/a.klingon",
         "fun main() = println(readln() + \"!\")\n",
     );
     let report = workspace.json(&["limits", "p", "--write"]);
-    let why = "p/submissions/accepted/a.kt: neither extension nor first line tells the language";
+    let why = "p/submissions/accepted/a.klingon: neither extension nor first line tells the language";
     let skipped = &report["skipped"][0];
     assert_eq!(
         (&skipped["submission"], report["limit"].as_f64()),
-        (&"accepted/a.kt".into(), Some(1.0)),
+        (&"accepted/a.klingon".into(), Some(1.0)),
         "{report}"
     );
     assert!(
@@ -126,12 +126,12 @@ fn limits_skip_submissions_without_usable_language() {
     assert!(workspace.read("p/problem.yaml").contains("time_limit: 1 #"));
     let stdout = workspace.succeed(&["limits", "p"]);
     assert!(
-        stdout.contains(&format!("\naccepted/a.kt was not measured: {why}")),
+        stdout.contains(&format!("\naccepted/a.klingon was not measured: {why}")),
         "{stdout}"
     );
     std::fs::remove_file(workspace.path("p/submissions/accepted/model.sh")).unwrap();
     let none =
-        format!("no submission that must be accepted can be measured here: accepted/a.kt: {why}");
+        format!("no submission that must be accepted can be measured here: accepted/a.klingon: {why}");
     workspace.assert_fails("p", &["limits", "p"], 2, &none);
 }
 

@@ -64,20 +64,20 @@ fn is_refused(stream: &mut TcpStream) -> bool {
 fn full_queue_refuses_at_once_and_empties_when_clients_leave() {
     let config = "[queue]\nmax_requests = 2\n[running]\ncpu_slots = 1\nreal_slots = 1\n";
     let judge = Judge::with_config(config);
-    // Two requests run, two wait, and two are refused.
+    // One request runs, two wait, and three are refused.
     let sleepers: Vec<_> = (0..6).map(|_| sleeper()).collect();
     let mut streams: Vec<_> = sleepers
         .iter()
         .map(|(body, _)| send(&judge, body))
         .collect();
     let mut refused = 0;
-    let two_are_refused = || {
+    let three_are_refused = || {
         streams.retain_mut(|stream| !is_refused(stream));
         refused = 6 - streams.len();
-        refused == 2
+        refused == 3
     };
     assert!(
-        eventually(HANG_TIMEOUT, two_are_refused),
+        eventually(HANG_TIMEOUT, three_are_refused),
         "{refused} refused"
     );
     streams.clear();

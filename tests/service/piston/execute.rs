@@ -167,10 +167,10 @@ fn address_for_everything_serves_piston_below_its_prefix() {
 
 #[test]
 fn departed_client_frees_its_place() {
-    // The memory suffices for one run, and no request waits for long.
+    // The memory suffices for one run. A request waits longer than a short program runs.
     let server = Server::with_config(
         "piston",
-        "[running]\nmemory_bytes = 268435456\n[queue]\nwait_ms = 50\n",
+        "[running]\nmemory_bytes = 268435456\n[queue]\nwait_ms = 1000\n",
     );
     let becomes = |status: u16| {
         millibox_tests::eventually(millibox_tests::HANG_TIMEOUT, || {

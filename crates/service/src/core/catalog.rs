@@ -4,6 +4,7 @@ use super::engine::{Engine, Lane};
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
+use millibox_languages::files::SourceFile as CompiledFile;
 use millibox_languages::program::Executable;
 use millibox_languages::suite::{Product, Suite, Suites};
 use sha2::{Digest, Sha256};
@@ -357,11 +358,15 @@ impl Catalog {
             name: runtime.name.clone(),
             installed: Vec::new(),
         })?;
+        // Compilers see the sources by their names below their common directory.
+        let common = common_directory(sources);
+        let name = |source: &SourceFile| {
+            let name = source.path.strip_prefix(common).unwrap_or(&source.path);
+            name.to_owned()
+        };
         let files = sources
             .iter()
-            .map(|source| {
-                millibox_languages::files::SourceFile::new(&source.path, &source.bytes[..])
-            })
+            .map(|source| CompiledFile::new(name(source), &source.bytes[..]))
             .collect();
         let options = Options {
             cpu_time: limits.cpu_time,
@@ -480,6 +485,16 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         judge0: suite.services.judge0.clone(),
         remedy,
     }
+}
+
+/// The deepest directory that contains all sources.
+fn common_directory(sources: &[SourceFile]) -> &Path {
+    let mut directories = sources.iter().filter_map(|source| source.path.parent());
+    let first = directories.next().unwrap_or(Path::new(""));
+    directories.fold(first, |common, directory| {
+        let contains = |common: &&Path| directory.starts_with(common);
+        common.ancestors().find(contains).unwrap_or(Path::new(""))
+    })
 }
 
 fn check_path(path: &Path) -> Result<(), CatalogError> {

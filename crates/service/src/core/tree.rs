@@ -81,13 +81,18 @@ pub(super) fn read(directory: &OwnedFd, max_bytes: u64) -> Result<Bytes, OutputF
     builder.into_inner().map(Bytes::from).map_err(failed)
 }
 
-/// Appends the entries of an archive that [`read`] made to another one.
-pub(super) fn append(builder: &mut tar::Builder<impl Write>, bytes: &[u8]) -> std::io::Result<()> {
+/// Appends the entries of an archive that [`read`] made to another one, below a directory that is
+/// relative to the root.
+pub(super) fn append(
+    builder: &mut tar::Builder<impl Write>,
+    bytes: &[u8],
+    below: &Path,
+) -> std::io::Result<()> {
     let mut archive = tar::Archive::new(bytes);
     for entry in archive.entries()? {
         let entry = entry?;
         let mut header = entry.header().clone();
-        let path = entry.path()?.into_owned();
+        let path = below.join(entry.path()?);
         match entry.link_name()?.map(std::borrow::Cow::into_owned) {
             Some(target) => builder.append_link(&mut header, path, target)?,
             None => builder.append_data(&mut header, path, entry)?,
@@ -146,7 +151,7 @@ mod tests {
 
         let bytes = read(&directory, 1 << 20).unwrap();
         let mut builder = tar::Builder::new(Vec::new());
-        append(&mut builder, &bytes).unwrap();
+        append(&mut builder, &bytes, Path::new("")).unwrap();
         let bytes = builder.into_inner().unwrap();
         let to = tempfile::tempdir().unwrap();
         tar::Archive::new(&bytes[..]).unpack(to.path()).unwrap();

@@ -127,7 +127,8 @@ fn write_archive(files: &[InputFile], current_dir: &Path) -> Result<OwnedFd, Exe
     for file in files {
         let failed = ExecutionError::system("write an archive");
         if let InputContent::Archive(bytes) = &file.content {
-            tree::append(&mut builder, bytes).map_err(failed)?;
+            let below = current_dir.strip_prefix("/").unwrap_or(current_dir);
+            tree::append(&mut builder, bytes, below).map_err(failed)?;
             continue;
         }
         let path = archive_path(&file.path, current_dir)?;

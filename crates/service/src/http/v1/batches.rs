@@ -71,8 +71,8 @@ pub enum BatchOutput {
 ///
 /// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
 /// last one with the numbers `done` and `service_errors`. If the client closes the connection, the
-/// remaining runs are cancelled. Runs of a batch take turns with other requests of the client. Their
-/// results are not kept.
+/// remaining runs are cancelled. Runs of a batch take turns with other requests of the client.
+/// Their results are not kept.
 #[utoipa::path(
     post,
     path = "/batches",
