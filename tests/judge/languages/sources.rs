@@ -11,12 +11,26 @@ use millibox_judge::checker::CheckerInstance;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::compile::Options;
 
+/// The languages whose compilers name the file of a fault. The tests in tests/languages try all.
+const LANGUAGES: [&str; 10] = [
+    "bash",
+    "c",
+    "cpp",
+    "go",
+    "java",
+    "javascript",
+    "pascal",
+    "python3",
+    "rust",
+    "scripts",
+];
+
 #[test]
 fn each_language_runs_its_example_and_rejects_faulty_source() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
     for suite in toolbox.suites().iter() {
-        if !usable(&toolbox, &suite.name) {
+        if !LANGUAGES.contains(&&suite.language[..]) || !usable(&toolbox, &suite.name) {
             continue;
         }
         let (file, source) = (&suite.example.file[..], &suite.example.source[..]);

@@ -111,7 +111,8 @@ fn limits_skip_submissions_without_usable_language() {
         "fun main() = println(readln() + \"!\")\n",
     );
     let report = workspace.json(&["limits", "p", "--write"]);
-    let why = "p/submissions/accepted/a.klingon: neither extension nor first line tells the language";
+    let why =
+        "p/submissions/accepted/a.klingon: neither extension nor first line tells the language";
     let skipped = &report["skipped"][0];
     assert_eq!(
         (&skipped["submission"], report["limit"].as_f64()),
@@ -130,8 +131,9 @@ fn limits_skip_submissions_without_usable_language() {
         "{stdout}"
     );
     std::fs::remove_file(workspace.path("p/submissions/accepted/model.sh")).unwrap();
-    let none =
-        format!("no submission that must be accepted can be measured here: accepted/a.klingon: {why}");
+    let none = format!(
+        "no submission that must be accepted can be measured here: accepted/a.klingon: {why}"
+    );
     workspace.assert_fails("p", &["limits", "p"], 2, &none);
 }
 
