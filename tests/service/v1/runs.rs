@@ -2,6 +2,7 @@
 
 use super::{await_end, await_running, begin, endless, sha256, shell};
 use crate::server::{Server, read_to_end};
+use millibox_tests::{HANG_TIMEOUT, eventually};
 use serde_json::json;
 
 #[test]
@@ -75,8 +76,8 @@ fn deleted_run_ends_and_stays_known() {
     let server = Server::start("");
     let id = begin(&server, &endless());
     let path = format!("/v1/runs/{id}");
-    await_running(&server, 1);
-    assert_eq!(server.get(&path).json()["state"], "running");
+    let is_running = || server.get(&path).json()["state"] == "running";
+    assert!(eventually(HANG_TIMEOUT, is_running), "the run begins");
     assert_eq!(server.request("DELETE", &path, &[], "").status, 204);
     assert_eq!(server.request("DELETE", &path, &[], "").status, 204);
     let document = server.get(&path).json();
