@@ -76,8 +76,12 @@ pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 409
 /// How often the program is run.
 pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
 
+/// The number of [`LIMITS`]. A length computed from `LIMITS` makes rustc report a cycle (E0391) in
+/// release builds.
+const LIMIT_COUNT: usize = 8;
+
 /// All limits.
-pub const LIMITS: [LimitRule; 8] = [
+pub const LIMITS: [LimitRule; LIMIT_COUNT] = [
     CPU_TIME,
     CPU_EXTRA_TIME,
     WALL_TIME,
@@ -137,7 +141,7 @@ pub struct Draft {
     /// Standard error goes to standard output.
     pub redirect_stderr_to_stdout: bool,
     /// The values of [`LIMITS`].
-    limits: [f64; LIMITS.len()],
+    limits: [f64; LIMIT_COUNT],
 }
 
 impl Draft {
@@ -174,7 +178,7 @@ impl Draft {
                 Vec::new()
             }
         };
-        let mut limits = [0.0; LIMITS.len()];
+        let mut limits = [0.0; LIMIT_COUNT];
         for (limit, rule) in limits.iter_mut().zip(&LIMITS) {
             *limit = rule.value(fields.get(rule.name), &mut errors);
         }
