@@ -1,10 +1,10 @@
 //! The options of a supervisor, and its start.
 
-use crate::connection::Connection;
 use crate::executable::{Executable, variable};
 use crate::process::Process;
-use crate::{Backend, EndReason, Error, StartError, Supervisor};
-use millibox_wire::{MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS, SupervisorStep};
+use crate::starting::Starting;
+use crate::{Error, StartError, Supervisor};
+use millibox_wire::{MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -144,6 +144,24 @@ impl Builder {
     /// # Errors
     /// The supervisor cannot be found or cannot start, or an option is not valid.
     pub fn start(self) -> Result<Supervisor, Error> {
+        self.begin()?.finish()
+    }
+
+    /// Starts the supervisor like [`Builder::start`], but does not wait until it is ready. The
+    /// caller can prepare worlds and requests in that time.
+    ///
+    /// ```
+    /// use millibox::{Request, Supervisor};
+    ///
+    /// let Ok(starting) = Supervisor::builder().slots(1).begin() else { return };
+    /// let request = Request::new("/bin/true");
+    /// let Ok(supervisor) = starting.finish() else { return };
+    /// supervisor.run(&request).and_then(|run| run.wait()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The supervisor cannot be found or executed, or an option is not valid.
+    pub fn begin(self) -> Result<Starting, Error> {
         self.check()?;
         let (cgroup_parent, from_variable) = self.chosen_cgroup_parent()?;
         let executable = Executable::choose(self.executable.as_deref())?;
@@ -159,47 +177,15 @@ impl Builder {
         let child = command
             .spawn()
             .map_err(|error| executable.not_executed(error))?;
-        // This closes the client's copy of the supervisor's end of the socket.
-        drop(command);
-        let process = Arc::new(Mutex::new(Process::watch(child, executable.path.clone())?));
-        let watched = process.clone();
-        let end_reason = Box::new(move || Process::locked(&watched).end_reason());
-        let (connection, hello) = Connection::new(client_end, end_reason).map_err(|reason| {
-            // The socket is closed, so the child ends. Wait for it, or it would stay a zombie.
-            Process::locked(&process).wait_for_end();
-            match reason {
-                EndReason::Failed(error) => {
-                    let concerns_cgroups = matches!(
-                        error.step,
-                        SupervisorStep::Backend | SupervisorStep::CgroupParent
-                    );
-                    StartError::Failed {
-                        error,
-                        cgroup_parent: cgroup_parent
-                            .clone()
-                            .filter(|_| from_variable && concerns_cgroups),
-                    }
-                }
-                reason @ EndReason::Process(millibox_wire::ProcessEnd::Killed(_)) => {
-                    StartError::Killed(reason)
-                }
-                reason => executable.not_supervisor(reason),
-            }
-        })?;
-        let cgroups = hello.cgroups.iter();
-        Process::locked(&process).cgroups = cgroups
-            .map(|path| String::from_utf8_lossy(path).into_owned())
-            .collect();
-        let has_weak_backend =
-            hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
-        let has_pairs = self.runners_per_slot != Some(1);
-        Ok(Supervisor::new(
-            connection,
-            hello,
-            process,
-            has_weak_backend,
-            has_pairs,
-        ))
+        let process = Process::watch(child, executable.path.clone())?;
+        Ok(Starting {
+            socket: Some(client_end),
+            process: Arc::new(Mutex::new(process)),
+            executable,
+            parent_from_variable: cgroup_parent.filter(|_| from_variable),
+            backend: self.backend,
+            has_pairs: self.runners_per_slot != Some(1),
+        })
     }
 
     /// Checks the numbers.

@@ -36,7 +36,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `builder`, `executable` | the options of a supervisor; finding and starting it |
+//! | `builder`, `executable`, `starting` | the options of a supervisor; finding and starting it |
 //! | `supervisor`, `info` | a running supervisor |
 //! | `process` | waiting for the end of its process |
 //! | `pool` | several supervisors as one |
@@ -61,6 +61,7 @@ mod pool;
 mod process;
 mod request;
 mod start_error;
+mod starting;
 mod supervisor;
 #[cfg(feature = "tokio")]
 mod tokio_output;
@@ -83,5 +84,6 @@ pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};
 pub use start_error::{EndReason, StartError};
+pub use starting::Starting;
 pub use supervisor::Supervisor;
 pub use world::World;

@@ -75,6 +75,11 @@ impl Process {
         }
     }
 
+    /// Whether the child has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ends_within(Some(Duration::ZERO))
+    }
+
     /// Whether the child ends within this time.
     fn ends_within(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);

@@ -31,6 +31,8 @@ pub struct Supervisor {
     has_weak_backend: bool,
     /// A slot has two or more runners.
     has_pairs: bool,
+    /// Whether dropping this value waits for the supervisor's end.
+    waits: bool,
 }
 
 impl Supervisor {
@@ -47,6 +49,7 @@ impl Supervisor {
             process,
             has_weak_backend,
             has_pairs,
+            waits: true,
         }
     }
 
@@ -150,6 +153,25 @@ impl Supervisor {
     /// same.
     pub fn shut_down(self) {}
 
+    /// Ends the supervisor without waiting, for a process that exits after this. The supervisor and
+    /// its keeper kill all runs and remove everything that they made, which takes some milliseconds
+    /// after the exit. The init process of a PID namespace waits for this, because its exit kills
+    /// them.
+    ///
+    /// ```
+    /// use millibox::{Request, Supervisor};
+    ///
+    /// let Ok(supervisor) = Supervisor::start() else { return };
+    /// supervisor.run(&Request::new("/bin/true")).and_then(|run| run.wait()).unwrap();
+    /// supervisor.leave();
+    /// std::process::exit(0);
+    /// ```
+    pub fn leave(mut self) {
+        self.connection.close();
+        // If the keeper was killed, its cgroups remain, and the drop of this value removes them.
+        self.waits = std::process::id() == 1 || Process::locked(&self.process).has_ended();
+    }
+
     /// Tells the supervisor to end, without waiting; any thread may call this. Its runs are killed,
     /// and threads that wait for them get [`Error::Died`].
     pub fn close(&self) {
@@ -165,7 +187,7 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        if self.connection.is_elsewhere() {
+        if !self.waits || self.connection.is_elsewhere() {
             return;
         }
         self.connection.close();

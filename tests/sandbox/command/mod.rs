@@ -3,6 +3,7 @@
 mod doctor;
 mod exit_status;
 mod files;
+mod leaving;
 mod missing_programs;
 mod options;
 mod output;

@@ -70,6 +70,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
+    // The supervisor starts while this process reads its options. Their errors come first.
+    let machine = args.machine.builder();
+    let starting = machine.slots(1).runners_per_slot(1).begin();
     let world = signals.may_wait(|| world(args))?;
     let (mut request, program_file) = match program::choose(args, &world)? {
         ProgramChoice::Request(request, program_file) => (request.world(&world), program_file),
@@ -85,12 +88,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let mut streams = signals.may_wait(|| Streams::open(args))?;
     request = streams.give_to(request)?;
 
-    let supervisor = args
-        .machine
-        .builder()
-        .slots(1)
-        .runners_per_slot(1)
-        .start()?;
+    let supervisor = starting?.finish()?;
     let handle = Arc::new(supervisor.run(&request)?);
     // The request holds the pipes' writing ends; while they are open, the pipes do not end.
     drop(request);
@@ -110,6 +108,8 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
                 }
                 _ => None,
             };
+            // All processes of the run are dead. The caller need not wait for the clean-up.
+            supervisor.leave();
             Ending::Result(result, remedy)
         }
         Err(error) => Ending::Failed {

@@ -1,8 +1,8 @@
 //! Version 1 hierarchies: memory, pids, cpu, cpuacct.
 //!
-//! Moving a process into a version 1 cgroup takes the write side of a per-CPU lock. The first move
-//! after a pause waits for an RCU grace period, 5 to 9 ms. A process that starts in the cgroup of
-//! its parent costs nothing. So a runner moves into its cgroups once, and all its runs start there.
+//! A thread that moves itself into a version 1 cgroup through the file `tasks` takes a lock of the
+//! whole machine for some 20 us. A process that starts in the cgroup of its parent costs nothing.
+//! So a runner moves into its cgroups once, and all its runs start there.
 //! Counters are reset by writing to them. If something cannot be reset, the runner moves to a new
 //! cgroup before its next run, off the critical path:
 //!

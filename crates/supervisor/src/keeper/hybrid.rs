@@ -17,6 +17,12 @@ use rustix::event::EventfdFlags;
 use rustix::fs::OFlags;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+/// The file through which a process enters a cgroup, by writing 0. A write to cgroup.procs moves a
+/// whole process and can wait 5 to 20 ms for a grace period. The thread that writes 0 to this file
+/// moves only itself and waits for nothing (`cgroup_procs_write_start()`, kernel/cgroup/cgroup.c).
+/// Runners and targets have one thread.
+const JOIN: &str = "tasks";
+
 /// Renews the pids and memory cgroups of runners.
 pub struct Renewals {
     pids: String,
@@ -75,14 +81,6 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
         }
         Ok(path)
     };
-    let own = hierarchies[0].own_directory();
-    let own = own.and_then(|own| {
-        open_control(
-            &format!("{own}/cgroup.procs"),
-            OFlags::WRONLY | OFlags::CLOEXEC,
-        )
-        .ok()
-    });
     let made = (|| {
         let [memory, pids, cpu, cpuacct] = hierarchies;
         let (memory, pids, cpu, cpuacct) = (
@@ -116,17 +114,14 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
         ))
     })();
     match made {
-        Ok((handover, open, renewals)) => {
-            let supervisor = Supervisor::Beside(own);
-            Ok(Made {
-                handover,
-                tops,
-                open,
-                supervisor,
-                renewals: Some(renewals),
-                evacuated: None,
-            })
-        }
+        Ok((handover, open, renewals)) => Ok(Made {
+            handover,
+            tops,
+            open,
+            supervisor: Supervisor::Beside,
+            renewals: Some(renewals),
+            evacuated: None,
+        }),
         Err(why) => {
             remove::remove_waiting(tops.iter().map(|top| top.path.as_str()));
             Err(why)
@@ -169,20 +164,12 @@ fn runner(
     } else {
         let slot = format!("{}/slot-{slot}", tops[2]);
         make_directory(&slot)?;
-        (
-            slot,
-            Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)),
-        )
+        (slot, Some(number(control(cpu, JOIN, OFlags::WRONLY)?)))
     };
     super::check_swap_limit(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let memory_files = MemoryFiles::open(memory)?;
-    let mut join = |directory: &str| {
-        Ok::<_, Refusal>(Some(number(control(
-            directory,
-            "cgroup.procs",
-            OFlags::WRONLY,
-        )?)))
-    };
+    let mut join =
+        |directory: &str| Ok::<_, Refusal>(Some(number(control(directory, JOIN, OFlags::WRONLY)?)));
     let join_others = [
         join(&lives_in)?,
         if cpu == cpuacct { None } else { join(cpuacct)? },
@@ -264,7 +251,7 @@ impl MemoryFiles {
             )
         })?;
         Ok(MemoryFiles {
-            join: control("cgroup.procs", OFlags::WRONLY)?,
+            join: control(JOIN, OFlags::WRONLY)?,
             limit: control("memory.limit_in_bytes", OFlags::WRONLY)?,
             swap: if_there("memory.memsw.limit_in_bytes")?,
             sockets: if_there("memory.kmem.tcp.limit_in_bytes")?,
@@ -305,7 +292,7 @@ struct PidsFiles {
 impl PidsFiles {
     fn open(directory: &str) -> Result<PidsFiles, Refusal> {
         Ok(PidsFiles {
-            join: open_control(&format!("{directory}/cgroup.procs"), OFlags::WRONLY)?,
+            join: open_control(&format!("{directory}/{JOIN}"), OFlags::WRONLY)?,
             max: open_control(&format!("{directory}/pids.max"), OFlags::WRONLY)?,
             peak: open_if_present(&format!("{directory}/pids.peak"), OFlags::RDONLY)?,
         })

@@ -51,8 +51,8 @@ pub struct Made {
 pub enum Supervisor {
     /// It starts in the cgroup of this directory.
     Inside(OwnedFd),
-    /// It stays in the keeper's cgroup. This is cgroup.procs of that cgroup, if it could be opened.
-    Beside(Option<OwnedFd>),
+    /// It stays in the keeper's cgroup.
+    Beside,
 }
 
 /// A directory of millibox among other cgroups. Its lock shows that its owner lives: the lock
@@ -150,7 +150,7 @@ pub fn main(
     // container may refuse clone3(2).
     let born = match &made.supervisor {
         Supervisor::Inside(directory) => process::fork_into(directory.as_raw_fd()).ok(),
-        Supervisor::Beside(_) => None,
+        Supervisor::Beside => None,
     };
     let forked = born.map_or_else(process::fork, Ok);
     let supervisor = match forked.map_err(failed(SupervisorStep::Fork)) {
@@ -185,14 +185,6 @@ pub fn main(
         return Err(why);
     }
     *socket = None;
-    if let Supervisor::Beside(Some(procs)) =
-        std::mem::replace(&mut made.supervisor, Supervisor::Beside(None))
-    {
-        // This write has only a side effect. The first process that moves between cgroups waits for
-        // a grace period, some 5 to 20 ms (percpu_down_write() of cgroup_threadgroup_rwsem).
-        // Processes that follow soon do not wait, and the runners are about to move.
-        let _ = calls::write(procs.as_raw_fd(), b"0");
-    }
     let code = match process::decode_status(keep(supervisor, client, &mut made)) {
         Ok(code) => code,
         Err(signal) => {

@@ -17,9 +17,9 @@ pub struct Files {
 /// See [`Files`]. The supervisor does not use these.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Limits {
-    /// cgroup.procs of the memory cgroup.
+    /// The file `tasks` of the memory cgroup.
     pub memory_join: Option<i32>,
-    /// cgroup.procs of the cpu cgroup, and of the cpuacct cgroup if that is a different one.
+    /// `tasks` of the cpu cgroup, and of the cpuacct cgroup if that is a different one.
     pub join_others: [Option<i32>; 2],
     /// memory.limit_in_bytes
     pub memory: i32,
@@ -31,11 +31,11 @@ pub struct Limits {
     pub memory_usage: i32,
     /// memory.force_empty
     pub memory_empty: i32,
-    /// cgroup.procs of the pids cgroup
+    /// `tasks` of the pids cgroup
     pub pids_join: i32,
     /// pids.max
     pub pids_max: i32,
-    /// cgroup.procs of the runner's own cpu cgroup, which a run with limited bandwidth enters.
+    /// `tasks` of the runner's own cpu cgroup, which a run with limited bandwidth enters.
     /// Runner and zygote are not in it. `None` if runner, zygote and all runs are in it.
     pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us

@@ -1,0 +1,90 @@
+//! A supervisor between its start and its first message.
+
+use crate::connection::Connection;
+use crate::executable::Executable;
+use crate::process::Process;
+use crate::{Backend, BackendChoice, EndReason, Error, StartError, Supervisor};
+use millibox_wire::SupervisorStep;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+/// A supervisor that was started and may not be ready yet ([`Builder::begin`]). Dropping it ends
+/// the supervisor and waits for that.
+///
+/// [`Builder::begin`]: crate::Builder::begin
+#[must_use]
+pub struct Starting {
+    /// `None` once [`Starting::finish`] has taken it.
+    pub(crate) socket: Option<OwnedFd>,
+    pub(crate) process: Arc<Mutex<Process>>,
+    pub(crate) executable: Executable,
+    /// The parent of the cgroups, if the environment variable named it.
+    pub(crate) parent_from_variable: Option<String>,
+    pub(crate) backend: BackendChoice,
+    pub(crate) has_pairs: bool,
+}
+
+impl Starting {
+    /// Waits until the supervisor is ready.
+    ///
+    /// # Errors
+    /// The supervisor cannot start, or the executable is not a supervisor of this version.
+    pub fn finish(mut self) -> Result<Supervisor, Error> {
+        let Some(socket) = self.socket.take() else {
+            unreachable!("only this function takes the socket, and it takes the value");
+        };
+        let watched = self.process.clone();
+        let end_reason = Box::new(move || Process::locked(&watched).end_reason());
+        let (connection, hello) = Connection::new(socket, end_reason).map_err(|reason| {
+            // The socket is closed, so the child ends. Wait for it, or it would stay a zombie.
+            Process::locked(&self.process).wait_for_end();
+            match reason {
+                EndReason::Failed(error) => {
+                    let concerns_cgroups = matches!(
+                        error.step,
+                        SupervisorStep::Backend | SupervisorStep::CgroupParent
+                    );
+                    let parent = self.parent_from_variable.clone();
+                    StartError::Failed {
+                        error,
+                        cgroup_parent: parent.filter(|_| concerns_cgroups),
+                    }
+                }
+                reason @ EndReason::Process(millibox_wire::ProcessEnd::Killed(_)) => {
+                    StartError::Killed(reason)
+                }
+                reason => self.executable.not_supervisor(reason),
+            }
+        })?;
+        let cgroups = hello.cgroups.iter();
+        Process::locked(&self.process).cgroups = cgroups
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect();
+        let has_weak_backend =
+            hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
+        Ok(Supervisor::new(
+            connection,
+            hello,
+            self.process.clone(),
+            has_weak_backend,
+            self.has_pairs,
+        ))
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            drop(socket);
+            Process::locked(&self.process).wait_for_end();
+        }
+    }
+}
+
+impl std::fmt::Debug for Starting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Starting")
+            .field("executable", &self.executable.path)
+            .finish_non_exhaustive()
+    }
+}
