@@ -20,21 +20,25 @@
 mod answer;
 mod auth;
 mod conversation;
-mod error;
+pub mod error;
 mod files;
 mod grpc;
 mod info;
 mod member;
-mod model;
+pub mod model;
 mod pipes;
 mod prepare;
-mod request;
+pub mod request;
 mod result;
 mod run;
 mod store;
 mod stream;
 mod terminal;
 mod websocket;
+
+pub use grpc::decode;
+pub use pipes::Pipes;
+pub use run::check;
 
 use crate::service::Service;
 use auth::Authenticated;
