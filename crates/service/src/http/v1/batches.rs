@@ -209,9 +209,14 @@ fn new_flow() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
+/// The fields of a batch: shared ones, and those of each run.
+pub type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
 
-fn parse(body: &[u8]) -> Result<Parsed, Problem> {
+/// The shared fields and those of each run.
+///
+/// # Errors
+/// The body is no batch, or it has too many runs.
+pub fn parse(body: &[u8]) -> Result<Parsed, Problem> {
     let Value::Object(mut shared) = serde_json::from_slice(body).map_err(Problem::malformed)?
     else {
         return Err(Problem::malformed(
@@ -236,7 +241,7 @@ fn parse(body: &[u8]) -> Result<Parsed, Problem> {
 }
 
 /// Fields of a run, and those of the batch that the run does not name.
-fn join(mut shared: Map<String, Value>, run: Map<String, Value>) -> Map<String, Value> {
+pub fn join(mut shared: Map<String, Value>, run: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in run {
         match (shared.get_mut(&name), value) {
             (Some(Value::Object(known)), Value::Object(own))
