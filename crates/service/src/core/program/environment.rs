@@ -4,7 +4,7 @@ use super::{Attachment, Keep, ProgramRun, ProgramSource, Test};
 use crate::core::catalog::Program;
 use crate::core::execution::{
     Capture, Content, Execution, ExecutionError, ExecutionLimits, Input, InputContent, InputFile,
-    Output, Streams,
+    Live, Output, Streams,
 };
 use bytes::Bytes;
 use millibox::{Mount, World};
@@ -71,11 +71,11 @@ impl ProgramRun {
         argv.extend(self.args.iter().chain(&test.args).cloned());
         let mut files = self.files.clone();
         files.extend(self.sources_beside());
-        let capture = |keep: Keep, live| {
+        let capture = |keep: Keep, live: Option<mpsc::Sender<Bytes>>| {
             Output::Capture(Capture {
                 max_bytes: keep.max_bytes,
                 excess: keep.excess,
-                live,
+                live: live.map(Live::new),
             })
         };
         Execution {
