@@ -40,6 +40,7 @@ pub use grpc::decode;
 pub use pipes::Pipes;
 pub use run::check;
 
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use auth::Authenticated;
 use axum::Json;
@@ -130,7 +131,11 @@ async fn run_group(
     };
     drop(body);
     match run::run(&service, &client, group, Attached::default()).await {
-        Ok(results) => Json(answer::results(&results)).into_response(),
+        Ok(results) => {
+            let mut response = Json(answer::results(&results)).into_response();
+            RunHeaders::default().add_to(&mut response);
+            response
+        }
         Err(error) => error.into_response(),
     }
 }
