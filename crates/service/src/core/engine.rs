@@ -320,7 +320,7 @@ impl ExecutionLimits {
 }
 
 impl Execution {
-    /// Whether output of an earlier attempt was passed on live. Then the attempt cannot be repeated.
+    /// Whether output of an earlier attempt was passed on live. Then it cannot be repeated.
     fn has_passed_on_output(&self) -> bool {
         let streams = &self.streams;
         let extra = streams.extra.iter().filter_map(|stream| match stream {

@@ -1,7 +1,7 @@
 //! Ids of stored files.
 //!
-//! The content lies in the file store of the service, where equal contents are one file. The dialect
-//! keeps a content until its last id is removed.
+//! The content lies in the file store of the service, where equal contents are one file. The
+//! dialect keeps a content until its last id is removed.
 
 use crate::core::files::{FileStore, Owner, StoreError};
 use crate::core::queue::ClientId;
