@@ -19,6 +19,12 @@ struct OutcomeLabels {
     interface: String,
 }
 
+/// Labels of a counted judging.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct VerdictLabels {
+    verdict: String,
+}
+
 /// Labels of a counted request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct InterfaceLabels {
@@ -31,6 +37,7 @@ pub struct Metrics {
     registry: Registry,
     executions: Family<OutcomeLabels, Counter>,
     refusals: Family<InterfaceLabels, Counter>,
+    judgings: Family<VerdictLabels, Counter>,
     sandbox_errors: Counter,
     queued: Histogram,
     setup: Histogram,
@@ -87,6 +94,7 @@ impl Metrics {
             registry: Registry::with_prefix("millibox"),
             executions: Family::default(),
             refusals: Family::default(),
+            judgings: Family::default(),
             sandbox_errors: Counter::default(),
             queued: seconds(),
             setup: seconds(),
@@ -102,6 +110,11 @@ impl Metrics {
             "executions",
             "Executed programs by outcome and interface",
             metrics.executions.clone(),
+        );
+        registry.register(
+            "judgings",
+            "Judged submissions by verdict",
+            metrics.judgings.clone(),
         );
         registry.register(
             "refusals",
@@ -156,6 +169,15 @@ impl Metrics {
         }
         self.run
             .observe(Duration::from_nanos(report.figures.real_time_ns).as_secs_f64());
+    }
+
+    /// Counts a judged submission, which waited this time in the queue.
+    pub fn count_judging(&self, verdict: &str, queued: Duration) {
+        let verdict = verdict.to_owned();
+        self.judgings
+            .get_or_create(&VerdictLabels { verdict })
+            .inc();
+        self.queued.observe(queued.as_secs_f64());
     }
 
     /// Counts a failure of the service that has no report.

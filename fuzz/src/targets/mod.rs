@@ -1,19 +1,21 @@
 //! The targets, one module for each part of the project.
 
 mod checkers;
+mod go_judge;
 mod judge0;
 mod package;
 mod piston;
 mod sandbox_fusion;
 mod seccomp;
 mod suite;
+mod v1;
 mod values;
 mod wire;
 
 pub use crate::Target;
 
 /// All targets.
-pub const ALL: [Target; 18] = [
+pub const ALL: [Target; 21] = [
     wire::FRAME,
     wire::WORLD,
     seccomp::POLICY,
@@ -32,6 +34,9 @@ pub const ALL: [Target; 18] = [
     judge0::JUDGE0,
     piston::PISTON,
     sandbox_fusion::SANDBOX_FUSION,
+    go_judge::GO_JUDGE,
+    go_judge::GO_JUDGE_GRPC,
+    v1::V1,
 ];
 
 /// Asserts that an error message is one line of text.

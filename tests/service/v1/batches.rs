@@ -41,6 +41,8 @@ fn every_run_of_a_batch_has_a_line_and_the_last_line_counts() {
                 format!("{index}\n")
             );
             assert_eq!(line["run"]["label"], "batch");
+            let id = line["run"]["id"].as_str().unwrap();
+            assert_eq!(server.get(&format!("/v1/runs/{id}")).json(), line["run"]);
         }
     }
     assert_eq!(

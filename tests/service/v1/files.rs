@@ -52,3 +52,31 @@ fn wrong_names_and_large_files_are_rejected() {
     let next = vec![2; 900];
     assert_eq!(put(&sha256(&next), &next), (507, json!("store_full")));
 }
+
+#[test]
+fn client_removes_only_what_it_has_stored() {
+    let token = |name: &str| {
+        let digest = sha256(name);
+        format!("[[token]]\nname = '{name}'\nsha256 = '{digest}'\n")
+    };
+    let config = ["a", "b", "root"].map(token).concat() + "admin = true\n";
+    let server = Server::with_config("", &config);
+    let ask = |name: &str, method: &str, content: &str| {
+        let path = format!("/v1/files/{}", sha256(content));
+        let authorization = format!("Bearer {name}");
+        let body = if method == "PUT" { content } else { "" };
+        let headers = [("authorization", &authorization[..])];
+        server.request(method, &path, &headers, body).status
+    };
+    assert_eq!(ask("a", "PUT", "x"), 201);
+    assert_eq!(ask("b", "DELETE", "x"), 403);
+    assert_eq!(ask("b", "PUT", "x"), 200);
+    assert_eq!(ask("a", "DELETE", "x"), 204);
+    // The other client still keeps it.
+    assert_eq!(ask("a", "DELETE", "x"), 403);
+    assert_eq!(ask("b", "GET", "x"), 200);
+    assert_eq!(ask("b", "DELETE", "x"), 204);
+    assert_eq!(ask("b", "GET", "x"), 404);
+    assert_eq!(ask("a", "PUT", "y"), 201);
+    assert_eq!(ask("root", "DELETE", "y"), 204);
+}

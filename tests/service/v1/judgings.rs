@@ -75,6 +75,11 @@ fn submissions_have_a_verdict_for_each_test() {
     let id = wrong["id"].as_str().unwrap();
     assert_eq!(server.get(&format!("/v1/judgings/{id}")).json(), wrong);
     assert_eq!(server.get(&format!("/v1/runs/{id}")).status, 404);
+    let metrics = server.get("/metrics").body;
+    for verdict in ["accepted", "wrong_answer"] {
+        let line = format!("millibox_judgings_total{{verdict=\"{verdict}\"}} 1\n");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
 }
 
 #[test]

@@ -127,7 +127,9 @@ impl Engine {
             let next = (attempt < MAX_ATTEMPTS)
                 .then(|| execution.repeat())
                 .flatten();
-            match self.execute_on(&supervisor, execution).await {
+            let result = self.execute_on(&supervisor, execution).await;
+            let next = next.filter(|next| !next.has_passed_on_output());
+            match result {
                 Ok(mut report) => {
                     report.attempts = attempt;
                     match (&report.outcome, next) {
@@ -318,6 +320,23 @@ impl ExecutionLimits {
 }
 
 impl Execution {
+    /// Whether output of an earlier attempt was passed on live. Then it cannot be repeated.
+    fn has_passed_on_output(&self) -> bool {
+        let streams = &self.streams;
+        let extra = streams.extra.iter().filter_map(|stream| match stream {
+            Stream::Output(output) => Some(output),
+            Stream::Input(_) => None,
+        });
+        [&streams.stdout, &streams.stderr]
+            .into_iter()
+            .chain(extra)
+            .filter_map(|output| match output {
+                Output::Capture(capture) => capture.live.as_ref(),
+                _ => None,
+            })
+            .any(super::execution::Live::is_used)
+    }
+
     /// The same execution once more, if all streams can be made again.
     pub fn repeat(&self) -> Option<Execution> {
         let mut extra = Vec::with_capacity(self.streams.extra.len());
@@ -361,12 +380,9 @@ impl Output {
     fn repeat(&self) -> Option<Output> {
         match self {
             Output::Discard => Some(Output::Discard),
-            // What was sent live cannot be taken back.
-            Output::Capture(capture) if capture.live.is_none() => {
-                Some(Output::Capture(capture.clone()))
-            }
+            Output::Capture(capture) => Some(Output::Capture(capture.clone())),
             Output::SameAs(number) => Some(Output::SameAs(*number)),
-            Output::Capture(_) | Output::Descriptor(_) => None,
+            Output::Descriptor(_) => None,
         }
     }
 }
@@ -472,8 +488,7 @@ impl Reader {
                 let new = new.slice(..room);
                 kept.extend_from_slice(&new);
                 if let Some(live) = &self.capture.live {
-                    // Without a listener, the output is still kept.
-                    let _ = live.send(new).await;
+                    live.send(new).await;
                 }
             }
             if total > end_bytes {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -153,7 +154,35 @@ pub struct Capture {
     /// What happens to a program that writes more.
     pub excess: Excess,
     /// Also sent here as they arrive, up to the limit.
-    pub live: Option<mpsc::Sender<Bytes>>,
+    pub live: Option<Live>,
+}
+
+/// Passes output on while the program runs. Clones share the record of whether there was any.
+#[derive(Debug, Clone)]
+pub struct Live {
+    sender: mpsc::Sender<Bytes>,
+    is_used: Arc<AtomicBool>,
+}
+
+impl Live {
+    /// Output goes to this channel.
+    pub fn new(sender: mpsc::Sender<Bytes>) -> Live {
+        Live {
+            sender,
+            is_used: Arc::default(),
+        }
+    }
+
+    /// Passes a piece of output on. Without a listener, it is dropped.
+    pub(super) async fn send(&self, bytes: Bytes) {
+        self.is_used.store(true, Ordering::Relaxed);
+        let _ = self.sender.send(bytes).await;
+    }
+
+    /// Whether a piece of output was passed on, which cannot be taken back.
+    pub(super) fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
+    }
 }
 
 /// What happens to a program that writes more than is kept.

@@ -1,10 +1,11 @@
 //! Stored files, named by the SHA-256 of their content.
 
+use super::queue::ClientId;
 use crate::tokens::hex;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,13 +30,37 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     files: HashMap<String, Stored>,
+    /// Bytes of stored files.
     bytes: u64,
+    /// Bytes that arrived in uploads which continue.
+    uploading: u64,
 }
 
 #[derive(Debug)]
 struct Stored {
     bytes: u64,
     used: Instant,
+    owners: BTreeSet<Owner>,
+}
+
+/// What keeps a stored file. A file that was found at the start has no owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// A client that uploaded the file.
+    Client(ClientId),
+    /// The go-judge dialect, while the file has an id there.
+    GoJudge,
+}
+
+/// What became of a request to remove a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// The owner no longer keeps the file. It is removed with its last owner.
+    Removed,
+    /// Only others keep the file, which stays.
+    NotOwned,
+    /// No such file is stored.
+    Unknown,
 }
 
 /// Why a file is not stored.
@@ -53,7 +78,7 @@ pub enum StoreError {
     /// The store is full, and no file in it may be removed yet.
     #[error("the file store is full: {bytes} of {max_bytes} bytes are in use")]
     Full {
-        /// Bytes of stored files.
+        /// Bytes of stored files, and of uploads that continue.
         bytes: u64,
         /// Bytes that fit.
         max_bytes: u64,
@@ -93,8 +118,12 @@ impl FileStore {
             if is_digest(&name) {
                 let bytes = entry.metadata()?.len();
                 state.bytes += bytes;
-                let used = Instant::now();
-                state.files.insert(name, Stored { bytes, used });
+                let stored = Stored {
+                    bytes,
+                    used: Instant::now(),
+                    owners: BTreeSet::new(),
+                };
+                state.files.insert(name, stored);
             }
         }
         Ok(FileStore {
@@ -113,12 +142,14 @@ impl FileStore {
         self.shared.keep
     }
 
-    /// Stores a content that arrives in pieces. Returns its SHA-256 and whether it is new.
+    /// Stores a content that arrives in pieces, for an owner. Returns its SHA-256 and whether it is
+    /// new.
     ///
     /// # Errors
     /// The content has another digest than the expected one, does not fit, or cannot be stored.
     pub async fn put<E>(
         &self,
+        owner: Owner,
         expected: Option<&str>,
         content: impl Stream<Item = Result<Bytes, E>>,
     ) -> Result<(String, bool), StoreError> {
@@ -128,12 +159,14 @@ impl FileStore {
         let (file, path) = part.into_parts();
         let mut file = tokio::fs::File::from_std(file);
         let mut hash = Sha256::new();
-        let mut bytes = 0_u64;
+        let mut upload = Upload {
+            shared: &self.shared,
+            bytes: 0,
+        };
         let mut content = std::pin::pin!(content);
         while let Some(piece) = content.next().await {
             let piece = piece.map_err(|_| StoreError::Interrupted)?;
-            bytes += piece.len() as u64;
-            self.make_room(bytes)?;
+            upload.take_room(piece.len() as u64)?;
             hash.update(&piece);
             file.write_all(&piece).await?;
         }
@@ -145,25 +178,24 @@ impl FileStore {
                 expected: expected.to_owned(),
             });
         }
-        let mut state = self.shared.state();
+        let bytes = upload.bytes;
+        // Its bytes are those of the stored file from here on.
+        let mut guard = upload.end();
+        let state = &mut *guard;
         let is_new = !state.files.contains_key(&found);
         if is_new {
             path.persist(self.shared.directory.join(&found))
                 .map_err(|error| error.error)?;
             state.bytes += bytes;
         }
-        let used = Instant::now();
-        state.files.insert(found.clone(), Stored { bytes, used });
+        let stored = state.files.entry(found.clone()).or_insert(Stored {
+            bytes,
+            used: Instant::now(),
+            owners: BTreeSet::new(),
+        });
+        stored.used = Instant::now();
+        stored.owners.insert(owner);
         Ok((found, is_new))
-    }
-
-    /// Stores bytes. Returns their SHA-256.
-    ///
-    /// # Errors
-    /// They do not fit or cannot be stored.
-    pub async fn put_bytes(&self, bytes: Bytes) -> Result<String, StoreError> {
-        let once = futures_util::stream::once(async { Ok::<_, std::convert::Infallible>(bytes) });
-        Ok(self.put(None, once).await?.0)
     }
 
     /// Opens a file; `None` if it is not stored.
@@ -188,8 +220,24 @@ impl FileStore {
             .map(|stored| stored.bytes)
     }
 
-    /// Removes a file. Runs that have it open keep it.
-    pub fn remove(&self, digest: &str) -> bool {
+    /// Ends the ownership of a file, which is removed with its last owner. Runs that have it open
+    /// keep it.
+    pub fn remove(&self, digest: &str, owner: Owner) -> Removal {
+        let mut state = self.shared.state();
+        let Some(stored) = state.files.get_mut(digest) else {
+            return Removal::Unknown;
+        };
+        if !stored.owners.remove(&owner) {
+            return Removal::NotOwned;
+        }
+        if stored.owners.is_empty() {
+            self.shared.remove(&mut state, digest);
+        }
+        Removal::Removed
+    }
+
+    /// Removes a file for all owners. Returns whether it was stored.
+    pub fn remove_for_all(&self, digest: &str) -> bool {
         self.shared.remove(&mut self.shared.state(), digest)
     }
 
@@ -198,20 +246,52 @@ impl FileStore {
         let mut state = self.shared.state();
         self.shared.remove_expired(&mut state);
     }
+}
 
-    fn make_room(&self, bytes: u64) -> Result<(), StoreError> {
+/// The room of an upload that continues, which dropping it frees.
+struct Upload<'a> {
+    shared: &'a Shared,
+    bytes: u64,
+}
+
+impl<'a> Upload<'a> {
+    /// Takes room for a further piece.
+    fn take_room(&mut self, bytes: u64) -> Result<(), StoreError> {
         let mut state = self.shared.state();
         let max_bytes = self.shared.max_bytes;
-        if state.bytes.saturating_add(bytes) > max_bytes {
+        if state.occupied().saturating_add(bytes) > max_bytes {
             self.shared.remove_expired(&mut state);
         }
-        if state.bytes.saturating_add(bytes) > max_bytes {
+        if state.occupied().saturating_add(bytes) > max_bytes {
             return Err(StoreError::Full {
-                bytes: state.bytes,
+                bytes: state.occupied(),
                 max_bytes,
             });
         }
+        state.uploading += bytes;
+        self.bytes += bytes;
         Ok(())
+    }
+
+    /// Frees the room. Nothing can take it before the caller unlocks the state.
+    fn end(mut self) -> MutexGuard<'a, State> {
+        let mut state = self.shared.state();
+        state.uploading -= std::mem::take(&mut self.bytes);
+        state
+    }
+}
+
+impl Drop for Upload<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.shared.state().uploading -= self.bytes;
+        }
+    }
+}
+
+impl State {
+    fn occupied(&self) -> u64 {
+        self.bytes + self.uploading
     }
 }
 
@@ -260,17 +340,25 @@ mod tests {
         FileStore::new(None, max_bytes, keep).unwrap()
     }
 
+    const OWNER: Owner = Owner::Client(1);
+
+    async fn put(store: &FileStore, content: &'static str) -> Result<String, StoreError> {
+        let pieces = futures_util::stream::iter([Ok::<_, ()>(Bytes::from(content))]);
+        Ok(store.put(OWNER, None, pieces).await?.0)
+    }
+
     #[tokio::test]
     async fn stored_content_is_returned_and_equal_content_is_stored_once() {
         let store = store(100, Duration::from_secs(60));
-        let digest = store.put_bytes("hello".into()).await.unwrap();
+        let digest = put(&store, "hello").await.unwrap();
         assert!(is_digest(&digest));
-        assert_eq!(store.put_bytes("hello".into()).await.unwrap(), digest);
+        assert_eq!(put(&store, "hello").await.unwrap(), digest);
         let mut text = String::new();
         let mut file = store.open(&digest).unwrap().unwrap();
         file.read_to_string(&mut text).unwrap();
         assert_eq!((&text[..], store.size(&digest)), ("hello", Some(5)));
-        assert!(store.remove(&digest) && !store.remove(&digest));
+        assert_eq!(store.remove(&digest, OWNER), Removal::Removed);
+        assert_eq!(store.remove(&digest, OWNER), Removal::Unknown);
         assert!(store.open(&digest).unwrap().is_none());
     }
 
@@ -278,19 +366,51 @@ mod tests {
     async fn wrong_digest_and_full_store_are_rejected() {
         let store = store(6, Duration::from_secs(60));
         let pieces = futures_util::stream::iter([Ok::<_, ()>(Bytes::from("hello"))]);
-        let error = store.put(Some("00"), pieces).await.unwrap_err();
+        let error = store.put(OWNER, Some("00"), pieces).await.unwrap_err();
         assert!(matches!(error, StoreError::Digest { .. }));
-        store.put_bytes("hello".into()).await.unwrap();
-        let error = store.put_bytes("more".into()).await.unwrap_err();
+        put(&store, "hello").await.unwrap();
+        let error = put(&store, "more").await.unwrap_err();
         assert!(matches!(error, StoreError::Full { bytes: 5, .. }));
     }
 
     #[tokio::test]
     async fn unused_files_make_room() {
         let store = store(6, Duration::ZERO);
-        store.put_bytes("hello".into()).await.unwrap();
+        put(&store, "hello").await.unwrap();
         std::thread::sleep(Duration::from_millis(2));
-        store.put_bytes("world".into()).await.unwrap();
+        put(&store, "world").await.unwrap();
         store.remove_expired();
+    }
+
+    #[tokio::test]
+    async fn file_is_removed_with_its_last_owner_alone() {
+        let store = store(100, Duration::from_secs(60));
+        let digest = put(&store, "hello").await.unwrap();
+        let pieces = futures_util::stream::iter([Ok::<_, ()>(Bytes::from("hello"))]);
+        store.put(Owner::GoJudge, None, pieces).await.unwrap();
+        let stranger = Owner::Client(2);
+        assert_eq!(store.remove(&digest, stranger), Removal::NotOwned);
+        assert_eq!(store.remove(&digest, OWNER), Removal::Removed);
+        assert_eq!(store.remove(&digest, OWNER), Removal::NotOwned);
+        assert_eq!(store.size(&digest), Some(5));
+        assert_eq!(store.remove(&digest, Owner::GoJudge), Removal::Removed);
+        assert_eq!(store.size(&digest), None);
+    }
+
+    #[tokio::test]
+    async fn uploads_in_progress_occupy_room_until_they_end() {
+        let store = store(8, Duration::from_secs(60));
+        let begin = futures_util::stream::once(async { Ok::<_, ()>(Bytes::from("hello")) });
+        let never = futures_util::stream::pending();
+        let mut upload = Box::pin(store.put(OWNER, None, begin.chain(never)));
+        let begun = tokio::time::timeout(Duration::from_millis(50), &mut upload).await;
+        assert!(begun.is_err());
+        let error = put(&store, "more").await.unwrap_err();
+        assert!(matches!(error, StoreError::Full { bytes: 5, .. }));
+        drop(upload);
+        let digest = put(&store, "more").await.unwrap();
+        assert_eq!(store.size(&digest), Some(4));
+        put(&store, "more").await.unwrap();
+        put(&store, "most").await.unwrap();
     }
 }

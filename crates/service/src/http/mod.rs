@@ -3,6 +3,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `server` | listens, and ends in an orderly way |
+//! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
 //! | `docs` | pages that show the description |
@@ -11,6 +12,7 @@
 //! | `v1` | the service's own interface |
 
 pub mod docs;
+pub mod headers;
 pub mod health;
 pub mod openapi;
 pub mod problem;

@@ -45,7 +45,7 @@ pub async fn list(
 /// `POST /file`: stores the file of a form and answers its id.
 pub async fn add(
     State(service): State<Arc<Service>>,
-    _client: Authenticated,
+    Authenticated(client): Authenticated,
     mut form: Multipart,
 ) -> Response {
     loop {
@@ -59,7 +59,7 @@ pub async fn add(
         }
         let name = field.file_name().unwrap_or_default().to_owned();
         let ids = &service.go_judge.files;
-        return match ids.add(&service.files, name, field).await {
+        return match ids.add(&service.files, &client, name, field).await {
             Ok(id) => Json(id).into_response(),
             Err(error @ StoreError::Interrupted) => error_answer(StatusCode::BAD_REQUEST, error),
             Err(error) => error_answer(StatusCode::INTERNAL_SERVER_ERROR, error),
@@ -102,13 +102,13 @@ pub async fn get(
     response
 }
 
-/// `DELETE /file/{id}`.
+/// `DELETE /file/{id}`. For a client, files of other clients do not exist.
 pub async fn delete(
     State(service): State<Arc<Service>>,
-    _client: Authenticated,
+    Authenticated(client): Authenticated,
     Path(id): Path<String>,
 ) -> StatusCode {
-    if service.go_judge.files.remove(&service.files, &id) {
+    if service.go_judge.files.remove(&service.files, &client, &id) {
         StatusCode::OK
     } else {
         StatusCode::NOT_FOUND

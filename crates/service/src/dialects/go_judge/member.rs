@@ -10,6 +10,7 @@ use super::terminal::{Terminal, TerminalInput};
 use crate::core::engine::Lane;
 use crate::core::execution::{Captured, Execution, ExecutionError, FilesError};
 use crate::service::Service;
+use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};
 use millibox::{Backend, Outcome};
 use tokio::sync::mpsc;
@@ -65,7 +66,12 @@ impl Prepared {
     ///
     /// # Errors
     /// The service failed.
-    pub async fn execute(self, service: &Service, lane: Lane) -> Result<CommandResult, GroupError> {
+    pub async fn execute(
+        self,
+        service: &Service,
+        client: &Client,
+        lane: Lane,
+    ) -> Result<CommandResult, GroupError> {
         let Prepared {
             execution,
             mut collectors,
@@ -124,7 +130,7 @@ impl Prepared {
             if is_cached && let Some(bytes) = measured.result.files.remove(&copy_out.name) {
                 let files = &service.go_judge.files;
                 let name = copy_out.name.clone();
-                let stored = files.add_bytes(&service.files, name, bytes).await;
+                let stored = files.add_bytes(&service.files, client, name, bytes).await;
                 measured.cache(copy_out.name, stored);
             }
         }

@@ -20,15 +20,15 @@
 mod answer;
 mod auth;
 mod conversation;
-mod error;
+pub mod error;
 mod files;
 mod grpc;
 mod info;
 mod member;
-mod model;
+pub mod model;
 mod pipes;
 mod prepare;
-mod request;
+pub mod request;
 mod result;
 mod run;
 mod store;
@@ -36,6 +36,11 @@ mod stream;
 mod terminal;
 mod websocket;
 
+pub use grpc::decode;
+pub use pipes::Pipes;
+pub use run::check;
+
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use auth::Authenticated;
 use axum::Json;
@@ -126,7 +131,11 @@ async fn run_group(
     };
     drop(body);
     match run::run(&service, &client, group, Attached::default()).await {
-        Ok(results) => Json(answer::results(&results)).into_response(),
+        Ok(results) => {
+            let mut response = Json(answer::results(&results)).into_response();
+            RunHeaders::default().add_to(&mut response);
+            response
+        }
         Err(error) => error.into_response(),
     }
 }

@@ -76,7 +76,7 @@ async fn run_group(
     mut attached: Attached,
 ) -> Result<Vec<CommandResult>, GroupError> {
     let begin = Instant::now();
-    check(service, &group)?;
+    check(&group, &service.config.limits.max)?;
     let queue = &service.runner.queue;
     let is_coupled = !group.pipes.is_empty() || attached.is_interactive;
     let lane = if is_coupled {
@@ -111,7 +111,7 @@ async fn run_group(
         .observe_admission(queued, begin.elapsed().saturating_sub(queued));
     let relays = try_join_all(pipes.relays.into_iter().map(super::pipes::Relay::run));
     let members = members.into_iter();
-    let executed = join_all(members.map(|member| execute(service, lane, member)));
+    let executed = join_all(members.map(|member| execute(service, client, lane, member)));
     let (executed, traffic) = tokio::join!(executed, relays);
     drop(permit);
     let mut results: Vec<CommandResult> = executed.into_iter().collect::<Result<_, _>>()?;
@@ -128,21 +128,24 @@ async fn run_group(
 
 async fn execute(
     service: &Service,
+    client: &Client,
     lane: Lane,
     member: Member,
 ) -> Result<CommandResult, GroupError> {
     match member {
         Member::NotExecuted(result) => Ok(*result),
-        Member::Ready(prepared) => prepared.execute(service, lane).await,
+        Member::Ready(prepared) => prepared.execute(service, client, lane).await,
     }
 }
 
-/// Checks what the service can carry out.
-fn check(service: &Service, group: &Group) -> Result<(), RequestError> {
+/// Checks that the service can carry out a group with these largest limits.
+///
+/// # Errors
+/// The group is empty, above a limit, or asks for something that the service does not have.
+pub fn check(group: &Group, max: &LimitValues) -> Result<(), RequestError> {
     if group.commands.is_empty() {
         return Err(RequestError::NoCommand);
     }
-    let max = &service.config.limits.max;
     at_most("cmd", group.commands.len() as u64, u64::from(max.processes))?;
     group
         .commands

@@ -1,9 +1,11 @@
 //! Ids of stored files.
 //!
-//! The content lies in the file store of the service, where equal contents are one file. A content
-//! that this dialect added is removed with its last id.
+//! The content lies in the file store of the service, where equal contents are one file. The
+//! dialect keeps a content until its last id is removed.
 
-use crate::core::files::{FileStore, StoreError};
+use crate::core::files::{FileStore, Owner, StoreError};
+use crate::core::queue::ClientId;
+use crate::tokens::Client;
 use bytes::Bytes;
 use futures_util::Stream;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -23,8 +25,8 @@ pub struct FileIds {
 struct StoredFile {
     name: String,
     digest: String,
-    /// The content was not in the store before.
-    is_own: bool,
+    /// The client that added it.
+    client: ClientId,
 }
 
 impl FileIds {
@@ -39,15 +41,12 @@ impl FileIds {
     pub async fn add<E>(
         &self,
         store: &FileStore,
+        client: &Client,
         name: String,
         content: impl Stream<Item = Result<Bytes, E>>,
     ) -> Result<String, StoreError> {
-        let (digest, is_new) = store.put(None, content).await?;
+        let (digest, _) = store.put(Owner::GoJudge, None, content).await?;
         let mut files = self.files();
-        let is_own = is_new
-            || files
-                .values()
-                .any(|file| file.digest == digest && file.is_own);
         let id = loop {
             let id = new_id()?;
             if !files.contains_key(&id) {
@@ -59,7 +58,7 @@ impl FileIds {
             StoredFile {
                 name,
                 digest,
-                is_own,
+                client: client.id,
             },
         );
         Ok(id)
@@ -72,11 +71,12 @@ impl FileIds {
     pub async fn add_bytes(
         &self,
         store: &FileStore,
+        client: &Client,
         name: String,
         bytes: Bytes,
     ) -> Result<String, StoreError> {
         let once = futures_util::stream::once(async { Ok::<_, std::convert::Infallible>(bytes) });
-        self.add(store, name, once).await
+        self.add(store, client, name, once).await
     }
 
     /// Opens a file. Returns its name too; `None` if it does not exist.
@@ -107,16 +107,20 @@ impl FileIds {
             .collect()
     }
 
-    /// Removes an id, and its content with the last one. Returns whether the id existed.
-    pub fn remove(&self, store: &FileStore, id: &str) -> bool {
+    /// Removes an id that the client added, and its content with the last id. Returns whether the
+    /// client has such an id.
+    pub fn remove(&self, store: &FileStore, client: &Client, id: &str) -> bool {
         let mut files = self.files();
+        let may_remove = |file: &StoredFile| file.client == client.id || client.admin;
+        if !files.get(id).is_some_and(may_remove) {
+            return false;
+        }
         let Some(removed) = files.remove(id) else {
             return false;
         };
         let has_content = store.size(&removed.digest).is_some();
-        let is_shared = files.values().any(|file| file.digest == removed.digest);
-        if removed.is_own && !is_shared {
-            store.remove(&removed.digest);
+        if !files.values().any(|file| file.digest == removed.digest) {
+            store.remove(&removed.digest, Owner::GoJudge);
         }
         has_content
     }
@@ -136,34 +140,59 @@ fn new_id() -> std::io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::Tokens;
     use std::time::Duration;
+
+    fn client(id: ClientId, admin: bool) -> Client {
+        let anonymous = Tokens::new(&[]).client(None).unwrap();
+        Client {
+            id,
+            admin,
+            ..anonymous
+        }
+    }
 
     #[tokio::test]
     async fn content_is_removed_with_its_last_id() {
         let store = FileStore::new(None, 1000, Duration::from_secs(60)).unwrap();
         let ids = FileIds::default();
-        let first = ids.add_bytes(&store, "a".to_owned(), "x".into()).await;
-        let first = first.unwrap();
-        let second = ids.add_bytes(&store, "b".to_owned(), "x".into()).await;
-        let second = second.unwrap();
+        let client = client(1, false);
+        let add = async |name: &str| {
+            let added = ids.add_bytes(&store, &client, name.to_owned(), "x".into());
+            added.await.unwrap()
+        };
+        let (first, second) = (add("a").await, add("b").await);
         assert_eq!((first.len(), ids.list(&store).len()), (8, 2));
-        assert!(ids.remove(&store, &first) && !ids.remove(&store, &first));
+        assert!(ids.remove(&store, &client, &first) && !ids.remove(&store, &client, &first));
         let (name, _) = ids.open(&store, &second).unwrap().unwrap();
         assert_eq!(name, "b");
-        assert!(ids.remove(&store, &second));
+        assert!(ids.remove(&store, &client, &second));
         assert!(ids.open(&store, &second).unwrap().is_none());
-        let (_, is_new) = store.put(None, once("x")).await.unwrap();
+        let (_, is_new) = store.put(Owner::Client(1), None, once("x")).await.unwrap();
         assert!(is_new, "the content has been removed");
     }
 
     #[tokio::test]
     async fn content_of_another_interface_is_kept() {
         let store = FileStore::new(None, 1000, Duration::from_secs(60)).unwrap();
-        let digest = store.put_bytes("x".into()).await.unwrap();
+        let (digest, _) = store.put(Owner::Client(1), None, once("x")).await.unwrap();
         let ids = FileIds::default();
-        let id = ids.add_bytes(&store, "a".to_owned(), "x".into()).await;
-        assert!(ids.remove(&store, &id.unwrap()));
+        let client = client(1, false);
+        let id = ids.add_bytes(&store, &client, "a".to_owned(), "x".into());
+        assert!(ids.remove(&store, &client, &id.await.unwrap()));
         assert!(store.open(&digest).unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn only_the_client_that_added_an_id_and_administrators_remove_it() {
+        let store = FileStore::new(None, 1000, Duration::from_secs(60)).unwrap();
+        let ids = FileIds::default();
+        let first = client(1, false);
+        let id = ids.add_bytes(&store, &first, "a".to_owned(), "x".into());
+        let id = id.await.unwrap();
+        assert!(!ids.remove(&store, &client(2, false), &id));
+        assert!(ids.open(&store, &id).unwrap().is_some());
+        assert!(ids.remove(&store, &client(2, true), &id));
     }
 
     fn once(text: &'static str) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {

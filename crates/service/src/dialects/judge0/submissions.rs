@@ -11,6 +11,7 @@ use super::run;
 use super::store::{RemoveError, Store};
 use super::submission::{Submission, Verdict};
 use crate::core::queue::Refusal;
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::Json;
@@ -57,11 +58,21 @@ pub async fn create(
         let document = ended
             .to_json(&fields, is_base64)
             .map_err(|_| RequestError::CreatedNotUtf8(token.to_string()))?;
-        return Ok((StatusCode::CREATED, Json(document)).into_response());
+        return Ok(created(&token, document));
     }
     begin(&service, &client, submission);
     let document = json!({ "token": &*token });
-    Ok((StatusCode::CREATED, Json(document)).into_response())
+    Ok(created(&token, document))
+}
+
+fn created(token: &str, document: Value) -> Response {
+    let mut response = (StatusCode::CREATED, Json(document)).into_response();
+    let headers = RunHeaders {
+        id: Some(token),
+        ..RunHeaders::default()
+    };
+    headers.add_to(&mut response);
+    response
 }
 
 /// Creates several submissions.

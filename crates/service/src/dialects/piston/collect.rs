@@ -6,7 +6,9 @@ use super::execute::{Observer, StageExecution};
 use super::model::Stage;
 use super::text::Decoder;
 use crate::core::engine::Lane;
-use crate::core::execution::{Capture, Excess, Execution, ExecutionError, ExecutionReport, Output};
+use crate::core::execution::{
+    Capture, Excess, Execution, ExecutionError, ExecutionReport, Live, Output,
+};
 use crate::service::Service;
 use bytes::Bytes;
 use millibox::Outcome;
@@ -37,7 +39,7 @@ impl Observer for Collect {
             output_bytes,
             ..
         } = stage;
-        // The engine does not repeat runs whose output is passed on, but here nothing has left the
+        // The engine does not repeat runs whose output was passed on, but here nothing has left the
         // service yet.
         let next = execution.repeat();
         let mut collected = collect(service, execution, output_bytes).await;
@@ -73,7 +75,7 @@ async fn collect(
         let capture = Capture {
             max_bytes: output_bytes,
             excess: Excess::End,
-            live: Some(sender),
+            live: Some(Live::new(sender)),
         };
         (Output::Capture(capture), receiver)
     };

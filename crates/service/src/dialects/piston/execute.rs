@@ -15,6 +15,7 @@ use crate::core::execution::{
 };
 use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
@@ -80,16 +81,14 @@ pub(super) async fn execute(
     let (answer, queued) = answered
         .await
         .inspect_err(|error: &JobError| count_failure(&service, error))?;
-    let queued = [("millibox-queued-ms", queued.as_millis().to_string())];
-    let outcome = answer
-        .run
-        .outcome
-        .map(|outcome| [("millibox-outcome", outcome)]);
-    let response = (queued, Json(answer)).into_response();
-    Ok(match outcome {
-        Some(outcome) => (outcome, response).into_response(),
-        None => response,
-    })
+    let headers = RunHeaders {
+        id: None,
+        outcome: answer.run.outcome,
+        queued: Some(queued),
+    };
+    let mut response = Json(answer).into_response();
+    headers.add_to(&mut response);
+    Ok(response)
 }
 
 /// Waits until the job may run.

@@ -143,7 +143,7 @@ impl Failure {
         };
         response
             .headers_mut()
-            .insert(super::run::OUTCOME_HEADER, outcome);
+            .insert(crate::http::headers::OUTCOME, outcome);
         response
     }
 }
@@ -178,7 +178,7 @@ mod tests {
         let response = failed().response(true);
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(
-            response.headers()[super::super::run::OUTCOME_HEADER],
+            response.headers()[crate::http::headers::OUTCOME],
             "sandbox_error"
         );
     }

@@ -14,18 +14,14 @@ use crate::core::program::{
     Keep, ProgramReport, ProgramRun, ProgramSource, RunLimits, StopOn, Test,
 };
 use crate::core::queue::Permit;
-use crate::http::v1::runs::new_id;
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::Json;
-use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-const ID_HEADER: HeaderName = HeaderName::from_static("millibox-run-id");
-pub(super) const OUTCOME_HEADER: HeaderName = HeaderName::from_static("millibox-outcome");
-const QUEUED_HEADER: HeaderName = HeaderName::from_static("millibox-queued-ms");
 /// Bytes that are kept of each stream, as in SandboxFusion.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Processes of a run, of which SandboxFusion has no limit.
@@ -169,13 +165,12 @@ impl Admitted {
     /// A successful response.
     pub(super) fn response(&self, outcome: &'static str, answer: &impl Serialize) -> Response {
         let mut response = Json(answer).into_response();
-        let headers = response.headers_mut();
-        if let Ok(id) = HeaderValue::try_from(new_id()) {
-            headers.insert(ID_HEADER, id);
-        }
-        headers.insert(OUTCOME_HEADER, HeaderValue::from_static(outcome));
-        let queued = u64::try_from(self.queued.as_millis()).unwrap_or(u64::MAX);
-        headers.insert(QUEUED_HEADER, queued.into());
+        let headers = RunHeaders {
+            id: None,
+            outcome: Some(outcome),
+            queued: Some(self.queued),
+        };
+        headers.add_to(&mut response);
         response
     }
 }

@@ -2,9 +2,10 @@
 
 use super::auth::{Authenticated, INTERFACE};
 use super::model::{RunAnswer, RunRequest};
-use super::runs::{self, Prepared};
+use super::runs::{Forgetting, Prepared};
 use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
+use crate::core::registry::JobKind;
 use crate::http::problem::{Problem, RequestBody};
 use crate::service::Service;
 use crate::tokens::Client;
@@ -72,7 +73,7 @@ pub enum BatchOutput {
 /// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
 /// last one with the numbers `done` and `service_errors`. If the client closes the connection, the
 /// remaining runs are cancelled. Runs of a batch take turns with other requests of the client.
-/// Their results are not kept.
+/// The result of each run is kept as that of a single run, under its own id.
 #[utoipa::path(
     post,
     path = "/batches",
@@ -183,8 +184,12 @@ impl Batch {
                 "the runs of a batch cannot be interactive",
             ));
         }
+        let label = request.label.clone();
         let prepared = Prepared::new(&self.service, &self.client, request, size)?;
         let (mut run, rendering) = prepared.split();
+        let jobs = &self.service.jobs;
+        let job = jobs.begin(self.client.id, JobKind::Run, label);
+        let forgetting = Forgetting::new(&self.service, &job);
         run.ticket.flow = self.flow;
         let begin = Instant::now();
         loop {
@@ -192,7 +197,12 @@ impl Batch {
             let mut attempt = run.clone();
             attempt.ticket.patience = left;
             match self.service.run(INTERFACE, attempt).await {
-                Ok(report) => return Ok(rendering.answer(runs::new_id(), &report)),
+                Ok(report) => {
+                    let answer = rendering.answer(job.id.clone(), &report);
+                    let document = serde_json::to_vec(&answer).map_err(Problem::internal)?;
+                    forgetting.keep(&document.into());
+                    return Ok(answer);
+                }
                 // The batch itself waits for room in the queue.
                 Err(ProgramError::Refused(
                     Refusal::QueueFull { retry_after, .. } | Refusal::ShareUsed { retry_after, .. },
@@ -209,9 +219,14 @@ fn new_flow() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
+/// The fields of a batch: shared ones, and those of each run.
+pub type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
 
-fn parse(body: &[u8]) -> Result<Parsed, Problem> {
+/// The shared fields and those of each run.
+///
+/// # Errors
+/// The body is no batch, or it has too many runs.
+pub fn parse(body: &[u8]) -> Result<Parsed, Problem> {
     let Value::Object(mut shared) = serde_json::from_slice(body).map_err(Problem::malformed)?
     else {
         return Err(Problem::malformed(
@@ -236,7 +251,7 @@ fn parse(body: &[u8]) -> Result<Parsed, Problem> {
 }
 
 /// Fields of a run, and those of the batch that the run does not name.
-fn join(mut shared: Map<String, Value>, run: Map<String, Value>) -> Map<String, Value> {
+pub fn join(mut shared: Map<String, Value>, run: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in run {
         match (shared.get_mut(&name), value) {
             (Some(Value::Object(known)), Value::Object(own))

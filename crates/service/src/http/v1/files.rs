@@ -1,7 +1,7 @@
 //! Stored files, named by the SHA-256 of their content.
 
 use super::auth::Authenticated;
-use crate::core::files::{StoreError, is_digest};
+use crate::core::files::{Owner, Removal, StoreError, is_digest};
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::body::Body;
@@ -58,7 +58,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 )]
 pub async fn put(
     State(service): State<Arc<Service>>,
-    _: Authenticated,
+    Authenticated(client): Authenticated,
     Path(digest): Path<String>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -84,7 +84,10 @@ pub async fn put(
         })?;
         Ok::<_, ()>(piece)
     });
-    let stored = service.files.put(Some(&digest), content).await;
+    let stored = service
+        .files
+        .put(Owner::Client(client.id), Some(&digest), content)
+        .await;
     if is_too_large {
         return Err(too_large());
     }
@@ -152,7 +155,8 @@ pub async fn get(
 
 /// Remove a file
 ///
-/// Runs that use the file continue.
+/// A client removes what it has stored itself; a file that other clients stored as well stays for
+/// them. Clients with the right `admin` remove every file. Runs that use the file continue.
 #[utoipa::path(
     delete,
     path = "/files/{sha256}",
@@ -160,6 +164,12 @@ pub async fn get(
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(
         (status = 204, description = "The file is removed"),
+        (
+            status = 403,
+            description = "Only other clients have stored the file",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
         (
             status = 404,
             description = "No such file is stored",
@@ -170,14 +180,21 @@ pub async fn get(
 )]
 pub async fn remove(
     State(service): State<Arc<Service>>,
-    _: Authenticated,
+    Authenticated(client): Authenticated,
     Path(digest): Path<String>,
 ) -> Result<StatusCode, Problem> {
     check(&digest)?;
-    if service.files.remove(&digest) {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(unknown(&digest))
+    let removal = match client.admin {
+        true if service.files.remove_for_all(&digest) => Removal::Removed,
+        true => Removal::Unknown,
+        false => service.files.remove(&digest, Owner::Client(client.id)),
+    };
+    match removal {
+        Removal::Removed => Ok(StatusCode::NO_CONTENT),
+        Removal::Unknown => Err(unknown(&digest)),
+        Removal::NotOwned => Err(Problem::forbidden(format!(
+            "the file {digest} was stored by other clients"
+        ))),
     }
 }
 

@@ -4,6 +4,7 @@ use super::auth::Authenticated;
 use super::model::{RunAnswer, RunState};
 use crate::core::program::{Event, ProgramRun};
 use crate::core::registry::{self, Begun, JobKind, Key, Phase, Registry};
+use crate::http::headers::RunHeaders;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use crate::tokens::Client;
@@ -364,9 +365,11 @@ pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bo
     if let Some(applied) = applied {
         response.headers_mut().insert(PREFERENCE_APPLIED, applied);
     }
-    if let Ok(id) = HeaderValue::from_str(&job.id) {
-        response.headers_mut().insert("millibox-run-id", id);
-    }
+    let headers = RunHeaders {
+        id: Some(&job.id),
+        ..RunHeaders::default()
+    };
+    headers.add_to(&mut response);
     response
 }
 

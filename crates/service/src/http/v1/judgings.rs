@@ -1,6 +1,6 @@
 //! Judging a submission to a problem package.
 
-use super::auth::Authenticated;
+use super::auth::{Authenticated, INTERFACE};
 use super::jobs::{self, Ending, Job, JobLog, Waiting};
 use super::model::{BlameName, Blob, RunState, Timing, milliseconds};
 use super::request;
@@ -354,7 +354,10 @@ async fn run_job(
         tokio::select! {
             biased;
             Some(event) = events.recv() => log_event(&job, event),
-            result = &mut running => break result.map_err(Problem::from),
+            result = &mut running => {
+                count(&service, &result);
+                break result.map_err(Problem::from);
+            }
             () = job.cancelled() => break Err(Problem::cancelled()),
         }
     };
@@ -367,6 +370,22 @@ async fn run_job(
             .map_err(Problem::internal)
     });
     ending.end(document);
+}
+
+fn count(service: &Service, result: &Result<Judgement, JudgingError>) {
+    match result {
+        Ok(judgement) => {
+            let verdict = judgement.submission.verdict.map(verdict_name);
+            let verdict = verdict.as_deref().unwrap_or("none");
+            service.metrics.count_judging(verdict, judgement.queued);
+        }
+        Err(JudgingError::Refused(_)) => service.metrics.count_refusal(INTERFACE),
+        Err(error @ (JudgingError::Machine(_) | JudgingError::System { .. })) => {
+            tracing::error!(%error, interface = INTERFACE, "the service failed");
+            service.metrics.count_service_error();
+        }
+        Err(JudgingError::Package(_) | JudgingError::Submission(_) | JudgingError::Cancelled) => {}
+    }
 }
 
 fn log_event(job: &Job, event: Event) {

@@ -213,7 +213,11 @@ fn one_test(service: &Service, index: usize, test: &TestRequest) -> Result<Test,
     })
 }
 
-fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem> {
+/// The comparison of a name.
+///
+/// # Errors
+/// There is no such comparison.
+pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem> {
     let Some(name) = name else {
         return Ok(Comparison::default());
     };

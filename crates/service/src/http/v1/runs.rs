@@ -7,7 +7,9 @@ use super::model::{OutputForm, RunAnswer, RunRequest};
 pub use super::request::program_run;
 use crate::core::program::{Attachment, ProgramReport, ProgramRun, ProgramSource};
 use crate::core::registry::{Begun, JobKind};
+use crate::http::headers::RunHeaders;
 use crate::http::problem::{Problem, RequestBody};
+use crate::metrics::outcome_name;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::body::Bytes;
@@ -187,33 +189,47 @@ async fn run_at_once(
 ) -> Result<Response, Problem> {
     let label = prepared.label.clone();
     let job = service.jobs.begin(client.id, JobKind::Run, label);
-    let forgetting = Forgetting {
-        service,
-        job: Some(&job),
-    };
+    let forgetting = Forgetting::new(service, &job);
     let (run, rendering) = prepared.split();
     let report = service.run(INTERFACE, run).await?;
     let document = rendering.document(job.id.clone(), &report)?;
-    forgetting.keep();
-    let (answer, bytes) = (Answer::Document(document.clone()), document.len());
-    service.jobs.end(&job, answer, bytes);
-    service.jobs.mark_received(&job);
+    forgetting.keep(&document);
     let mut response = jobs::json_response(document);
-    if let Ok(id) = job.id.parse() {
-        response.headers_mut().insert("millibox-run-id", id);
-    }
+    let only = match &report.tests[..] {
+        [test] => test.report.as_ref(),
+        _ => None,
+    };
+    let headers = RunHeaders {
+        id: Some(&job.id),
+        outcome: only.map(|report| outcome_name(&report.outcome)),
+        queued: Some(report.queued),
+    };
+    headers.add_to(&mut response);
     Ok(response)
 }
 
-/// Removes a job whose client has gone.
-struct Forgetting<'a> {
+/// Removes a job that has no answer, because its client has gone or it failed.
+pub(super) struct Forgetting<'a> {
     service: &'a Service,
     job: Option<&'a Job>,
 }
 
-impl Forgetting<'_> {
-    fn keep(mut self) {
-        self.job = None;
+impl<'a> Forgetting<'a> {
+    /// The guard of a job.
+    pub(super) fn new(service: &'a Service, job: &'a Job) -> Forgetting<'a> {
+        Forgetting {
+            service,
+            job: Some(job),
+        }
+    }
+
+    /// Keeps the job with its answer, which the client receives at once.
+    pub(super) fn keep(mut self, document: &Bytes) {
+        if let Some(job) = self.job.take() {
+            let answer = Answer::Document(document.clone());
+            self.service.jobs.end(job, answer, document.len());
+            self.service.jobs.mark_received(job);
+        }
     }
 }
 

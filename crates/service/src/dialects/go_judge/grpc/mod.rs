@@ -6,8 +6,8 @@ mod messages;
 
 use super::INTERFACE;
 use super::conversation::{Control, Conversation, Place};
-use super::error::GroupError;
-use super::model::CommandResult;
+use super::error::{GroupError, RequestError};
+use super::model::{CommandResult, Group};
 use super::run::{self, Attached};
 use crate::core::files::StoreError;
 use crate::http::v1::auth::bearer;
@@ -50,6 +50,15 @@ pub fn router() -> Router<Arc<Service>> {
         .route("/pb.Executor/FileDelete", post(file_delete))
 }
 
+/// Reads the message of a group.
+///
+/// # Errors
+/// `None` stands for bytes that are no such message. Otherwise as [`super::request::parse`].
+pub fn decode(bytes: &[u8]) -> Result<Group, Option<RequestError>> {
+    let request = Request::decode(bytes).map_err(|_| None)?;
+    request.into_group().map_err(Some)
+}
+
 async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
     let run = async |service: Arc<Service>, client: Client, request: Request| {
         let request_id = request.request_id.clone();
@@ -83,17 +92,20 @@ async fn file_get(State(service): State<Arc<Service>>, request: HttpRequest) -> 
 }
 
 async fn file_add(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let add = async |service: Arc<Service>, _, FileContent { name, content }| {
+    let add = async |service: Arc<Service>, client: Client, FileContent { name, content }| {
         let files = &service.go_judge.files;
-        let file_id = files.add_bytes(&service.files, name, content).await?;
+        let file_id = files
+            .add_bytes(&service.files, &client, name, content)
+            .await?;
         Ok(FileId { file_id })
     };
     unary(service, request, add).await
 }
 
 async fn file_delete(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let delete = async |service: Arc<Service>, _, FileId { file_id }| {
-        if service.go_judge.files.remove(&service.files, &file_id) {
+    let delete = async |service: Arc<Service>, client: Client, FileId { file_id }| {
+        let files = &service.go_judge.files;
+        if files.remove(&service.files, &client, &file_id) {
             Ok(())
         } else {
             Err(unknown(&file_id))

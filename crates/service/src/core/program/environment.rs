@@ -1,0 +1,202 @@
+//! What a program finds in its sandbox: files, variables, streams and limits.
+
+use super::{Attachment, Keep, ProgramRun, ProgramSource, Test};
+use crate::core::catalog::Program;
+use crate::core::execution::{
+    Capture, Content, Execution, ExecutionError, ExecutionLimits, Input, InputContent, InputFile,
+    Live, Output, Streams,
+};
+use bytes::Bytes;
+use millibox::{Mount, World};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use tokio::sync::mpsc;
+
+/// The working directory of every run.
+pub const WORK_DIRECTORY: &str = "/work";
+/// Files and directories in the working directory.
+const MAX_WORK_INODES: u64 = 20_000;
+/// What a program finds in its environment, beside what its runtime needs.
+pub const ENVIRONMENT: [(&str, &str); 4] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", WORK_DIRECTORY),
+    ("LANG", "C.UTF-8"),
+    // Without it the order of sets differs from run to run.
+    ("PYTHONHASHSEED", "0"),
+];
+
+impl ProgramRun {
+    pub(super) fn execution(
+        &self,
+        program: Option<&Program>,
+        test: &Test,
+        live: [Option<mpsc::Sender<Bytes>>; 2],
+    ) -> Execution {
+        let [live_stdout, live_stderr] = live;
+        let limits = &self.limits;
+        let mut env: Vec<(OsString, OsString)> = ENVIRONMENT
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        let mut set = |name: OsString, value: OsString| {
+            env.retain(|(known, _)| *known != name);
+            env.push((name, value));
+        };
+        let (mut argv, world, memory, processes) = match (program, &self.source) {
+            (Some(program), _) => {
+                let command = program.executable.command(limits.memory_bytes);
+                for (name, value) in command.env {
+                    set(name, value);
+                }
+                let executable = &program.executable;
+                let memory = limits.memory_bytes.checked_add(executable.memory);
+                let processes = limits.processes.saturating_add(executable.processes);
+                let world = executable.world.clone();
+                (command.argv, world, memory, processes)
+            }
+            (None, ProgramSource::Command(command)) => (
+                command.clone(),
+                command_world(),
+                Some(limits.memory_bytes),
+                limits.processes,
+            ),
+            // There is a program for all sources that are executed.
+            (None, ProgramSource::Sources { .. } | ProgramSource::Program(_)) => {
+                (Vec::new(), command_world(), Some(limits.memory_bytes), 1)
+            }
+        };
+        for (name, value) in &self.env {
+            set(name.clone(), value.clone());
+        }
+        argv.extend(self.args.iter().chain(&test.args).cloned());
+        let mut files = self.files.clone();
+        files.extend(self.sources_beside());
+        let capture = |keep: Keep, live: Option<mpsc::Sender<Bytes>>| {
+            Output::Capture(Capture {
+                max_bytes: keep.max_bytes,
+                excess: keep.excess,
+                live: live.map(Live::new),
+            })
+        };
+        Execution {
+            program: argv.first().cloned().unwrap_or_default(),
+            argv,
+            env,
+            world: with_temporary_directory(world, limits.work_bytes)
+                .mount(work_directory(limits.work_bytes)),
+            current_dir: WORK_DIRECTORY.into(),
+            files,
+            streams: Streams {
+                stdin: test.stdin.clone().map_or(Input::Empty, Input::Content),
+                stdout: capture(self.stdout, live_stdout),
+                stderr: if self.stderr.into_stdout {
+                    Output::SameAs(1)
+                } else {
+                    capture(self.stderr, live_stderr)
+                },
+                extra: Vec::new(),
+                terminal: false,
+            },
+            outputs: self.outputs.clone(),
+            limits: ExecutionLimits {
+                cpu_time: Some(limits.cpu_time),
+                real_time: Some(limits.real_time),
+                memory_bytes: memory.filter(|memory| *memory < u64::MAX / 2),
+                processes,
+                file_bytes: Some(limits.file_bytes),
+                open_files: Some(limits.open_files),
+                stack_bytes: limits.stack_bytes,
+                address_space_bytes: None,
+                data_bytes: None,
+            },
+        }
+    }
+
+    /// Several sources lie in the working directory as well, because programs look there for the
+    /// files that came with them.
+    fn sources_beside(&self) -> Vec<InputFile> {
+        match &self.source {
+            ProgramSource::Sources { files, .. } if files.len() > 1 => files
+                .iter()
+                .map(|file| InputFile {
+                    path: file.path.clone(),
+                    content: InputContent::File {
+                        content: Content::Bytes(file.bytes.clone()),
+                        mode: 0o644,
+                    },
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Streams {
+    pub(super) fn attach(&mut self, attachment: Attachment) -> Result<(), ExecutionError> {
+        match attachment {
+            Attachment::Pipe(reader) => self.stdin = Input::Descriptor(reader),
+            Attachment::Terminal(end) => {
+                let copy = || {
+                    end.try_clone()
+                        .map_err(ExecutionError::system("copy the descriptor of a terminal"))
+                };
+                self.stdout = Output::Descriptor(copy()?);
+                self.stderr = Output::Descriptor(copy()?);
+                self.stdin = Input::Descriptor(end);
+                self.terminal = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The system, read-only, with processes of the run in /proc.
+pub fn command_world() -> World {
+    World::minimal().mount(Mount::Proc {
+        at: b"/proc".to_vec(),
+        processes_only: true,
+    })
+}
+
+/// The working directory: a tmpfs of this size.
+pub fn work_directory(bytes: u64) -> Mount {
+    work_directory_at(WORK_DIRECTORY, bytes)
+}
+
+/// A working directory at another path.
+pub fn work_directory_at(path: &str, bytes: u64) -> Mount {
+    Mount::Tmpfs {
+        at: path.into(),
+        size: Some(bytes),
+        inodes: Some(MAX_WORK_INODES),
+        mode: 0o777,
+        read_only: false,
+        no_exec: false,
+    }
+}
+
+/// The world with a tmpfs of this size at /tmp, unless it has one already.
+fn with_temporary_directory(world: World, bytes: u64) -> World {
+    if world.mounts().iter().any(|mount| mount.path() == b"/tmp") {
+        return world;
+    }
+    world.mount(Mount::Tmpfs {
+        at: b"/tmp".to_vec(),
+        size: Some(bytes),
+        inodes: Some(MAX_WORK_INODES),
+        mode: 0o1777,
+        read_only: false,
+        no_exec: false,
+    })
+}
+
+/// A file of the working directory with the usual mode.
+pub fn plain_file(path: impl Into<PathBuf>, bytes: impl Into<Bytes>) -> InputFile {
+    InputFile {
+        path: path.into(),
+        content: InputContent::File {
+            content: Content::Bytes(bytes.into()),
+            mode: 0o644,
+        },
+    }
+}

@@ -1,0 +1,48 @@
+//! Headers that answers of the service's own interface and of the dialects have in common.
+
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+use std::time::Duration;
+
+/// The id of the run, in the service's own interface the one of `/v1/runs/{id}`.
+pub const RUN_ID: HeaderName = HeaderName::from_static("millibox-run-id");
+/// The outcome of the program, or what prevented it.
+pub const OUTCOME: HeaderName = HeaderName::from_static("millibox-outcome");
+/// The time in the queue in milliseconds.
+pub const QUEUED_MS: HeaderName = HeaderName::from_static("millibox-queued-ms");
+
+/// What the headers of an answer say.
+#[derive(Debug, Clone, Default)]
+pub struct RunHeaders<'a> {
+    /// The id; a new one without it.
+    pub id: Option<&'a str>,
+    /// The outcome of the only program.
+    pub outcome: Option<&'static str>,
+    /// The time in the queue.
+    pub queued: Option<Duration>,
+}
+
+impl RunHeaders<'_> {
+    /// Adds the headers to an answer.
+    pub fn add_to(&self, response: &mut Response) {
+        let new_id;
+        let id = match self.id {
+            Some(id) => id,
+            None => {
+                new_id = super::v1::runs::new_id();
+                &new_id
+            }
+        };
+        let headers = response.headers_mut();
+        if let Ok(id) = HeaderValue::from_str(id) {
+            headers.insert(RUN_ID, id);
+        }
+        if let Some(outcome) = self.outcome {
+            headers.insert(OUTCOME, HeaderValue::from_static(outcome));
+        }
+        if let Some(queued) = self.queued {
+            let queued = u64::try_from(queued.as_millis()).unwrap_or(u64::MAX);
+            headers.insert(QUEUED_MS, queued.into());
+        }
+    }
+}

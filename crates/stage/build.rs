@@ -1,0 +1,62 @@
+//! Links the program statically: it is executed once for each run with files, and the dynamic
+//! linker would take longer than the rest of its start.
+//!
+//! `-C target-feature=+crt-static` does the same, but Cargo has no such flag for one package. The
+//! compiler names shared libraries to the linker (`-Bdynamic -lgcc_s -lc`), so this script puts
+//! linker scripts with these names in front, which name the static libraries.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Libraries that the compiler names, with the static ones that replace them.
+const LIBRARIES: [(&str, &[&str]); 7] = [
+    ("gcc_s", &["gcc_eh", "gcc"]),
+    ("util", &["util"]),
+    ("rt", &["rt"]),
+    ("pthread", &["pthread"]),
+    ("m", &["m"]),
+    ("dl", &["dl"]),
+    ("c", &["c"]),
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let is_gnu = variable("CARGO_CFG_TARGET_ENV") == "gnu";
+    let is_native = variable("HOST") == variable("TARGET");
+    // Sanitizers need shared libraries.
+    let is_sanitized = variable("CARGO_ENCODED_RUSTFLAGS").contains("sanitizer=");
+    if !is_gnu || !is_native || is_sanitized || !are_installed() {
+        return;
+    }
+    let out = variable("OUT_DIR");
+    for (shared, replacements) in LIBRARIES {
+        let names: Vec<String> = replacements
+            .iter()
+            .map(|name| format!("-l:lib{name}.a"))
+            .collect();
+        let script = format!("INPUT({})\n", names.join(" "));
+        std::fs::write(Path::new(&out).join(format!("lib{shared}.so")), script)
+            .expect("write a linker script");
+    }
+    // Only for the program: packages that use the library of this one stay as they are.
+    println!("cargo::rustc-link-arg-bins=-L{out}");
+    println!("cargo::rustc-link-arg-bins=-no-pie");
+    println!("cargo::rustc-link-arg-bins=-static");
+}
+
+/// Whether the compiler finds all static libraries. Some distributions package them separately;
+/// there the program is linked dynamically.
+fn are_installed() -> bool {
+    LIBRARIES
+        .iter()
+        .flat_map(|(_, replacements)| *replacements)
+        .all(|name| {
+            let file = format!("lib{name}.a");
+            let output = Command::new("cc")
+                .arg(format!("-print-file-name={file}"))
+                .output();
+            // The compiler prints the name alone if it finds no such file.
+            output.is_ok_and(|output| output.stdout.trim_ascii() != file.as_bytes())
+        })
+}
