@@ -5,6 +5,7 @@ use millibox_tests::set_mode;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// A program that can be executed.
 #[derive(Debug, Clone)]
@@ -105,7 +106,7 @@ fn script(program: &Program, interpreter: &'static str) -> Result<Built, Failure
     })
 }
 
-/// Compiles all programs and returns the errors.
+/// Compiles all programs in parallel and returns the errors.
 pub fn all(programs: &[Program], directory: &Path) -> Vec<String> {
     let error = |program: &Program| match build(program, directory) {
         Ok(_) => None,
@@ -117,7 +118,23 @@ pub fn all(programs: &[Program], directory: &Path) -> Vec<String> {
         }
         Err(Failure::Missing(why) | Failure::Wrong(why)) => Some(why),
     };
-    programs.iter().filter_map(error).collect()
+    let rest = Mutex::new(programs.iter());
+    let next = || rest.lock().ok()?.next();
+    let errors_of_thread = || {
+        std::iter::from_fn(next)
+            .filter_map(error)
+            .collect::<Vec<_>>()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(errors_of_thread))
+            .collect();
+        let errors = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"));
+        errors.flatten().collect()
+    })
 }
 
 /// The directory for executables: `MILLIBOX_HOSTILE_EXECUTABLES`, or a directory in target/ if this

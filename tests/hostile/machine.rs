@@ -85,8 +85,9 @@ pub struct Machine {
     segment: i32,
 }
 
-/// The key of System V shared memory of the host.
-pub const SEGMENT_KEY: i32 = 0x4d42_0077;
+/// The key of System V shared memory of the host, without the port, which distinguishes two
+/// executables that run at the same time.
+const SEGMENT_KEY: i32 = 0x4d42_0000;
 /// The name of a key in the client's session keyring.
 const KEY_NAME: &std::ffi::CStr = c"millibox-hostile";
 
@@ -124,15 +125,17 @@ impl Machine {
             }
         }
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = tcp.local_addr().expect("an address").port();
+        let key = SEGMENT_KEY | i32::from(port);
         let socket = format!("millibox-hostile-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&socket).expect("a name");
         let unix = UnixListener::bind_addr(&address).expect("an abstract socket");
         // SAFETY: the call takes numbers only. `finish` removes the segment.
-        let segment = unsafe { libc::shmget(SEGMENT_KEY, 4096, libc::IPC_CREAT | 0o666) };
+        let segment = unsafe { libc::shmget(key, 4096, libc::IPC_CREAT | 0o666) };
         let machine = Machine {
             executables: crate::compile::directory(),
             ids,
-            port: tcp.local_addr().expect("an address").port(),
+            port,
             socket,
             host_name: rustix::system::uname()
                 .nodename()

@@ -119,17 +119,7 @@ fn run_tests(programs: &Arc<Vec<Program>>) -> ExitCode {
     }
     let collected: Arc<Collected> = Arc::default();
     let mut trials = all_trials(programs, &machine, &backends, &collected);
-    if let Some((part, parts)) = rotation() {
-        println!(
-            "part {part} of {parts} of {} cases (see .ci/rotation)",
-            trials.len()
-        );
-        let mut index = 0;
-        trials.retain(|_| {
-            index += 1;
-            index % parts == part
-        });
-    }
+    millibox_tests::keep_rotating_part(&mut trials);
     // A run that writes the document cannot require that the old one is complete.
     if std::env::var_os("MILLIBOX_HOSTILE_TABLE").is_none() {
         let programs = programs.clone();
@@ -240,19 +230,6 @@ fn ways(program: &Program, backends: &[BackendKey]) -> Vec<Way> {
         beside: true,
     }));
     ways
-}
-
-/// The part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without it, all cases run.
-fn rotation() -> Option<(usize, usize)> {
-    let text = std::env::var("MILLIBOX_ROTATION")
-        .ok()
-        .filter(|text| !text.is_empty())?;
-    let parsed = text.split_once('/').and_then(|(part, parts)| {
-        Some((part.parse().ok()?, parts.parse().ok()?)).filter(|(part, parts)| part < parts)
-    });
-    Some(parsed.unwrap_or_else(|| {
-        panic!("MILLIBOX_ROTATION={text} is not of the form PART/PARTS, such as 0/4")
-    }))
 }
 
 /// Compiles all programs and returns the errors.

@@ -9,7 +9,7 @@ use millibox_judge::scoring::SkipCause;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
-use millibox_tests::{eventually, processes_with_argument};
+use millibox_tests::{eventually, processes_with_argument, unique_sleep};
 use std::time::Duration;
 
 const DOUBLE: &str = "read n\necho $((n * 2))\n";
@@ -71,11 +71,12 @@ fn assert_only_first_is_cancelled([cancelled, next]: &[SubmissionReport; 2]) {
 #[test]
 fn cancel_while_submission_runs_kills_it_and_keeps_machine() {
     let package = Package::new("");
+    let sleep = unique_sleep("1000.0417");
     package.submission("accepted/double.sh", DOUBLE).submission(
         "accepted/slow.sh",
-        "read n\n[ $n = 1 ] || sleep 1000.0417\necho 2\n",
+        &format!("read n\n[ $n = 1 ] || sleep {sleep}\necho 2\n"),
     );
-    let reports = cancel(&package, "1000.0417");
+    let reports = cancel(&package, &sleep);
     assert_only_first_is_cancelled(&reports);
     // The first test had ended before.
     assert_eq!(reports[0].tests[0].verdict, Some(Verdict::Accepted));
@@ -85,27 +86,29 @@ fn cancel_while_submission_runs_kills_it_and_keeps_machine() {
 #[test]
 fn cancel_while_checker_runs_kills_it_and_keeps_machine() {
     let package = Package::new("validation: custom\n");
+    let sleep = unique_sleep("1000.0418");
     package
         .file(
             "output_validators/check.sh",
-            "read n\n[ $n = slow ] && sleep 1000.0418\nexit 42\n",
+            &format!("read n\n[ $n = slow ] && sleep {sleep}\nexit 42\n"),
         )
         .submission("accepted/double.sh", DOUBLE)
         .submission("accepted/slow.sh", "echo slow\n");
-    assert_only_first_is_cancelled(&cancel(&package, "1000.0418"));
+    assert_only_first_is_cancelled(&cancel(&package, &sleep));
 }
 
 #[test]
 fn cancel_while_interactor_runs_kills_it_and_keeps_machine() {
     let package = Package::new("validation: custom interactive\n");
+    let sleep = unique_sleep("1000.0419");
     package
         .file(
             "output_validators/talk.sh",
-            "read n\n[ $n = slow ] && sleep 1000.0419\nexit 42\n",
+            &format!("read n\n[ $n = slow ] && sleep {sleep}\nexit 42\n"),
         )
         .submission("accepted/double.sh", "echo fast\n")
         .submission("accepted/slow.sh", "echo slow\n");
-    assert_only_first_is_cancelled(&cancel(&package, "1000.0419"));
+    assert_only_first_is_cancelled(&cancel(&package, &sleep));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// A package under construction, with a directory for temporary files and one for the cache.
@@ -170,7 +171,8 @@ impl Judged {
 }
 
 pub fn has_cgroups() -> bool {
-    supervisor().info().backend() != Backend::Rlimit
+    static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
+    *HAS_CGROUPS.get_or_init(|| supervisor().info().backend() != Backend::Rlimit)
 }
 
 /// The backend option for this machine: without cgroups, the command needs `--backend rlimit`.

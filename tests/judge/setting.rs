@@ -16,11 +16,13 @@ pub const MIB: u64 = 1 << 20;
 
 /// A sandbox. Without cgroups it uses the weaker backend, which the judge selects by name, too.
 pub fn supervisor() -> Supervisor {
-    let best = start(builder());
-    if best.info().backend() != Backend::Rlimit {
-        return best;
+    static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
+    if HAS_CGROUPS.get() != Some(&false) {
+        let best = start(builder());
+        if *HAS_CGROUPS.get_or_init(|| best.info().backend() != Backend::Rlimit) {
+            return best;
+        }
     }
-    drop(best);
     start(builder().backend(BackendChoice::Rlimit))
 }
 

@@ -13,15 +13,15 @@
 //! installs the languages first. A language that is not installed is skipped.
 //!
 //! `MILLIBOX_LANGUAGES` is the directory of the programs; by default that in the sources.
+//! `MILLIBOX_ROTATION=PART/PARTS` runs one part of the languages; by default, all run.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use millibox::{Backend, BackendChoice, Outcome, Supervisor};
-use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Compilation, CompileError, Options, Toolbox};
 use millibox_languages::files::SourceFile;
 use millibox_languages::program::Limits;
 use millibox_languages::suite::{Suite, Suites};
-use millibox_tests::{Output, pipe, run, skip_named};
+use millibox_tests::{Output, keep_rotating_part, pipe, run, shared_cache, skip_named};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -76,7 +76,9 @@ fn main() -> ExitCode {
         directory.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("languages"));
     let suites = Suites::builtin();
     let mut trials = Vec::new();
-    for suite in suites.iter().filter(|suite| suite.default) {
+    let mut suites: Vec<_> = suites.iter().filter(|suite| suite.default).collect();
+    keep_rotating_part(&mut suites);
+    for suite in suites {
         // A directory of scripts has no language of its own.
         let cases = match suite.language.as_str() {
             "scripts" => &Case::ALL[..1],
@@ -157,7 +159,7 @@ fn machine() -> &'static Machine {
             }
             _ => supervisor,
         });
-        let toolbox = Toolbox::shared(supervisor.clone(), Suites::builtin(), Cache::none());
+        let toolbox = Toolbox::shared(supervisor.clone(), Suites::builtin(), shared_cache());
         Machine {
             supervisor,
             toolbox,

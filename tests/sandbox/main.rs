@@ -1,5 +1,6 @@
 //! Tests of the sandbox on the real kernel, one module for each feature.
 
+mod alone;
 mod cancel;
 mod clock;
 mod command;
@@ -14,7 +15,6 @@ mod inheritance;
 mod isolation_between_runs;
 mod leftovers;
 mod limits;
-mod locks;
 mod mounts;
 mod namespaces;
 mod network;

@@ -61,9 +61,11 @@ impl Server {
             false => LANGUAGES,
         };
         std::fs::write(file.path(), format!("{languages}{config}")).expect("a configuration file");
+        let caches = millibox_tests::cache_directory();
         let spawn = |backend: &[&str]| {
             Server::spawn(
                 Command::new(executable("millibox"))
+                    .envs(caches.iter().map(|path| ("XDG_CACHE_HOME", path)))
                     .args(["serve", "--listen", &listen])
                     .args(backend)
                     .arg("--config")

@@ -133,6 +133,13 @@ pub fn token() -> String {
     )
 }
 
+/// An argument of sleep(1) that no process of another test executable has: the given seconds, a
+/// decimal fraction, with the PID appended.
+pub fn unique_sleep(seconds: &str) -> String {
+    assert!(seconds.contains('.'), "{seconds} is no decimal fraction");
+    format!("{seconds}0{}", std::process::id())
+}
+
 /// The processes and cgroups of a supervisor, which must disappear with it.
 #[derive(Debug)]
 pub struct Footprint {

@@ -144,8 +144,9 @@ fn missing_temporary_directory_is_judge_error_with_remedy() {
     );
 }
 
-/// Judges one submission with two jobs, and kills the supervisor whenever a run sleeps.
-fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) {
+/// Judges one submission with two jobs, and kills the supervisor whenever a run calls sleep(1) with
+/// this argument.
+fn judge_and_kill(package: &Package, sleep: &str, times: usize) -> (Option<Verdict>, String) {
     let machine = machine(2);
     let judge = Judge::new(
         &machine,
@@ -161,7 +162,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
             for _ in 0..times {
                 let pid = machine.supervisor().info().pid();
                 let sleeps = || {
-                    millibox_tests::processes_with_argument("3.07")
+                    millibox_tests::processes_with_argument(sleep)
                         .iter()
                         .any(|_| descendants(pid).len() > 7)
                 };
@@ -188,12 +189,13 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
 #[test]
 fn killed_supervisor_is_restarted_once() {
     let package = Package::new("");
-    package.submission("accepted/double.sh", &format!("sleep 3.07\n{DOUBLE}"));
+    let sleep = millibox_tests::unique_sleep("3.07");
+    package.submission("accepted/double.sh", &format!("sleep {sleep}\n{DOUBLE}"));
     assert_eq!(
-        judge_and_kill(&package, 1),
+        judge_and_kill(&package, &sleep, 1),
         (Some(Verdict::Accepted), String::new())
     );
-    let (verdict, reason) = judge_and_kill(&package, 2);
+    let (verdict, reason) = judge_and_kill(&package, &sleep, 2);
     assert_eq!(verdict, Some(Verdict::JudgeError), "{reason}");
     assert!(
         reason.contains("supervisor died") && reason.contains("signal KILL"),

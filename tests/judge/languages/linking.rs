@@ -6,7 +6,7 @@ use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Compilation, Toolbox};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::suite::{Link, Suites};
-use millibox_tests::skip;
+use millibox_tests::{shared_cache, skip};
 
 /// Reports whether the executable names a dynamic linker (ELF, PT_INTERP).
 fn is_dynamic(executable: &Executable) -> bool {
@@ -25,7 +25,7 @@ fn linked(supervisor: &Supervisor, link: Link) -> Toolbox<'_> {
     Toolbox::new(
         supervisor,
         Suites::builtin().with_linking(link),
-        Cache::none(),
+        shared_cache(),
     )
 }
 

@@ -1,7 +1,10 @@
 //! Compiled programs: visible files, stacks and memory limits.
 
 use super::{LIMITS, compile, compiled, run_with, stdout_of, supervisor, toolbox, usable};
+use millibox_languages::compile::Toolbox;
 use millibox_languages::program::Limits;
+use millibox_languages::suite::Suites;
+use millibox_tests::shared_cache;
 
 #[test]
 fn compiled_program_sees_only_libraries() {
@@ -73,7 +76,7 @@ fn thread_stacks_fit_into_memory_limit() {
 #[test]
 fn runtimes_adapt_to_memory_limit() {
     let supervisor = supervisor();
-    let toolbox = toolbox(&supervisor);
+    let toolbox = Toolbox::new(&supervisor, Suites::builtin(), shared_cache());
     let java = "class M { public static void main(String[] a) { \
         System.out.println(Runtime.getRuntime().maxMemory() >> 20); } }";
     let go = "package main\nimport (\"fmt\"; \"runtime/debug\")\nfunc main() { \

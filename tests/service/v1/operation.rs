@@ -40,7 +40,8 @@ fn terminated_service_ends_its_running_requests_and_refuses_others() {
     let config = "[running]\ncpu_slots = 1";
     let mut server = Server::with_config("", config);
     let close = "Connection: close\r\n";
-    let running = shell("sleep 2; echo done").to_string();
+    // The run outlasts the requests below on a busy machine, too.
+    let running = shell("sleep 5; echo done").to_string();
     let running = server.begin_post("/v1/runs", close, &running);
     await_running(&server, 1);
     let waiting = server.begin_post("/v1/runs", close, &shell("true").to_string());

@@ -120,7 +120,8 @@ fn client_that_leaves_cancels_its_run_unless_it_has_a_key() {
 #[test]
 fn same_key_joins_the_run_and_another_body_conflicts() {
     let server = Server::start("");
-    let body = shell("sleep 0.5; head -c 8 /dev/urandom | od -x").to_string();
+    // The run lasts until a busy machine has seen it, too.
+    let body = shell("sleep 3; head -c 8 /dev/urandom | od -x").to_string();
     let first = server.begin_post(
         "/v1/runs",
         "Idempotency-Key: k\r\nConnection: close\r\n",

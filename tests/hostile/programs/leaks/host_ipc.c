@@ -10,7 +10,8 @@ control = "bare"
 
 static void attack(void)
 {
-    int id = shmget(0x4d420077, 0, 0);
+    /* The host's process that listens on the port created the segment. */
+    int id = shmget(0x4d420000 | host_port, 0, 0);
     if (id >= 0)
         escaped("segment %d", id);
     if (errno != ENOENT)

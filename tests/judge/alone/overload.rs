@@ -8,7 +8,7 @@ use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
 use millibox_languages::program::Limits;
 use millibox_languages::suite::Suites;
-use millibox_tests::{eventually, executable, processes_with_argument, skip};
+use millibox_tests::{eventually, executable, processes_with_argument, skip, unique_sleep};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::{Child, Command, Stdio};
@@ -113,10 +113,12 @@ fn run_delayed_by_overload_is_judged_again() {
     let (cpu, time_limit) = (one_cpu(), Duration::from_millis(700));
     let real_time = Limits::real_time_for(time_limit);
     // The script needs some tenths of a second of CPU time and then answers the first test.
-    let script = "sleep 0.0309\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\necho 2\n";
+    let sleep = unique_sleep("0.0309");
+    let script =
+        format!("sleep {sleep}\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\necho 2\n");
     let load = Load::on(cpu, 60);
-    let (test, took) = judge(script, time_limit, cpu, move || {
-        let runs = || !processes_with_argument("0.0309").is_empty();
+    let (test, took) = judge(&script, time_limit, cpu, move || {
+        let runs = || !processes_with_argument(&sleep).is_empty();
         assert!(
             eventually(Duration::from_secs(60), runs),
             "the script does not run"

@@ -1,0 +1,3 @@
+//! Tests that need an otherwise idle machine. `.ci/test` runs them after all others.
+
+mod overload;

@@ -1,0 +1,30 @@
+//! Large cross products, of which each run of the tests covers one part.
+
+/// Keeps the part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without the
+/// variable, keeps all cases. The file .ci/rotation describes what rotates.
+pub fn keep_rotating_part<T>(cases: &mut Vec<T>) {
+    let Some((part, parts)) = rotation() else {
+        return;
+    };
+    println!(
+        "part {part} of {parts} of {} cases (see .ci/rotation)",
+        cases.len()
+    );
+    let mut index = 0;
+    cases.retain(|_| {
+        index += 1;
+        index % parts == part
+    });
+}
+
+fn rotation() -> Option<(usize, usize)> {
+    let text = std::env::var("MILLIBOX_ROTATION")
+        .ok()
+        .filter(|text| !text.is_empty())?;
+    let parsed = text.split_once('/').and_then(|(part, parts)| {
+        Some((part.parse().ok()?, parts.parse().ok()?)).filter(|(part, parts)| part < parts)
+    });
+    Some(parsed.unwrap_or_else(|| {
+        panic!("MILLIBOX_ROTATION={text} is not of the form PART/PARTS, such as 0/4")
+    }))
+}
