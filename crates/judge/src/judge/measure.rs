@@ -234,11 +234,9 @@ fn judge_failed(
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementFault> {
     match &entry.error {
         None => (0..tests).map(|test| time_of(entry, test)).collect(),
-        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.to_string())),
-        Some(CompileError::Internal(why)) => {
-            Err(MeasurementFault::CompilationFailed(line(&why.to_string())))
-        }
-        Some(error) => Err(MeasurementFault::NotCompiled(error.to_string())),
+        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.clone())),
+        Some(CompileError::Internal(why)) => Err(MeasurementFault::CompilationFailed(why.clone())),
+        Some(error) => Err(MeasurementFault::NotCompiled(error.clone())),
     }
 }
 
