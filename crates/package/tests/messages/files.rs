@@ -25,7 +25,8 @@ pub fn messages() -> Messages {
         "FileFault::LinkLoop" => FileFault::LinkLoop {
             target: "TARGET".into(),
         },
-        "ArchiveFault::NotZip" => ArchiveFault::NotZip(ZipError::InvalidArchive("REASON".into()).into()),
+        "ArchiveFault::NotZip" =>
+            ArchiveFault::NotZip(ZipError::InvalidArchive("REASON".into()).into()),
         "ArchiveFault::TemporaryDirectory" => ArchiveFault::TemporaryDirectory(denied()),
         "ArchiveFault::DuplicateNames" => ArchiveFault::DuplicateNames,
         "ArchiveFault::EntryUnreadable" => ArchiveFault::EntryUnreadable {
