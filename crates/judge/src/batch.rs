@@ -9,7 +9,7 @@ pub use crate::worker::Worker;
 
 use crate::cancel::CancelToken;
 use crate::checker::CheckerInstance;
-use crate::failure::Step;
+use crate::failure::{RunFault, Step};
 use crate::feedback::Feedback;
 use crate::pump::{Input, Output, Sink, pump};
 use crate::verdict::{TestResult, Verdict};
@@ -89,32 +89,31 @@ fn run_until(
     })
 }
 
-/// Returns the verdict that a submission's run decides without a checker, and its reason as in
-/// [`TestResult::reason`]. `None`: the output decides.
+/// Returns the verdict that a submission's run decides without a checker, and the fault, whose text
+/// is that of [`TestResult::reason`]. `None`: the output decides.
 ///
 /// The order is time, memory, output, run-time error. The sandbox samples CPU time, so a run can
 /// exceed a limit without being ended. Such a run has exceeded its limit nevertheless.
-pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, String)> {
+pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, RunFault)> {
     let figures = &result.figures;
     let cpu_time = Duration::from_nanos(figures.cpu_user_ns.saturating_add(figures.cpu_system_ns));
     let real_time = Duration::from_nanos(figures.real_time_ns);
-    let decided = |verdict, reason: &str| Some((verdict, reason.to_owned()));
-    match &result.outcome {
+    let ended = || RunFault::Ended(Box::new(result.clone()));
+    let (verdict, fault) = match &result.outcome {
         Outcome::NotStarted(_)
         | Outcome::SandboxError(_)
         | Outcome::Cancelled
-        | Outcome::Killed => decided(Verdict::JudgeError, &result.to_string()),
-        Outcome::CpuTimeLimit => decided(Verdict::TimeLimit, "CPU time limit"),
-        _ if cpu_time > limits.cpu_time => decided(Verdict::TimeLimit, "CPU time limit"),
-        Outcome::RealTimeLimit => decided(Verdict::TimeLimit, "real time limit"),
-        _ if real_time > limits.real_time => decided(Verdict::TimeLimit, "real time limit"),
-        Outcome::MemoryLimit => decided(Verdict::MemoryLimit, "memory limit"),
-        Outcome::OutputLimit => decided(Verdict::OutputLimit, "output limit"),
-        Outcome::Exited(0) => None,
-        Outcome::Exited(_) | Outcome::Signaled(_) => {
-            decided(Verdict::RunTimeError, &result.to_string())
-        }
-    }
+        | Outcome::Killed => (Verdict::JudgeError, ended()),
+        Outcome::CpuTimeLimit => (Verdict::TimeLimit, RunFault::CpuTime),
+        _ if cpu_time > limits.cpu_time => (Verdict::TimeLimit, RunFault::CpuTime),
+        Outcome::RealTimeLimit => (Verdict::TimeLimit, RunFault::RealTime),
+        _ if real_time > limits.real_time => (Verdict::TimeLimit, RunFault::RealTime),
+        Outcome::MemoryLimit => (Verdict::MemoryLimit, RunFault::Memory),
+        Outcome::OutputLimit => (Verdict::OutputLimit, RunFault::Output),
+        Outcome::Exited(0) => return None,
+        Outcome::Exited(_) | Outcome::Signaled(_) => (Verdict::RunTimeError, ended()),
+    };
+    Some((verdict, fault))
 }
 
 /// Runs a submission on a test and checks its output.
@@ -134,22 +133,22 @@ pub(crate) fn judge_pass(
 ) -> TestResult {
     let ran = match run_trial(worker, trial, checker) {
         Ok(ran) => ran,
-        Err(failure) => return TestResult::judge_error(failure.to_string()),
+        Err(failure) => return worker.judge_error(failure),
     };
     let mut result = TestResult {
         run: Some(ran.result),
         ..TestResult::judge_error("")
     };
-    if let Some((verdict, reason)) = result
+    if let Some((verdict, fault)) = result
         .run
         .as_ref()
         .and_then(|run| judge_run(run, trial.limits))
     {
         let reason = match (verdict, trial.executable.argv.first()) {
             (Verdict::JudgeError, Some(program)) => {
-                format!("the submission's run of {program:?}: {reason}")
+                format!("the submission's run of {program:?}: {fault}")
             }
-            _ => reason,
+            _ => fault.to_string(),
         };
         return TestResult {
             verdict,
@@ -168,7 +167,7 @@ pub(crate) fn judge_pass(
             result.score = checked.answer.points;
             result.checker = checked.figures;
         }
-        Err(failure) => result.reason = format!("checker: {failure}"),
+        Err(failure) => result.reason = format!("checker: {}", worker.shown(failure)),
     }
     result
 }

@@ -4,6 +4,9 @@
 
 use crate::feedback::FeedbackError;
 use crate::scoring::GraderFailure;
+use millibox::RunResult;
+use millibox_languages::staging::StagingError;
+use millibox_package::tokens::FlagError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,9 +17,9 @@ pub enum JudgeFailure {
     /// The sandbox cannot run a program.
     #[error(transparent)]
     Sandbox(#[from] millibox::Error),
-    /// The sandbox started a run but did not finish it. The text is the run's outcome.
+    /// The sandbox started a run but did not finish it.
     #[error("{0}")]
-    Unfinished(String),
+    Unfinished(RunFault),
     /// A step of the judge's own work failed.
     #[error("cannot {step}: {source}")]
     Step {
@@ -27,7 +30,10 @@ pub enum JudgeFailure {
     },
     /// A file cannot be made readable for the sandbox's user. The error names the file.
     #[error(transparent)]
-    Staging(io::Error),
+    Staging(StagingError),
+    /// The files that a test provides cannot be placed beside the program.
+    #[error("cannot put the test's files beside the program: {0}")]
+    TestFiles(StagingError),
     /// A feedback directory cannot be made or read.
     #[error(transparent)]
     Feedback(#[from] FeedbackError),
@@ -49,9 +55,9 @@ pub enum JudgeFailure {
     /// The interactor takes an answer, and the test has none.
     #[error("interactor: the test has no answer to pass to it")]
     NoAnswerForInteractor,
-    /// The package's flags for a built-in checker are wrong. The text says which and why.
-    #[error("{0}")]
-    Flags(String),
+    /// The package's flags for a built-in checker are wrong.
+    #[error(transparent)]
+    Flags(#[from] FlagError),
     /// A built-in checker without flags was given some.
     #[error("takes no flags, but the package passes {flags:?}")]
     UnexpectedFlags {
@@ -96,6 +102,49 @@ impl JudgeFailure {
             source: source.into(),
         }
     }
+
+    /// Replaces each path of a file of the package, to show another place than the one that was
+    /// read.
+    pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
+        match self {
+            JudgeFailure::Step {
+                step: Step::OpenInput(path) | Step::FindFile(path) | Step::Compare(path),
+                ..
+            } => *path = shown(path),
+            JudgeFailure::FileVisible {
+                file,
+                shown: directory,
+            } => {
+                *file = shown(file);
+                *directory = shown(directory);
+            }
+            JudgeFailure::Staging(error) | JudgeFailure::TestFiles(error) => {
+                error.map_paths(shown);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How a run ended, if that decides the verdict.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunFault {
+    /// It exceeded its CPU time limit.
+    #[error("CPU time limit")]
+    CpuTime,
+    /// It exceeded its real time limit.
+    #[error("real time limit")]
+    RealTime,
+    /// It exceeded its memory limit.
+    #[error("memory limit")]
+    Memory,
+    /// It exceeded its output limit.
+    #[error("output limit")]
+    Output,
+    /// It failed, or the sandbox did.
+    #[error("{0}")]
+    Ended(Box<RunResult>),
 }
 
 /// A step of the judge's work, as the object of "cannot".
@@ -114,9 +163,6 @@ pub enum Step {
     /// An earlier file for a checker is removed.
     #[error("remove {}", .0.display())]
     RemoveFile(PathBuf),
-    /// The files that a test provides are placed beside the program.
-    #[error("put the test's files beside the program")]
-    PlaceTestFiles,
     /// The output is compared with the answer.
     #[error("compare the output with the answer {}", .0.display())]
     Compare(PathBuf),

@@ -84,7 +84,7 @@ impl Grader {
             }
             Outcome::Exited(0) => Grade::parse(&stdout_head),
             Outcome::Exited(code) => Err(GraderFault::Status(code)),
-            _ => Err(GraderFault::Ended(run.to_string())),
+            _ => Err(GraderFault::Ended(Box::new(run))),
         };
         grade.map_err(|fault| {
             JudgeFailure::Grader(GraderFailure {

@@ -1,7 +1,7 @@
 //! Compares the messages of the judge's errors with a golden file.
 
 use crate::convention::{AnswerFault, Limit, ValidatorFailure};
-use crate::failure::{JudgeFailure, Step};
+use crate::failure::{JudgeFailure, RunFault, Step};
 use crate::feedback::{Excess, FeedbackError};
 use crate::judge::{
     MachineError, Measurement, MeasurementFault, PackageError, PackageFault, PackageProblem, Role,
@@ -9,13 +9,30 @@ use crate::judge::{
 };
 use crate::scoring::{GraderFailure, GraderFault, PlanError, PointsError};
 use crate::tool::ToolFailure;
+use glob::Pattern;
+use millibox::{Backend, Figures, Outcome, RunResult};
 use millibox_golden::assert_messages;
+use millibox_languages::compile::{InternalError, NoSuite, Refusal, Unavailable};
+use millibox_languages::staging::StagingError;
+use millibox_languages::suite::ChoiceError;
+use millibox_package::tokens::FlagError;
 use rustix::io::Errno;
 use std::path::Path;
 use std::time::Duration;
 
 fn io(errno: Errno) -> std::io::Error {
     errno.into()
+}
+
+fn run(outcome: Outcome) -> Box<RunResult> {
+    Box::new(RunResult {
+        outcome,
+        exit_code: None,
+        signal: None,
+        figures: Figures::default(),
+        ended_ns: None,
+        backend: Backend::Rlimit,
+    })
 }
 
 #[test]
@@ -25,15 +42,18 @@ fn messages_of_the_judge_match_the_golden_file() {
     let stderr = || "Traceback: x".to_owned();
     let errno = Errno::ACCESS;
     let test = || "secret/1".to_owned();
-    // The text of another layer's error.
     let reason = || "[reason]".to_owned();
+    let staging = || StagingError::TooDeep("p/data".into());
+    let flag = || FlagError::NoNumber {
+        flag: "float_tolerance".into(),
+    };
     let fault = |problem| PackageFault::new(Path::new("p/check.c"), problem);
     let rejected = || MeasurementFault::NotAccepted {
         test: test(),
         reason: reason(),
     };
     let limit = |limit, key| AnswerFault::LimitReached {
-        outcome: "CPU time limit exceeded".to_owned(),
+        run: run(Outcome::CpuTimeLimit),
         limit,
         key,
     };
@@ -43,11 +63,12 @@ fn messages_of_the_judge_match_the_golden_file() {
         &[
             (
                 "JudgeFailure::Unfinished",
-                &JudgeFailure::Unfinished("killed".to_owned()),
+                &JudgeFailure::Unfinished(RunFault::Ended(run(Outcome::Killed))),
             ),
+            ("JudgeFailure::Staging", &JudgeFailure::Staging(staging())),
             (
-                "JudgeFailure::Staging",
-                &JudgeFailure::Staging(io(Errno::NOSPC)),
+                "JudgeFailure::TestFiles",
+                &JudgeFailure::TestFiles(staging()),
             ),
             (
                 "JudgeFailure::Feedback",
@@ -65,10 +86,7 @@ fn messages_of_the_judge_match_the_golden_file() {
                 "JudgeFailure::NoAnswerForInteractor",
                 &JudgeFailure::NoAnswerForInteractor,
             ),
-            (
-                "JudgeFailure::Flags",
-                &JudgeFailure::Flags("the flag x is unknown".to_owned()),
-            ),
+            ("JudgeFailure::Flags", &JudgeFailure::Flags(flag())),
             (
                 "JudgeFailure::UnexpectedFlags",
                 &JudgeFailure::UnexpectedFlags {
@@ -114,7 +132,6 @@ fn messages_of_the_judge_match_the_golden_file() {
                 "Step::RemoveFile",
                 &step(Step::RemoveFile("/t/output".into())),
             ),
-            ("Step::PlaceTestFiles", &step(Step::PlaceTestFiles)),
             ("Step::Compare", &step(Step::Compare("/p/1.ans".into()))),
             ("Step::CreateMemoryFile", &step(Step::CreateMemoryFile)),
             (
@@ -138,10 +155,7 @@ fn messages_of_the_judge_match_the_golden_file() {
             ),
             ("Step::WriteGraderInput", &step(Step::WriteGraderInput)),
             ("Step::StoreNextInput", &step(Step::StoreNextInput)),
-            (
-                "FeedbackError::Staging",
-                &FeedbackError::Staging("cannot make a directory in /tmp: x".to_owned()),
-            ),
+            ("FeedbackError::Staging", &FeedbackError::Staging(staging())),
             (
                 "FeedbackError::Open",
                 &FeedbackError::Open {
@@ -194,7 +208,7 @@ fn messages_of_the_judge_match_the_golden_file() {
             ),
             (
                 "AnswerFault::Ended",
-                &AnswerFault::Ended("killed by signal SEGV".to_owned()),
+                &AnswerFault::Ended(run(Outcome::Signaled(11))),
             ),
             (
                 "AnswerFault::LimitReached, time",
@@ -244,7 +258,7 @@ fn messages_of_the_judge_match_the_golden_file() {
             ("AnswerFault::TestlibPoints", &AnswerFault::TestlibPoints(7)),
             (
                 "GraderFault::Ended",
-                &GraderFault::Ended("CPU time limit exceeded".to_owned()),
+                &GraderFault::Ended(run(Outcome::CpuTimeLimit)),
             ),
             ("GraderFault::Status", &GraderFault::Status(1)),
             (
@@ -302,17 +316,21 @@ fn messages_of_the_judge_match_the_golden_file() {
             (
                 "ToolFailure",
                 &ToolFailure {
-                    reason: "exited with 3".to_owned(),
+                    fault: RunFault::Ended(run(Outcome::Exited(3))),
                     stderr: "no luck".to_owned(),
                 },
             ),
             (
                 "ToolFailure, silent",
                 &ToolFailure {
-                    reason: "exited with 3".to_owned(),
+                    fault: RunFault::Ended(run(Outcome::Exited(3))),
                     stderr: String::new(),
                 },
             ),
+            ("RunFault::CpuTime", &RunFault::CpuTime),
+            ("RunFault::RealTime", &RunFault::RealTime),
+            ("RunFault::Memory", &RunFault::Memory),
+            ("RunFault::Output", &RunFault::Output),
             (
                 "MachineError::CpuNotAllowed",
                 &MachineError::CpuNotAllowed {
@@ -372,7 +390,7 @@ fn messages_of_the_judge_match_the_golden_file() {
                     faults: vec![
                         fault(PackageProblem::Rejected {
                             role: Role::Checker,
-                            reason: reason(),
+                            error: Refusal::Exited(1).into(),
                             messages: "c.c:1: error\nc.c:2: error".to_owned(),
                         }),
                         fault(PackageProblem::Plan(PlanError::NoTests)),
@@ -383,7 +401,7 @@ fn messages_of_the_judge_match_the_golden_file() {
                 "PackageProblem::NoMatchingTest",
                 &PackageProblem::NoMatchingTest {
                     tests: 3,
-                    pattern: "x*".to_owned(),
+                    pattern: Pattern::new("x*").expect("a valid pattern"),
                 },
             ),
             (
@@ -406,7 +424,7 @@ fn messages_of_the_judge_match_the_golden_file() {
                 "PackageProblem::Flags",
                 &PackageProblem::Flags {
                     test: test(),
-                    reason: reason(),
+                    error: flag(),
                 },
             ),
             (
@@ -417,25 +435,22 @@ fn messages_of_the_judge_match_the_golden_file() {
                 "PackageProblem::Language",
                 &PackageProblem::Language {
                     role: Role::Interactor,
-                    reason: reason(),
+                    error: ChoiceError::NoSources,
                 },
             ),
             (
                 "PackageProblem::NotCompiled",
                 &PackageProblem::NotCompiled {
                     role: Role::Grader,
-                    reason: reason(),
+                    error: InternalError::NoCommonDirectory.into(),
                 },
             ),
-            (
-                "PackageProblem::Data",
-                &PackageProblem::Data { reason: reason() },
-            ),
+            ("PackageProblem::Data", &PackageProblem::Data(staging())),
             (
                 "PackageProblem::TestFiles",
                 &PackageProblem::TestFiles {
                     test: test(),
-                    reason: reason(),
+                    error: staging(),
                 },
             ),
             (
@@ -460,11 +475,14 @@ fn messages_of_the_judge_match_the_golden_file() {
                     ("accepted/a.c".to_owned(), rejected()),
                     (
                         "accepted/b.c".to_owned(),
-                        MeasurementFault::NotCompiled(reason()),
+                        MeasurementFault::NotCompiled(Refusal::Exited(1).into()),
                     ),
                     (
                         "accepted/c.kt".to_owned(),
-                        MeasurementFault::Unavailable(reason()),
+                        MeasurementFault::Unavailable(Unavailable::Language(NoSuite::new(
+                            ChoiceError::NoSources,
+                            false,
+                        ))),
                     ),
                 ])),
             ),
@@ -486,7 +504,7 @@ fn messages_of_the_judge_match_the_golden_file() {
             (
                 "PackageProblem::NotCounted, judge",
                 &PackageProblem::NotCounted {
-                    fault: MeasurementFault::CompilationFailed(reason()),
+                    fault: MeasurementFault::CompilationFailed(InternalError::NoCommonDirectory),
                 },
             ),
             (

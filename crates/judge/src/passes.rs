@@ -32,7 +32,7 @@ pub fn judge(
 ) -> TestResult {
     let feedback = match worker.feedback() {
         Ok(feedback) => feedback,
-        Err(failure) => return TestResult::judge_error(failure.to_string()),
+        Err(failure) => return worker.judge_error(failure),
     };
     let mut input: Option<PathBuf> = None;
     let mut peak = PeakUsage::default();
@@ -52,8 +52,9 @@ pub fn judge(
                 continue;
             }
             Err(failure) => {
-                (result.verdict, result.reason, result.score) =
-                    (Verdict::JudgeError, failure.to_string(), None);
+                result.verdict = Verdict::JudgeError;
+                result.reason = worker.shown(failure).to_string();
+                result.score = None;
             }
         }
         if result.verdict != Verdict::Accepted {

@@ -6,13 +6,12 @@
 use crate::batch::judge_run;
 use crate::cancel::CancelToken;
 use crate::convention::printable;
-use crate::failure::JudgeFailure;
+use crate::failure::{JudgeFailure, RunFault};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::verdict::Verdict;
 use millibox::{Supervisor, World};
 use millibox_languages::program::{Executable, Limits};
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::File;
 use std::os::fd::AsFd;
 
@@ -50,30 +49,20 @@ pub struct ToolResult {
 }
 
 /// Why a package's program failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}{}{stderr}", if .stderr.is_empty() { "" } else { ": " })]
 #[non_exhaustive]
 pub struct ToolFailure {
-    /// The run's outcome, as in the reason of a verdict.
-    pub reason: String,
+    /// How the run ended.
+    pub fault: RunFault,
     /// The beginning of its standard error, made printable. It may be empty.
     pub stderr: String,
 }
 
 impl ToolFailure {
     /// A failure with the beginning of the program's standard error, which may be empty.
-    pub fn new(reason: String, stderr: String) -> ToolFailure {
-        ToolFailure { reason, stderr }
-    }
-}
-
-impl fmt::Display for ToolFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)?;
-        if self.stderr.is_empty() {
-            Ok(())
-        } else {
-            write!(f, ": {}", self.stderr)
-        }
+    pub fn new(fault: RunFault, stderr: String) -> ToolFailure {
+        ToolFailure { fault, stderr }
     }
 }
 
@@ -106,9 +95,9 @@ pub fn run(supervisor: &Supervisor, run: &ToolRun<'_>) -> Result<ToolResult, Jud
     let token = CancelToken::new();
     let result = pump(&handle, &mut input, &mut [stdout, stderr], None, &token)?;
     let failure = match judge_run(&result, run.limits) {
-        Some((Verdict::JudgeError, outcome)) => return Err(JudgeFailure::Unfinished(outcome)),
-        Some((_, reason)) => Some(ToolFailure {
-            reason,
+        Some((Verdict::JudgeError, fault)) => return Err(JudgeFailure::Unfinished(fault)),
+        Some((_, fault)) => Some(ToolFailure {
+            fault,
             stderr: printable(&stderr_head, STDERR_BYTES),
         }),
         None => None,

@@ -4,7 +4,7 @@
 
 use millibox::Supervisor;
 use millibox_languages::program::{Executable, Limits};
-use millibox_languages::staging::StagedDirectory;
+use millibox_languages::staging::{StagedDirectory, StagingError};
 use millibox_package::model::{self, Convention, Format, Problem};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl OutputValidator {
         convention: Convention,
         data: &Path,
         limits: &model::Limits,
-    ) -> std::io::Result<OutputValidator> {
+    ) -> Result<OutputValidator, StagingError> {
         let data = StagedDirectory::new(data, supervisor.info().ids())?;
         Ok(OutputValidator {
             executable,
@@ -53,7 +53,7 @@ impl OutputValidator {
         executable: Executable,
         convention: Convention,
         problem: &Problem,
-    ) -> std::io::Result<OutputValidator> {
+    ) -> Result<OutputValidator, StagingError> {
         let data = StagedDirectory::within(
             &problem.directory,
             &data_directory(problem),

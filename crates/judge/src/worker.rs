@@ -4,8 +4,10 @@ use crate::cancel::CancelToken;
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Feedback, FeedbackPlace};
 use crate::validator::OutputValidator;
+use crate::verdict::TestResult;
 use millibox::{Supervisor, World};
 use millibox_languages::staging::{Ids, private_directory, stage_file};
+use millibox_package::Unpacked;
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -31,6 +33,7 @@ pub struct Worker<'a> {
     pub(crate) supervisor: &'a Supervisor,
     pub(crate) cpus: Vec<usize>,
     pub(crate) token: CancelToken,
+    unpacked: Option<Arc<Unpacked>>,
     files: Option<WorkerFiles>,
 }
 
@@ -41,6 +44,7 @@ impl<'a> Worker<'a> {
             supervisor,
             cpus: Vec::new(),
             token: CancelToken::new(),
+            unpacked: None,
             files: None,
         }
     }
@@ -57,6 +61,27 @@ impl<'a> Worker<'a> {
     pub fn cancelled_by(mut self, token: CancelToken) -> Worker<'a> {
         self.token = token;
         self
+    }
+
+    /// Names files of this archive, not of the directory that it was unpacked into, in judge
+    /// errors. `None`: the tests are not from an archive.
+    #[must_use]
+    pub fn unpacked(mut self, unpacked: Option<Arc<Unpacked>>) -> Worker<'a> {
+        self.unpacked = unpacked;
+        self
+    }
+
+    /// The failure with the paths that a user knows.
+    pub(crate) fn shown(&self, mut failure: JudgeFailure) -> JudgeFailure {
+        if let Some(unpacked) = &self.unpacked {
+            failure.map_paths(|path| unpacked.shown(path));
+        }
+        failure
+    }
+
+    /// The result of a test on which the judge failed.
+    pub(crate) fn judge_error(&self, failure: JudgeFailure) -> TestResult {
+        TestResult::judge_error(self.shown(failure).to_string())
     }
 
     /// The directories for checkers' files. The first call makes them.
@@ -87,7 +112,7 @@ pub(crate) struct WorkerFiles {
 
 impl WorkerFiles {
     fn new(ids: Ids) -> Result<WorkerFiles, JudgeFailure> {
-        let test = private_directory(ids).map_err(|error| JudgeFailure::Staging(error.into()))?;
+        let test = private_directory(ids).map_err(JudgeFailure::Staging)?;
         Ok(WorkerFiles {
             ids,
             test,
@@ -158,8 +183,7 @@ impl WorkerFiles {
         let file = file
             .canonicalize()
             .map_err(|error| JudgeFailure::step(Step::find(file), error))?;
-        stage_file(&file, &target, self.ids)
-            .map_err(|error| JudgeFailure::Staging(error.into()))?;
+        stage_file(&file, &target, self.ids).map_err(JudgeFailure::Staging)?;
         Ok(Path::new(TEST).join(name).into())
     }
 }

@@ -2,6 +2,7 @@
 
 /// Why an experiment failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The sandbox failed.
     #[error(transparent)]

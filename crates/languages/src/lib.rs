@@ -17,7 +17,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
-mod cause;
 pub mod command;
 pub mod compile;
 pub mod files;
@@ -25,7 +24,7 @@ pub mod program;
 pub mod staging;
 pub mod suite;
 
-pub use cause::Cause;
+pub use millibox_package::Cause;
 
 #[cfg(test)]
 mod messages;

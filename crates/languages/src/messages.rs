@@ -3,7 +3,7 @@
 use crate::cache::{CacheError, DirectoryFault};
 use crate::compile::{
     Availability, BuildError, ClosedPath, CompileError, Fallback, InstallationFault, InternalError,
-    Limit, Obstacle, ProductFault, QueryFault, Refusal, Remedy, RunFailure, SourceAction,
+    Limit, NoSuite, Obstacle, ProductFault, QueryFault, Refusal, Remedy, RunFailure, SourceAction,
     SourceFault, ToolFault, ToolsError, TrialError, Unavailable, WorldError,
 };
 use crate::files::{HostError, NameFault, StoreError};
@@ -205,7 +205,11 @@ fn refusal_messages() -> Messages {
         "Refusal::NoMainClass" => Refusal::NoMainClass,
         "Refusal::SeveralMainClasses" =>
             Refusal::SeveralMainClasses(vec!["A".to_owned(), "B".to_owned()]),
-        "Refusal::ByCaller" => Refusal::ByCaller("its sources are too long".to_owned()),
+        "Refusal::Language" => Refusal::Language(NoSuite::new(ChoiceError::NoSources, false)),
+        "Refusal::CodeTooLong" => Refusal::CodeTooLong {
+            bytes: 2000,
+            limit: 1000,
+        },
         "ProductFault::Unreadable" => Refusal::from(ProductFault::Unreadable(denied().into())),
         "ProductFault::TooManyFiles" => ProductFault::TooManyFiles,
         "ProductFault::DanglingLink" => ProductFault::DanglingLink("a".into()),
@@ -240,8 +244,13 @@ fn compile_messages() -> Messages {
             title: title(),
             availability: Box::new(missing()),
         })),
-        "Unavailable::ByCaller" => Unavailable::ByCaller("the language is not known".to_owned()),
-        "InternalError::ByCaller" => InternalError::ByCaller("cannot store the sources".to_owned()),
+        "Unavailable::Language" => Unavailable::Language(NoSuite::new(
+            ChoiceError::UnknownSources {
+                sources: vec!["a.x".into()],
+                extensions: vec!["c".to_owned(), "py".to_owned()],
+            },
+            true,
+        )),
         "InternalError::Suite" => CompileError::from(InternalError::Suite {
             title: title(),
             error: Box::new(example_fails()),
@@ -367,7 +376,7 @@ fn file_messages() -> Messages {
     let staging = |action| StagingError::Io {
         action,
         path: "/p/a".into(),
-        error: denied(),
+        error: denied().into(),
     };
     messages![
         "DirectoryFault::Io" => cache(None, DirectoryFault::Io(denied().into())),

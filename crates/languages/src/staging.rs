@@ -4,6 +4,7 @@
 //! package below a directory that only root may enter, such as `/root`. [`StagedDirectory`] makes
 //! the files readable once for all runs: as hard links if possible, otherwise as copies.
 
+use crate::Cause;
 use millibox_package::{MAX_DEPTH, MAX_ENTRIES, temporary};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::fmt;
@@ -13,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// Why a file cannot be made readable for the sandbox.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StagingError {
     /// A call of the operating system failed.
@@ -24,7 +25,7 @@ pub enum StagingError {
         /// The file or directory.
         path: PathBuf,
         /// The kernel's error.
-        error: io::Error,
+        error: Cause<io::Error>,
     },
     /// The sandbox's user cannot enter the directory for temporary files.
     #[error(
@@ -101,13 +102,20 @@ impl fmt::Display for StagingAction {
     }
 }
 
-impl From<StagingError> for io::Error {
-    fn from(error: StagingError) -> io::Error {
-        let kind = match &error {
-            StagingError::Io { error, .. } => error.kind(),
-            _ => io::ErrorKind::Other,
+impl StagingError {
+    /// Replaces each path of a file or directory, to show another place than the one that was
+    /// staged.
+    pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
+        let paths = match self {
+            StagingError::Io { path, .. }
+            | StagingError::TooDeep(path)
+            | StagingError::TooManyFiles(path) => vec![path],
+            StagingError::Link { link, target, root } => vec![link, target, root],
+            StagingError::TemporaryDirectory { .. } => Vec::new(),
         };
-        io::Error::new(kind, error)
+        for path in paths {
+            *path = shown(path);
+        }
     }
 }
 
@@ -115,7 +123,7 @@ fn failed(action: StagingAction, path: &Path) -> impl Fn(io::Error) -> StagingEr
     move |error| StagingError::Io {
         action,
         path: path.to_owned(),
-        error,
+        error: error.into(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::bound::{
 use crate::fault::files::{ArchiveFault, FileFault};
 use crate::fault::log::Log;
 use crate::fault::text::Excerpt;
-use crate::fault::{Fault, FaultKind, ToolFault};
+use crate::fault::{Fault, FaultKind};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -22,6 +22,8 @@ const MAX_LINK_BYTES: u64 = 4096;
 #[derive(Debug)]
 pub struct Unpacked {
     directory: TempDir,
+    /// The directory's path without symbolic links.
+    real: PathBuf,
     archive: PathBuf,
 }
 
@@ -38,44 +40,22 @@ impl Unpacked {
 
     /// The path to show to a user: below the archive if it is in the temporary directory.
     pub fn shown(&self, path: &Path) -> PathBuf {
-        match path.strip_prefix(self.path()) {
+        let below = path
+            .strip_prefix(self.path())
+            .or_else(|_| path.strip_prefix(&self.real));
+        match below {
             Ok(below) if below.as_os_str().is_empty() => self.archive.clone(),
             Ok(below) => self.archive.join(below),
             Err(_) => path.to_owned(),
         }
     }
 
-    /// A text that a program or compiler wrote, with the archive's name in place of the
-    /// directory's.
-    pub fn shown_in(&self, text: &str) -> String {
-        text.replace(
-            &*self.path().to_string_lossy(),
-            &self.archive.to_string_lossy(),
-        )
-    }
-
     /// The same fault, placed below the archive.
     #[must_use]
     pub fn fault(&self, fault: Fault) -> Fault {
-        let kind = match fault.kind {
-            FaultKind::Tool(tool) => FaultKind::Tool(self.tool_fault(tool)),
-            kind => kind,
-        };
         Fault {
             path: self.shown(&fault.path),
-            kind,
             ..fault
-        }
-    }
-
-    /// A tool's fault quotes programs and compilers, which know the directory only.
-    fn tool_fault(&self, fault: ToolFault) -> ToolFault {
-        let text = fault.to_string();
-        let shown = self.shown_in(&text);
-        if shown == text {
-            fault
-        } else {
-            ToolFault::new(shown)
         }
     }
 }
@@ -83,8 +63,11 @@ impl Unpacked {
 /// Unpacks an archive. `None`: unpacking failed, and the log has the fault.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
     let directory = unpack_at_most(archive, MAX_UNPACKED_BYTES, log)?;
+    let path = directory.path();
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     Some(Unpacked {
         directory,
+        real,
         archive: archive.to_owned(),
     })
 }
@@ -93,10 +76,8 @@ fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
     let unpacked = File::open(archive)
         .map_err(|error| Stop::Fault(FileFault::Unreadable(error.into()).into()))
         .and_then(|file| {
-            let archive = ZipArchive::new(io::BufReader::new(file)).map_err(|error| {
-                let reason = error.to_string();
-                ArchiveFault::NotZip { reason }
-            })?;
+            let archive = ZipArchive::new(io::BufReader::new(file))
+                .map_err(|error| ArchiveFault::NotZip(error.into()))?;
             let directory =
                 directory().map_err(|error| ArchiveFault::TemporaryDirectory(error.into()))?;
             Unpacking {
@@ -188,8 +169,8 @@ impl Unpacking<'_> {
         let mut entry = match self.archive.by_index(index) {
             Ok(entry) => entry,
             Err(error) => {
-                let (number, reason) = (index + 1, error.to_string());
-                log.error("", ArchiveFault::EntryUnreadable { number, reason });
+                let (number, error) = (index + 1, error.into());
+                log.error("", ArchiveFault::EntryUnreadable { number, error });
                 return Ok(());
             }
         };

@@ -21,6 +21,7 @@
 //! | --- | --- |
 //! | `model` | a problem: tests, groups, limits, checkers, submissions |
 //! | `constants` | names that stand for values in other files |
+//! | `cause` | causes of errors that are cloned and compared |
 //! | `fault` | the faults of a package and their places |
 //! | `bound` | bounds on what a package becomes when it is read |
 //! | `archive` | a package in a `.zip` |
@@ -39,6 +40,7 @@
 
 mod archive;
 mod bound;
+mod cause;
 mod constants;
 pub mod edit;
 pub mod fault;
@@ -55,6 +57,7 @@ mod yaml;
 
 pub use archive::Unpacked;
 pub use bound::{Bound, MAX_DEPTH, MAX_ENTRIES};
+pub use cause::Cause;
 pub use constants::{Constants, TooLong};
 pub use fault::{Fault, FaultKind, Faults, Severity, ToolFault};
 pub use model::Problem;

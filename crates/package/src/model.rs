@@ -4,7 +4,7 @@ use crate::archive::Unpacked;
 use crate::constants::Constants;
 use crate::fault::Fault;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,14 +96,12 @@ impl Problem {
             .find(|submission| submission.expected == [Expected::Accepted])
     }
 
-    /// Returns a text in which the archive's name replaces the directory that the archive was
-    /// unpacked into.
-    #[must_use]
-    pub fn shown_in(&self, text: String) -> String {
-        self.unpacked
-            .as_ref()
-            .map(|unpacked| unpacked.shown_in(&text))
-            .unwrap_or(text)
+    /// The path to show to a user: below the archive, if the package was unpacked from one.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        match &self.unpacked {
+            Some(unpacked) => unpacked.shown(path),
+            None => path.to_owned(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use millibox_judge::failure::JudgeFailure;
 use millibox_judge::judge::PackageError;
 use millibox_judge::tool::ToolFailure;
 use millibox_languages::compile::CompileError;
+use millibox_languages::staging::StagingError;
 use millibox_languages::suite::ChoiceError;
 use millibox_package::Faults;
 use millibox_package::edit::EditError;
@@ -194,6 +195,7 @@ pub enum BuildFault {
 
 /// A file of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileKind {
     /// The input.
     #[error("input")]
@@ -284,10 +286,10 @@ pub enum MachineError {
     },
     /// The checker's data cannot be made readable for the sandbox. The error names the file.
     #[error(transparent)]
-    CheckerData(io::Error),
+    CheckerData(StagingError),
     /// The world of a shell generator cannot be made.
     #[error("cannot prepare a generator for the shell: {0}")]
-    Shell(io::Error),
+    Shell(FileFault),
     /// A submission could not be measured.
     #[error("{submission}{}: {reason}", OnTest(.test))]
     Measuring {
@@ -421,6 +423,9 @@ pub enum FileFault {
     /// The kernel's answer.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The files cannot be made readable for the sandbox.
+    #[error("{0}")]
+    Staging(#[from] StagingError),
     /// The archive's writer failed.
     #[error("{0}")]
     Zip(ZipError),
@@ -473,6 +478,7 @@ impl From<Errno> for FileFault {
 
 /// What the user can do about a file that is not regular.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Remedy {
     /// Remove the file.
     #[error("remove it")]

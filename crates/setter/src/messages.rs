@@ -4,12 +4,14 @@ use super::error::{
     BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault,
     ProgramFault, Remedy, RequestError, SetterError, SkippedSubmission, file,
 };
-use super::validate::ValidationFault;
+use super::validate::{CheckerFailure, Refusal, ValidationFault};
 use millibox_golden::assert_messages;
-use millibox_judge::failure::JudgeFailure;
+use millibox_judge::convention::{AnswerFault, ValidatorFailure};
+use millibox_judge::failure::{JudgeFailure, RunFault};
 use millibox_judge::judge::{PackageError, PackageFault, PackageProblem};
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::{CompileError, Refusal, Unavailable};
+use millibox_languages::compile::{InternalError, Refusal as CompilerRefusal};
+use millibox_languages::staging::StagingError;
 use millibox_languages::suite::Suites;
 use millibox_package::edit::EditError;
 use rustix::io::Errno;
@@ -30,14 +32,18 @@ fn messages_of_the_setter_match_the_golden_file() {
         fault,
     };
     let rejected = |messages: &str| BuildFault::Rejected {
-        error: Refusal::Exited(1).into(),
+        error: CompilerRefusal::Exited(1).into(),
         messages: messages.to_owned(),
     };
     let language = Suites::builtin()
         .for_sources(&["gen.xyz".into()], None)
         .map(|_| ())
         .unwrap_err();
-    let failure = ToolFailure::new("exited with 3".to_owned(), "no luck".to_owned());
+    let failure = || ToolFailure::new(RunFault::CpuTime, "no luck".to_owned());
+    let checker_failure = |comment: &str| CheckerFailure::Answer {
+        failure: ValidatorFailure::new(AnswerFault::TestlibFail, String::new()),
+        comment: comment.to_owned(),
+    };
     let not_accepted = |test: Option<&str>, reason: &str| ProgramFault::NotAccepted {
         submission: "accepted/a.py".to_owned(),
         test: test.map(str::to_owned),
@@ -113,7 +119,7 @@ fn messages_of_the_setter_match_the_golden_file() {
             ("BuildFault::Rejected, silent", &build(rejected(""))),
             (
                 "ProgramFault::Make",
-                &make(Some(7), MakeFault::Failed(failure)),
+                &make(Some(7), MakeFault::Failed(failure())),
             ),
             ("MakeFault::Empty", &make(None, MakeFault::Empty)),
             (
@@ -164,14 +170,12 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "MachineError::Compiler",
                 &MachineError::Compiler {
                     program: "gen.cpp".into(),
-                    error: CompileError::Unavailable(Unavailable::ByCaller(
-                        "g++ is not installed".to_owned(),
-                    )),
+                    error: InternalError::NoCommonDirectory.into(),
                 },
             ),
             (
                 "MachineError::CheckerData",
-                &MachineError::CheckerData(Errno::NOSPC.into()),
+                &MachineError::CheckerData(StagingError::TooDeep("p/data".into())),
             ),
             (
                 "MachineError::Shell",
@@ -301,20 +305,17 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "ValidationFault::InputRejected",
                 &ValidationFault::InputRejected {
                     program: "PROGRAM".to_owned(),
-                    failed: true,
-                    reason: "REASON".to_owned(),
+                    refusal: Refusal::Failed(failure()),
                 },
             ),
             (
                 "ValidationFault::CheckerFailsOnAnswer",
-                &ValidationFault::CheckerFailsOnAnswer {
-                    reason: "REASON".to_owned(),
-                },
+                &ValidationFault::CheckerFailsOnAnswer(checker_failure("")),
             ),
             (
                 "ValidationFault::AnswerRejected",
                 &ValidationFault::AnswerRejected {
-                    reason: "REASON".to_owned(),
+                    comment: "COMMENT".to_owned(),
                 },
             ),
             (
@@ -329,7 +330,7 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "ValidationFault::ValidatorCrashes",
                 &ValidationFault::ValidatorCrashes {
                     program: "PROGRAM".to_owned(),
-                    reason: "REASON".to_owned(),
+                    refusal: Refusal::Failed(failure()),
                 },
             ),
             (
@@ -338,14 +339,18 @@ fn messages_of_the_setter_match_the_golden_file() {
             ),
             (
                 "ValidationFault::CheckerFailsOnOutput",
-                &ValidationFault::CheckerFailsOnOutput {
-                    reason: "REASON".to_owned(),
-                },
+                &ValidationFault::CheckerFailsOnOutput(checker_failure("COMMENT")),
+            ),
+            (
+                "ValidationFault::CheckerFailsOnOutput, judge",
+                &ValidationFault::CheckerFailsOnOutput(CheckerFailure::Judge(
+                    JudgeFailure::NoAnswer.into(),
+                )),
             ),
             (
                 "ValidationFault::ValidOutputRejected",
                 &ValidationFault::ValidOutputRejected {
-                    reason: "REASON".to_owned(),
+                    comment: "COMMENT".to_owned(),
                 },
             ),
             (
@@ -368,8 +373,17 @@ fn messages_of_the_setter_match_the_golden_file() {
                 "ValidationFault::InputRejected, rejects",
                 &ValidationFault::InputRejected {
                     program: "PROGRAM".to_owned(),
-                    failed: false,
-                    reason: "a\nb".to_owned(),
+                    refusal: Refusal::Rejected(ToolFailure::new(
+                        RunFault::CpuTime,
+                        "a\nb".to_owned(),
+                    )),
+                },
+            ),
+            (
+                "ValidationFault::InputRejected, 0",
+                &ValidationFault::InputRejected {
+                    program: "PROGRAM".to_owned(),
+                    refusal: Refusal::ExitedWithZero,
                 },
             ),
         ],

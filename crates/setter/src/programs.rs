@@ -10,7 +10,7 @@ use millibox_languages::program::{Executable, Limits};
 use millibox_package::model::Program;
 use millibox_package::{Constants, Problem};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,14 +35,18 @@ impl Setter<'_> {
         include: Vec<PathBuf>,
         constants: &Constants,
     ) -> Result<Executable, SetterError> {
+        let shown = |path: &Path| problem.shown(path);
         let fault = |fault: BuildFault| ProgramFault::Build {
-            program: program.path.clone(),
+            program: shown(&program.path),
             fault,
         };
         let suites = self.toolbox.suites();
         let suite = suites
             .for_sources(&program.sources, program.language.as_deref())
-            .map_err(|error| fault(BuildFault::Language(error)))?;
+            .map_err(|mut error| {
+                error.map_paths(shown);
+                fault(BuildFault::Language(error))
+            })?;
         let constants = constants.clone();
         let root = Some(problem.directory.clone());
         let options = Options {
@@ -53,16 +57,19 @@ impl Setter<'_> {
             ..Options::default()
         };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
-        let mut executable = compilation.result.map_err(|error| match error {
-            CompileError::Internal(_) | CompileError::Unavailable(_) => {
-                SetterError::from(MachineError::Compiler {
-                    program: program.path.clone(),
-                    error,
-                })
-            }
-            error => {
-                let messages = compilation.messages.trim_end().to_owned();
-                fault(BuildFault::Rejected { error, messages }).into()
+        let mut executable = compilation.result.map_err(|mut error| {
+            error.map_paths(shown);
+            match error {
+                CompileError::Internal(_) | CompileError::Unavailable(_) => {
+                    SetterError::from(MachineError::Compiler {
+                        program: shown(&program.path),
+                        error,
+                    })
+                }
+                error => {
+                    let messages = compilation.messages.trim_end().to_owned();
+                    fault(BuildFault::Rejected { error, messages }).into()
+                }
             }
         })?;
         executable

@@ -5,6 +5,7 @@ use crate::setting::{Data, MIB, compiled, judge_subject, limits, subject, superv
 use millibox::{Backend, Figures, Outcome, RunError, RunResult};
 use millibox_judge::batch::{Case, Trial, Worker, judge, judge_run};
 use millibox_judge::checker::CheckerInstance;
+use millibox_judge::failure::RunFault;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::program::Limits;
 use std::time::Duration;
@@ -86,7 +87,7 @@ fn time_limit_takes_precedence_over_other_verdicts() {
         };
         judge_run(&result, &limits)
     };
-    let is = |verdict, reason: &str| Some((verdict, reason.to_owned()));
+    let is = |verdict, fault: RunFault| Some((verdict, fault));
     use Outcome::{CpuTimeLimit, Exited, MemoryLimit, OutputLimit, RealTimeLimit, Signaled};
     // The time limit takes precedence.
     for outcome in [
@@ -100,7 +101,7 @@ fn time_limit_takes_precedence_over_other_verdicts() {
     ] {
         assert_eq!(
             verdict(outcome.clone(), 101, 0),
-            is(Verdict::TimeLimit, "CPU time limit"),
+            is(Verdict::TimeLimit, RunFault::CpuTime),
             "{outcome:?}"
         );
     }
@@ -114,34 +115,31 @@ fn time_limit_takes_precedence_over_other_verdicts() {
     ] {
         assert_eq!(
             verdict(outcome.clone(), 100, 201),
-            is(Verdict::TimeLimit, "real time limit"),
+            is(Verdict::TimeLimit, RunFault::RealTime),
             "{outcome:?}"
         );
     }
     assert_eq!(
         verdict(CpuTimeLimit, 99, 0),
-        is(Verdict::TimeLimit, "CPU time limit")
+        is(Verdict::TimeLimit, RunFault::CpuTime)
     );
     assert_eq!(
         verdict(RealTimeLimit, 0, 199),
-        is(Verdict::TimeLimit, "real time limit")
+        is(Verdict::TimeLimit, RunFault::RealTime)
     );
     assert_eq!(
         verdict(MemoryLimit, 100, 200),
-        is(Verdict::MemoryLimit, "memory limit")
+        is(Verdict::MemoryLimit, RunFault::Memory)
     );
     assert_eq!(
         verdict(OutputLimit, 100, 200),
-        is(Verdict::OutputLimit, "output limit")
+        is(Verdict::OutputLimit, RunFault::Output)
     );
-    assert_eq!(
-        verdict(Exited(2), 100, 200),
-        is(Verdict::RunTimeError, "exited with 2")
-    );
-    assert_eq!(
-        verdict(Signaled(11), 100, 200),
-        is(Verdict::RunTimeError, "killed by signal SEGV")
-    );
+    for outcome in [Exited(2), Signaled(11)] {
+        let (verdict, fault) = verdict(outcome.clone(), 100, 200).unwrap();
+        assert_eq!(verdict, Verdict::RunTimeError, "{outcome:?}");
+        assert!(matches!(fault, RunFault::Ended(run) if run.outcome == outcome));
+    }
     assert_eq!(verdict(Exited(0), 100, 200), None);
     let error = RunError::new(millibox::Step::Exec).with_errno(2);
     for outcome in [
@@ -150,9 +148,9 @@ fn time_limit_takes_precedence_over_other_verdicts() {
         Outcome::Cancelled,
         Outcome::Killed,
     ] {
-        let (verdict, reason) = verdict(outcome.clone(), 101, 0).unwrap();
+        let (verdict, fault) = verdict(outcome.clone(), 101, 0).unwrap();
         assert_eq!(verdict, Verdict::JudgeError, "{outcome:?}");
-        assert!(!reason.is_empty());
+        assert!(matches!(fault, RunFault::Ended(run) if run.outcome == outcome));
     }
 }
 
@@ -276,6 +274,49 @@ fn submission_sees_no_files_of_test() {
     );
     assert_eq!(refused.verdict, Verdict::JudgeError);
     assert!(refused.reason.contains("could read"), "{}", refused.reason);
+}
+
+#[test]
+fn judge_error_about_archive_names_file_in_the_archive() {
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("double.zip");
+    let mut writer = zip::ZipWriter::new(std::fs::File::create(&archive).unwrap());
+    for (name, content) in [
+        ("problem.yaml", "name: Double\n"),
+        ("domjudge-problem.ini", "timelimit=1\n"),
+        ("data/secret/1.in", "21\n"),
+        ("data/secret/1.ans", "42\n"),
+        ("submissions/accepted/double.sh", "echo 42\n"),
+    ] {
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file(name, options).unwrap();
+        std::io::Write::write_all(&mut writer, content.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap();
+    let problem = millibox_package::read(&archive).unwrap();
+
+    // The submission's world shows the directory that the archive was unpacked into.
+    let mut open = subject();
+    open.world = open.world.read_only(&problem.directory, "/tests");
+    let supervisor = supervisor();
+    let reason = |worker: Worker<'_>| {
+        let mut worker = worker;
+        let trial = Trial {
+            executable: &open,
+            case: Case::new(problem.tests().next().unwrap(), &[]),
+            limits: &limits(),
+        };
+        let result = judge(&mut worker, &trial, &CheckerInstance::Exact);
+        assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
+        result.reason
+    };
+    let names = |reason: &str, path: &std::path::Path| reason.contains(path.to_str().unwrap());
+    let input = "data/secret/1.in";
+    let shown = reason(Worker::new(&supervisor).unpacked(problem.unpacked.clone()));
+    assert!(names(&shown, &archive.join(input)), "{shown}");
+    assert!(!names(&shown, &problem.directory), "{shown}");
+    let real = reason(Worker::new(&supervisor));
+    assert!(names(&real, &problem.directory.join(input)), "{real}");
 }
 
 #[test]

@@ -27,7 +27,6 @@ use crate::verdict::{COMMENT_LIMIT, Verdict};
 use crate::worker::Worker;
 use custom::OutputValidator;
 use millibox_package::model::Format;
-use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
 use std::os::unix::fs::FileExt;
@@ -115,9 +114,9 @@ impl CheckerInstance {
         }
         let failed = |error: io::Error| JudgeFailure::step(Step::Compare(path.to_owned()), error);
         let options = match self {
-            CheckerInstance::Tokens => tokens::Options::parse(case.flags).map_err(flags_failure)?,
+            CheckerInstance::Tokens => tokens::Options::parse(case.flags)?,
             CheckerInstance::LegacyTokens => {
-                let options = tokens::Options::parse(case.flags).map_err(flags_failure)?;
+                let options = tokens::Options::parse(case.flags)?;
                 tokens::Options {
                     hexadecimal: true,
                     ..options
@@ -167,10 +166,6 @@ impl CheckerInstance {
             figures: None,
         })
     }
-}
-
-fn flags_failure(error: impl Display) -> JudgeFailure {
-    JudgeFailure::Flags(error.to_string())
 }
 
 /// Whether two files hold the same bytes. Every checker accepts those, and most outputs are right.

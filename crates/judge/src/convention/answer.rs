@@ -2,6 +2,7 @@
 
 use crate::feedback::{Excess, FeedbackError};
 use crate::verdict::{Points, Verdict};
+use millibox::RunResult;
 use std::fmt;
 use std::time::Duration;
 
@@ -34,13 +35,9 @@ impl Answer {
 
     /// The answer of a program that failed: a judge error.
     pub(crate) fn failed(fault: impl Into<AnswerFault>) -> Answer {
-        let failure = Some(ValidatorFailure {
-            fault: fault.into(),
-            stderr: String::new(),
-        });
         Answer {
             verdict: Verdict::JudgeError,
-            failure,
+            failure: Some(ValidatorFailure::new(fault, String::new())),
             comment: String::new(),
             points: None,
         }
@@ -60,18 +57,28 @@ pub struct ValidatorFailure {
     pub stderr: String,
 }
 
+impl ValidatorFailure {
+    /// A failure with the program's standard error, which may be empty.
+    pub fn new(fault: impl Into<AnswerFault>, stderr: String) -> ValidatorFailure {
+        ValidatorFailure {
+            fault: fault.into(),
+            stderr,
+        }
+    }
+}
+
 /// Why a checker's or interactor's answer is unusable.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerFault {
-    /// The run did not exit. The text is its outcome.
+    /// The run did not exit.
     #[error("{0}")]
-    Ended(String),
+    Ended(Box<RunResult>),
     /// The run reached one of its limits.
-    #[error("{outcome}: {limit}{}", Hint(.key))]
+    #[error("{run}: {limit}{}", Hint(.key))]
     LimitReached {
-        /// The run's outcome.
-        outcome: String,
+        /// The run.
+        run: Box<RunResult>,
         /// The limit.
         limit: Limit,
         /// The key in problem.yaml that raises the limit, if the package's format has one.

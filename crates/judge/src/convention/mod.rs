@@ -65,12 +65,12 @@ fn ended(convention: Convention, run: &RunResult, limits: &Limits) -> AnswerFaul
         Outcome::RealTimeLimit => (Limit::Time(limits.real_time), "validation_time"),
         Outcome::MemoryLimit => (Limit::Bytes(limits.memory), "validation_memory"),
         Outcome::OutputLimit => (Limit::Bytes(limits.output), "validation_output"),
-        _ => return AnswerFault::Ended(run.to_string()),
+        _ => return AnswerFault::Ended(Box::new(run.clone())),
     };
     // Only ICPC packages have such a key.
     let key = (convention == Convention::Icpc).then_some(key);
     AnswerFault::LimitReached {
-        outcome: run.to_string(),
+        run: Box::new(run.clone()),
         limit,
         key,
     }

@@ -1,7 +1,7 @@
 //! Making the directory, and reading files in it.
 
 use super::removal::empty;
-use millibox_languages::staging::{Ids, private_directory, same_user};
+use millibox_languages::staging::{Ids, StagingError, private_directory, same_user};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use std::fs::File;
@@ -28,8 +28,7 @@ impl FeedbackPlace {
     /// # Errors
     /// The directory cannot be made, or the sandbox's user cannot reach it.
     pub fn new(ids: Ids) -> Result<FeedbackPlace, FeedbackError> {
-        let directory =
-            private_directory(ids).map_err(|error| FeedbackError::Staging(error.to_string()))?;
+        let directory = private_directory(ids)?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let open = rustix::fs::open(directory.path(), flags, Mode::empty()).map_err(|errno| {
             FeedbackError::Open {
@@ -88,9 +87,9 @@ impl FeedbackPlace {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeedbackError {
-    /// The directory for temporary files is unusable. The text says why.
-    #[error("{0}")]
-    Staging(String),
+    /// The directory for temporary files is unusable.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
     /// The place cannot be opened.
     #[error("cannot open {}: {errno}", .path.display())]
     Open {
@@ -129,12 +128,6 @@ pub enum FeedbackError {
         /// The kernel's answer.
         errno: Errno,
     },
-}
-
-impl From<FeedbackError> for io::Error {
-    fn from(error: FeedbackError) -> io::Error {
-        io::Error::other(error)
-    }
 }
 
 /// Restores the judge's access to a place. If the sandbox's user is the judge's user, a run owns

@@ -67,9 +67,9 @@ pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) ->
                 ..result
             }
         }
-        Some((verdict, reason)) if !overruled => TestResult {
+        Some((verdict, fault)) if !overruled => TestResult {
             verdict,
-            reason,
+            reason: fault.to_string(),
             ..result
         },
         _ => TestResult {

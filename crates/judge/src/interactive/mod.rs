@@ -90,7 +90,7 @@ pub(crate) fn judge_pass(
     };
     match played {
         Ok(conversation) => decide::decide(conversation, trial.limits, mode),
-        Err(failure) => TestResult::judge_error(failure.to_string()),
+        Err(failure) => worker.judge_error(failure),
     }
 }
 

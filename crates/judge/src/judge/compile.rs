@@ -1,12 +1,10 @@
 //! Compiling a submission with the files and limits of the problem.
 
 use super::base::Judge;
-use millibox_languages::compile::{
-    Compilation, CompileError, Options as CompileOptions, Refusal, Unavailable,
-};
+use millibox_languages::compile::{Compilation, NoSuite, Options as CompileOptions, Refusal};
 use millibox_languages::suite::Suite;
 use millibox_package::model::{Problem, Submission};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 impl Judge<'_> {
     /// Compiles a submission with the files and limits of the problem, on `cpus`.
@@ -19,17 +17,10 @@ impl Judge<'_> {
         let program = &submission.program;
         let suite = match self.suite_of(submission) {
             Ok(suite) => suite,
-            Err(mut why) => {
-                why.map_paths(|path| shown(problem, path));
-                let mut text = why.to_string();
-                if program.language.is_none() && !program.sources.is_empty() {
-                    text += "; or name the submission, and its language with --language";
-                }
-                return Compilation::failed(if why.is_unknown_language() {
-                    CompileError::Unavailable(Unavailable::ByCaller(text))
-                } else {
-                    Refusal::ByCaller(text).into()
-                });
+            Err(mut error) => {
+                error.map_paths(|path| problem.shown(path));
+                let can_be_named = program.language.is_none() && !program.sources.is_empty();
+                return Compilation::failed(NoSuite::new(error, can_be_named));
             }
         };
         if let Some(limit) = problem.limits.code {
@@ -38,11 +29,9 @@ impl Judge<'_> {
                 .iter()
                 .filter_map(|source| source.metadata().ok())
                 .map(|file| file.len());
-            let length: u64 = lengths.sum();
-            if length > limit {
-                let why =
-                    format!("its sources have {length} bytes, and the problem allows {limit}");
-                return Compilation::failed(Refusal::ByCaller(why));
+            let bytes: u64 = lengths.sum();
+            if bytes > limit {
+                return Compilation::failed(Refusal::CodeTooLong { bytes, limit });
             }
         }
         let options = CompileOptions {
@@ -63,7 +52,7 @@ impl Judge<'_> {
             Ok(executable) => executable
                 .argv
                 .extend(program.arguments.iter().map(Into::into)),
-            Err(error) => error.map_paths(|path| shown(problem, path)),
+            Err(error) => error.map_paths(|path| problem.shown(path)),
         }
         compilation
     }
@@ -94,13 +83,5 @@ impl Judge<'_> {
             .min();
         let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
         for_all.into_iter().chain(own).collect()
-    }
-}
-
-/// The path below the archive of the problem, if it was unpacked from one.
-fn shown(problem: &Problem, path: &Path) -> PathBuf {
-    match &problem.unpacked {
-        Some(unpacked) => unpacked.shown(path),
-        None => path.to_owned(),
     }
 }

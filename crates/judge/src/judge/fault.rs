@@ -1,6 +1,12 @@
 //! Why a package cannot be judged.
 
+use crate::report::line;
 use crate::scoring::PlanError;
+use glob::Pattern;
+use millibox_languages::compile::{CompileError, InternalError, Unavailable};
+use millibox_languages::staging::StagingError;
+use millibox_languages::suite::ChoiceError;
+use millibox_package::tokens::FlagError;
 use millibox_package::{Fault, Severity, ToolFault};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -51,6 +57,15 @@ impl PackageFault {
         }
     }
 
+    /// Replaces each path of a file of the package, to show another place than the one that was
+    /// read.
+    #[must_use]
+    pub fn map_paths(mut self, shown: impl Fn(&Path) -> PathBuf) -> PackageFault {
+        self.path = shown(&self.path);
+        self.problem.map_paths(shown);
+        self
+    }
+
     /// The fault in the form of the package reader, without compiler messages.
     pub(super) fn to_fault(&self, severity: Severity) -> Fault {
         Fault::new(&self.path, severity, ToolFault::new(self.problem.clone()))
@@ -87,8 +102,6 @@ pub enum Role {
 }
 
 /// Why a package, or a part of it, cannot be judged.
-///
-/// A `reason` is the text of an error from compiling or staging. It names the file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageProblem {
@@ -98,7 +111,7 @@ pub enum PackageProblem {
         /// Number of all tests.
         tests: usize,
         /// The pattern.
-        pattern: String,
+        pattern: Pattern,
     },
     /// Submissions cannot be scored.
     #[error(transparent)]
@@ -122,55 +135,52 @@ pub enum PackageProblem {
         test: String,
     },
     /// The default checker's flags for a test are wrong.
-    #[error("flags of the default checker for test {test}: {reason}")]
+    #[error("flags of the default checker for test {test}: {error}")]
     Flags {
         /// The test.
         test: String,
-        /// The wrong flag and the reason.
-        reason: String,
+        /// The wrong flag.
+        error: FlagError,
     },
     /// The problem is interactive and has no interactor.
     #[error("the problem is interactive, but the package has no interactor; add one")]
     NoInteractor,
     /// The language of a program is not known.
-    #[error("the language of this {role} is not known: {reason}")]
+    #[error("the language of this {role} is not known: {error}")]
     Language {
         /// The program's purpose.
         role: Role,
         /// The reason.
-        reason: String,
+        error: ChoiceError,
     },
     /// The machine cannot compile a program now.
-    #[error("the {role} could not be compiled: {reason}")]
+    #[error("the {role} could not be compiled: {error}")]
     NotCompiled {
         /// The program's purpose.
         role: Role,
         /// The reason.
-        reason: String,
+        error: CompileError,
     },
     /// The compiler rejects a program.
-    #[error("the {role} cannot be compiled: {reason}")]
+    #[error("the {role} cannot be compiled: {error}")]
     Rejected {
         /// The program's purpose.
         role: Role,
         /// The reason.
-        reason: String,
+        error: CompileError,
         /// The compiler's messages.
         messages: String,
     },
     /// The checker's data cannot be made readable for the sandbox's user.
-    #[error("the sandbox cannot read this directory: {reason}")]
-    Data {
-        /// The reason.
-        reason: String,
-    },
+    #[error("the sandbox cannot read this directory: {0}")]
+    Data(StagingError),
     /// The files that a test provides cannot be made readable for the sandbox's user.
-    #[error("the sandbox cannot read the files of test {test}: {reason}")]
+    #[error("the sandbox cannot read the files of test {test}: {error}")]
     TestFiles {
         /// The test.
         test: String,
         /// The reason.
-        reason: String,
+        error: StagingError,
     },
     /// A Sim package states no time limit and has no model solution to measure.
     #[error(
@@ -204,6 +214,22 @@ pub enum PackageProblem {
         /// The reason.
         fault: MeasurementFault,
     },
+}
+
+impl PackageProblem {
+    /// Replaces each path of a file of the package.
+    fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
+        match self {
+            PackageProblem::Language { error, .. } => error.map_paths(shown),
+            PackageProblem::NotCompiled { error, .. } | PackageProblem::Rejected { error, .. } => {
+                error.map_paths(shown);
+            }
+            PackageProblem::Data(error) | PackageProblem::TestFiles { error, .. } => {
+                error.map_paths(shown);
+            }
+            _ => {}
+        }
+    }
 }
 
 const GENERATE: &str = "`millibox problem gen` makes it if the package has a generator for it";
@@ -245,11 +271,11 @@ impl fmt::Display for Measurement {
 #[non_exhaustive]
 pub enum MeasurementFault {
     /// Its language cannot be used here. Other submissions may be measured.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error(transparent)]
+    Unavailable(Unavailable),
     /// It cannot be compiled.
     #[error("it is not compiled: {0}")]
-    NotCompiled(String),
+    NotCompiled(CompileError),
     /// It is not accepted on a test.
     #[error("test {test} is not accepted ({reason})")]
     NotAccepted {
@@ -259,8 +285,8 @@ pub enum MeasurementFault {
         reason: String,
     },
     /// The judge or the machine failed while compiling it.
-    #[error("{0}")]
-    CompilationFailed(String),
+    #[error("{}", line(&.0.to_string()))]
+    CompilationFailed(InternalError),
     /// The judge, the machine or a program of the package failed on a test.
     #[error("test {test}: {reason}")]
     TestFailed {
@@ -295,5 +321,21 @@ impl fmt::Display for BecauseOfJudge<'_> {
         } else {
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn map_paths_replaces_the_path_of_the_fault_and_of_its_cause() {
+        let at = |package: &str| {
+            let data = format!("{package}/data");
+            let error = StagingError::TooDeep(format!("{data}/a").into());
+            PackageFault::new(data.as_ref(), PackageProblem::Data(error))
+        };
+        let shown = |path: &Path| Path::new("p.zip").join(path.strip_prefix("/tmp/x").unwrap());
+        assert_eq!(at("/tmp/x").map_paths(shown), at("p.zip"));
     }
 }

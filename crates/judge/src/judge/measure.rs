@@ -82,10 +82,10 @@ impl Judge<'_> {
         &self,
         prepared: &PreparedProblem,
         observer: Observer<'_>,
-    ) -> Result<MeasuredLimits, PackageFault> {
+    ) -> Result<MeasuredLimits, PackageError> {
         let problem = &prepared.problem;
         let Some(model) = problem.model_solution() else {
-            return Err(of_package(problem, PackageProblem::NoModelSolution));
+            return Err(of_package(problem, PackageProblem::NoModelSolution).into());
         };
         let times = self.times(prepared, &[model], observer).pop();
         let times = times.unwrap_or(Err(MeasurementFault::NotFinished));
@@ -110,7 +110,7 @@ impl Judge<'_> {
         &self,
         prepared: &mut PreparedProblem,
         observer: Observer<'_>,
-    ) -> Result<MeasuredLimits, PackageFault> {
+    ) -> Result<MeasuredLimits, PackageError> {
         let (slowest, name) = self.slowest(prepared, observer)?;
         let problem = &prepared.problem;
         let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
@@ -129,7 +129,7 @@ impl Judge<'_> {
         &self,
         prepared: &mut PreparedProblem,
         observer: Observer<'_>,
-    ) -> Result<(Duration, String), PackageFault> {
+    ) -> Result<(Duration, String), PackageError> {
         let problem = &prepared.problem;
         let submissions: Vec<&Submission> = problem
             .submissions
@@ -139,7 +139,7 @@ impl Judge<'_> {
         let all = self.times(prepared, &submissions, observer);
         if self.machine.is_stopped() {
             // The other submissions have no times, but no faults either.
-            return Err(of_package(problem, PackageProblem::Interrupted));
+            return Err(of_package(problem, PackageProblem::Interrupted).into());
         }
         let mut slowest: Option<(Duration, String)> = None;
         let (mut not_measured, mut warnings, mut failure) = (Vec::new(), Vec::new(), None);
@@ -178,7 +178,7 @@ impl Judge<'_> {
             })
         });
         prepared.warnings.extend(warnings);
-        result
+        result.map_err(PackageError::from)
     }
 
     /// Returns the CPU times of each submission on all tests. A submission that is not accepted has
@@ -234,11 +234,9 @@ fn judge_failed(
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementFault> {
     match &entry.error {
         None => (0..tests).map(|test| time_of(entry, test)).collect(),
-        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.to_string())),
-        Some(CompileError::Internal(why)) => {
-            Err(MeasurementFault::CompilationFailed(line(&why.to_string())))
-        }
-        Some(error) => Err(MeasurementFault::NotCompiled(error.to_string())),
+        Some(CompileError::Unavailable(why)) => Err(MeasurementFault::Unavailable(why.clone())),
+        Some(CompileError::Internal(why)) => Err(MeasurementFault::CompilationFailed(why.clone())),
+        Some(error) => Err(MeasurementFault::NotCompiled(error.clone())),
     }
 }
 

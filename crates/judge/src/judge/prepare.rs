@@ -36,7 +36,7 @@ impl Judge<'_> {
             let tests = problem.tests().count();
             keep_tests(&mut problem.root, &|test| pattern.matches(&test.name));
             if problem.tests().next().is_none() {
-                let pattern = pattern.to_string();
+                let pattern = pattern.clone();
                 faults.add(&place, PackageProblem::NoMatchingTest { tests, pattern });
             }
         }
@@ -131,8 +131,7 @@ impl Judge<'_> {
         match OutputValidator::of_package(supervisor, executable, convention, problem) {
             Ok(custom) => Some(custom),
             Err(error) => {
-                let reason = problem.shown_in(error.to_string());
-                faults.add(&data_directory(problem), PackageProblem::Data { reason });
+                faults.add(&data_directory(problem), PackageProblem::Data(error));
                 None
             }
         }
@@ -152,8 +151,7 @@ impl Judge<'_> {
         {
             Ok(suite) => suite,
             Err(error) => {
-                let reason = problem.shown_in(error.to_string());
-                faults.add(&program.path, PackageProblem::Language { role, reason });
+                faults.add(&program.path, PackageProblem::Language { role, error });
                 return None;
             }
         };
@@ -172,14 +170,13 @@ impl Judge<'_> {
                 Some(executable)
             }
             Err(error) => {
-                let reason = problem.shown_in(error.to_string());
                 let fault = match error {
                     CompileError::Internal(_) | CompileError::Unavailable(_) => {
-                        PackageProblem::NotCompiled { role, reason }
+                        PackageProblem::NotCompiled { role, error }
                     }
-                    _ => PackageProblem::Rejected {
+                    error => PackageProblem::Rejected {
                         role,
-                        reason,
+                        error,
                         messages: compilation.messages,
                     },
                 };
@@ -204,8 +201,8 @@ impl Judge<'_> {
         ) {
             Ok(staged) => Some(staged),
             Err(error) => {
-                let (test, reason) = (test.name.clone(), problem.shown_in(error.to_string()));
-                faults.add(files, PackageProblem::TestFiles { test, reason });
+                let test = test.name.clone();
+                faults.add(files, PackageProblem::TestFiles { test, error });
                 None
             }
         }
@@ -244,7 +241,12 @@ fn check_test(problem: &Problem, test: &Test, faults: &mut Faults) {
     if let Checker::Tokens = problem.checker
         && let Err(error) = tokens::Options::parse(flags)
     {
-        let (name, reason) = (name(), error.to_string());
-        faults.add(&test.input, PackageProblem::Flags { test: name, reason });
+        faults.add(
+            &test.input,
+            PackageProblem::Flags {
+                test: name(),
+                error,
+            },
+        );
     }
 }

@@ -36,10 +36,7 @@ impl Judge<'_> {
                 Ok(prepared)
             }
             Err(PackageError { faults }) => {
-                let shown = |fault: PackageFault| PackageFault {
-                    path: unpacked.shown(&fault.path),
-                    ..fault
-                };
+                let shown = |fault: PackageFault| fault.map_paths(|path| unpacked.shown(path));
                 Err(PackageError {
                     faults: faults.into_iter().map(shown).collect(),
                 })

@@ -2,6 +2,7 @@
 
 use crate::convention::Suffix;
 use crate::verdict::Verdict;
+use millibox::RunResult;
 
 /// A group whose grader is due, because the results of all its parts are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +39,9 @@ pub struct GraderFailure {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraderFault {
-    /// The run did not exit. The text is its outcome.
+    /// The run did not exit.
     #[error("{0}")]
-    Ended(String),
+    Ended(Box<RunResult>),
     /// The grader exited with another status than 0.
     #[error("exited with {0}, not with 0")]
     Status(i32),

@@ -24,7 +24,7 @@ fn grader(input: &str) -> Result<Grade, GraderFault> {
         .sum::<f64>();
     let said = match (parts.len(), parts.last().unwrap()) {
         (3, _) => "WA".to_owned(),
-        (5, _) => return Err(GraderFault::Ended("crashed".to_owned())),
+        (5, _) => return Err(GraderFault::Status(1)),
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };

@@ -1,6 +1,6 @@
 //! Errors of the cache.
 
-use crate::cause::Cause;
+use crate::Cause;
 use std::io;
 use std::path::PathBuf;
 

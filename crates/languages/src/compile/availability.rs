@@ -3,7 +3,7 @@
 use super::captured::RunFailure;
 use super::reach::ClosedPath;
 use super::world::WorldError;
-use crate::cause::Cause;
+use crate::Cause;
 use millibox::{RunError, RunResult};
 use rustix::io::Errno;
 use std::fmt;

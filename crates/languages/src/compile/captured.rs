@@ -1,7 +1,7 @@
 //! Runs a program and captures its output.
 
 use super::messages::MAX_MESSAGE_BYTES;
-use crate::cause::Cause;
+use crate::Cause;
 use millibox::{Handle, Request, RunResult, Supervisor};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};

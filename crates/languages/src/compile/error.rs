@@ -4,8 +4,9 @@ use super::availability::Availability;
 use super::captured::RunFailure;
 use super::reach::ClosedPath;
 use super::world::WorldError;
-use crate::cause::Cause;
+use crate::Cause;
 use crate::files::{HostError, MAX_STORED_FILES, NameFault};
+use crate::suite::ChoiceError;
 use millibox::{RunError, RunResult};
 use std::fmt;
 use std::io;
@@ -105,9 +106,49 @@ pub enum Refusal {
         "several classes have a main method ({}); call the class to start Main", .0.join(", ")
     )]
     SeveralMainClasses(Vec<String>),
-    /// The caller refused the sources, for this reason, before they were compiled.
-    #[error("{0}")]
-    ByCaller(String),
+    /// The sources are of no language, or of several.
+    #[error(transparent)]
+    Language(#[from] NoSuite),
+    /// The sources are longer than the problem allows.
+    #[error("its sources have {bytes} bytes, and the problem allows {limit}")]
+    CodeTooLong {
+        /// The length of all sources.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// No suite was chosen for sources.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}{}", advice(*.can_be_named))]
+#[non_exhaustive]
+pub struct NoSuite {
+    /// The reason.
+    pub error: ChoiceError,
+    /// Whether the message advises to name the language of the sources.
+    pub can_be_named: bool,
+}
+
+impl NoSuite {
+    /// The error of choosing a suite, and whether the user may name one.
+    pub fn new(error: ChoiceError, can_be_named: bool) -> NoSuite {
+        NoSuite {
+            error,
+            can_be_named,
+        }
+    }
+}
+
+/// The sources are at fault, unless they are of a language that this machine does not have.
+impl From<NoSuite> for CompileError {
+    fn from(error: NoSuite) -> CompileError {
+        if error.error.is_unknown_language() {
+            CompileError::Unavailable(error.into())
+        } else {
+            CompileError::Refused(error.into())
+        }
+    }
 }
 
 /// Why a source is not usable. The message continues the path.
@@ -197,9 +238,9 @@ pub enum Unavailable {
     /// A tool is missing or cannot be reached.
     #[error(transparent)]
     Tools(#[from] ToolsError),
-    /// The caller found no language, for this reason.
-    #[error("{0}")]
-    ByCaller(String),
+    /// The language is unknown.
+    #[error(transparent)]
+    Language(#[from] NoSuite),
 }
 
 /// The tools of a suite cannot be used.
@@ -217,9 +258,6 @@ pub struct ToolsError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InternalError {
-    /// The caller failed, for this reason, before the compiler ran.
-    #[error("{0}")]
-    ByCaller(String),
     /// A tool does not work.
     #[error(transparent)]
     Tools(#[from] ToolsError),
@@ -366,6 +404,10 @@ impl CompileError {
                     *path = shown(path);
                 }
             }
+            CompileError::Refused(Refusal::Language(error))
+            | CompileError::Unavailable(Unavailable::Language(error)) => {
+                error.error.map_paths(shown);
+            }
             _ => {}
         }
     }
@@ -428,6 +470,14 @@ impl SourceAction {
 /// The path without characters that could control a terminal.
 fn escaped(path: &Path) -> impl fmt::Display {
     path.display().to_string().escape_debug().to_string()
+}
+
+fn advice(can_be_named: bool) -> &'static str {
+    if can_be_named {
+        "; or name the submission, and its language with --language"
+    } else {
+        ""
+    }
 }
 
 fn remedy(availability: &Availability) -> String {

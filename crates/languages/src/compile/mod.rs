@@ -48,7 +48,7 @@ mod world;
 pub use availability::{Availability, InstallationFault, Obstacle, QueryFault, Remedy, ToolFault};
 pub use captured::RunFailure;
 pub use error::{
-    BuildError, CompileError, InternalError, Limit, ProductFault, Refusal, SourceAction,
+    BuildError, CompileError, InternalError, Limit, NoSuite, ProductFault, Refusal, SourceAction,
     SourceFault, ToolsError, TrialError, Unavailable,
 };
 pub use linked::{Fallback, Linkage};

@@ -1,6 +1,6 @@
 //! The worlds of compilers and programs.
 
-use crate::cause::Cause;
+use crate::Cause;
 use crate::suite::{Surroundings, System};
 use millibox::{Mount, World};
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
 //! Errors of storing files.
 
-use crate::cause::Cause;
+use crate::Cause;
 use std::io;
 use std::path::PathBuf;
 

@@ -5,29 +5,12 @@
 )]
 
 use super::text::Excerpt;
+use crate::cause::Cause;
 use std::io;
+use zip::result::ZipError;
 
 /// An error of the operating system.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-#[non_exhaustive]
-pub struct SystemError {
-    /// The kind of the error.
-    pub kind: io::ErrorKind,
-    /// The errno, if the kernel reported the error.
-    pub errno: Option<i32>,
-    text: String,
-}
-
-impl From<io::Error> for SystemError {
-    fn from(error: io::Error) -> SystemError {
-        SystemError {
-            kind: error.kind(),
-            errno: error.raw_os_error(),
-            text: error.to_string(),
-        }
-    }
-}
+pub type SystemError = Cause<io::Error>;
 
 /// A fault of a file or directory, or of the package as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,14 +50,17 @@ pub enum FileFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveFault {
-    #[error("neither a directory nor a zip archive: {reason}")]
-    NotZip { reason: String },
+    #[error("neither a directory nor a zip archive: {0}")]
+    NotZip(Cause<ZipError>),
     #[error("cannot create a temporary directory to unpack the archive: {0}")]
     TemporaryDirectory(SystemError),
     #[error("the archive has two entries with the same name; pack it again")]
     DuplicateNames,
-    #[error("entry {number} of the archive cannot be unpacked: {reason}")]
-    EntryUnreadable { number: usize, reason: String },
+    #[error("entry {number} of the archive cannot be unpacked: {error}")]
+    EntryUnreadable {
+        number: usize,
+        error: Cause<ZipError>,
+    },
     #[error("{name:?} cannot be unpacked: {error}")]
     Entry { name: Excerpt, error: SystemError },
     #[error("the archive has an entry {name:?}, which leads outside; pack the archive again")]

@@ -25,6 +25,7 @@ use icpc::{
     SubmissionFault,
 };
 use sim::{ConfigFault, SimfileFault, SipfileFault};
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
@@ -178,24 +179,39 @@ pub enum FaultKind {
 /// of the tool.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct ToolFault(Arc<dyn Error + Send + Sync>);
+pub struct ToolFault(Arc<dyn ToolError>);
+
+/// An error of a tool that can be compared with one of the same type.
+trait ToolError: Error + Any + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<E: Error + PartialEq + Send + Sync + 'static> ToolError for E {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
 
 impl ToolFault {
-    /// The fault with the error of a tool. A text is an error, too.
-    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolFault {
-        ToolFault(error.into().into())
+    /// The fault with the error of a tool.
+    pub fn new(error: impl Error + PartialEq + Send + Sync + 'static) -> ToolFault {
+        ToolFault(Arc::new(error))
     }
 
     /// The tool's error, if it has this type.
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
-        self.0.downcast_ref()
+        (*self.0).as_any().downcast_ref()
     }
 }
 
-/// Faults are equal if their messages are, because the types of the errors are unknown here.
 impl PartialEq for ToolFault {
     fn eq(&self, other: &ToolFault) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.to_string() == other.0.to_string()
+        (*self.0).equals((*other.0).as_any())
     }
 }
 

@@ -137,6 +137,7 @@ impl fmt::Display for Number {
 
 /// The kind of a value in a YAML file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ValueKind {
     /// `~`, `null` or an empty value.
     #[error("nothing")]
@@ -154,6 +155,7 @@ pub enum ValueKind {
 
 /// The value in place of a valid one. `Display` is the end of a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Found {
     /// A text.
     #[error(", but is {0:?}")]
@@ -165,6 +167,7 @@ pub enum Found {
 
 /// The command that makes missing tests, as a hint. `Display` is the end of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MakeHint {
     /// The package does not describe how its tests are made.
     #[error("")]

@@ -1,6 +1,9 @@
 //! Tests and groups.
 
 use crate::{Package, below, names};
+use millibox_package::fault::icpc::{DataFault, FlagError, GroupFault, ProgramFault};
+use millibox_package::fault::text::{Found, MakeHint, Number, Suggestion, ValueKind};
+use millibox_package::fault::values::KeyFault;
 use millibox_package::model::{
     InputFlags, Objective, ProbeKind, Rules, ScoreMode, Scoring, VerdictMode,
 };
@@ -122,10 +125,16 @@ fn probes_are_read_and_their_faults_are_warnings() {
         "data/valid_output/c.yaml",
         "output_validator_args: [none]\n",
     );
-    package.warned("data/valid_output/c.yaml:1:24: warning: ");
-    package
-        .file("data/valid_output/e.ans", "")
-        .warned("e.ans: warning: an answer without an input; there is no e.in");
+    package.warned_at(
+        "data/valid_output/c.yaml:1:24",
+        FlagError::Unknown {
+            flag: "none".into(),
+        },
+    );
+    package.file("data/valid_output/e.ans", "").warned_at(
+        "data/valid_output/e.ans",
+        DataFault::NoInput { name: "e".into() },
+    );
 
     let package = Package::legacy();
     package
@@ -182,45 +191,52 @@ fn stray_files_are_reported() {
         }
         // One more file is listed, and one line has the number of the others.
         assert_eq!(package.faults().lines().count(), 6);
-        package.warned(
-            "data/secret/4.input: warning: not read: no part of a test; this applies to 7 more \
-                files, which are not listed",
-        );
+        package.warned_at("data/secret/4.input", DataFault::MoreStrays { more: 7 });
     }
 }
 
 #[test]
 fn incomplete_tests_are_reported() {
     let package = Package::legacy();
-    package
-        .file("data/secret/2.in", "")
-        .refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
+    package.file("data/secret/2.in", "").refused_at(
+        "data/secret/2.in",
+        DataFault::NoAnswer {
+            name: "2".into(),
+            hint: MakeHint::None,
+        },
+    );
     package.remove("data/secret/2.in");
     package
         .file("data/secret/3.ans", "")
-        .refused("data/secret/3.ans: error: an answer without an input; there is no 3.in");
+        .refused_at("data/secret/3.ans", DataFault::NoInput { name: "3".into() });
     package.remove("data/secret/3.ans");
-    package.file("data/secret/4.inn", "").warned(
-        "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; \
-         did you mean \"4.in\"?",
+    package.file("data/secret/4.inn", "").warned_at(
+        "data/secret/4.inn",
+        DataFault::Stray {
+            suggestion: Suggestion::new("4.in", ["4.in"]),
+        },
     );
     package
         .file("data/5.in", "")
-        .refused("data/5.in: error: tests belong in data/sample or data/secret");
+        .refused_at("data/5.in", DataFault::MisplacedTest);
     package.remove("data/5.in");
     package
         .test("secrets/1")
-        .warned("not read: tests are in data/sample and data/secret; did you mean \"secret\"?");
+        .warned(DataFault::UnknownDirectory {
+            suggestion: Suggestion::new("secret", ["secret"]),
+        });
     package
         .remove("data/secret/1.in")
         .remove("data/secret/1.ans")
-        .refused("there are no tests");
-    package.test("sample/1").warned("there are no secret tests");
+        .refused(DataFault::NoTests {
+            hint: MakeHint::None,
+        });
+    package.test("sample/1").warned(DataFault::OnlySamples);
 
     let package = Package::empty();
     package
         .file("problem.yaml", "")
-        .refused("data: error: the directory with the test data is missing");
+        .refused_at("data", DataFault::NoDirectory);
 }
 
 #[test]
@@ -361,32 +377,63 @@ fn grader_flags_set_verdict_and_score_mode() {
 fn testdata_yaml_with_fault_is_reported() {
     let package = Package::icpc("type: scoring\n");
     let yaml = |text: &str| package.file("data/secret/testdata.yaml", text);
-    yaml("on_reject: stop\n").refused(
-        "testdata.yaml:1:12: error: on_reject must be one of break, continue, but is \"stop\"",
+    yaml("on_reject: stop\n").refused_at(
+        "data/secret/testdata.yaml:1:12",
+        KeyFault::NotOneOf {
+            key: "on_reject",
+            choices: "break, continue".into(),
+            found: Found::Text("stop".into()),
+        },
     );
-    yaml("range: 5\n").refused("range must be two numbers");
-    yaml("range: 5 1\n").refused("the minimum, 5, is greater than the maximum, 1");
-    yaml("range: 0 nan\n").refused("range must be two numbers");
-    yaml("accept_score: much\n").refused("accept_score must be a number");
-    yaml("grader_flags: ignore_sample\n").refused("ignore_sample is for data/testdata.yaml only");
-    yaml("grader_flags: summ\n").refused("has no flag \"summ\"; did you mean \"sum\"?");
-    yaml("grading: custom\n").refused("needs a grader in graders/");
-    yaml("grading: mine\n").refused("grading must be one of default, custom");
-    yaml("input_validator_flags: {flags: a}\n").refused("input_validator_flags needs a `name`");
-    yaml("on_rejct: break\n").warned("did you mean \"on_reject\"?");
+    yaml("range: 5\n").refused(GroupFault::Range {
+        found: Found::Text("5".into()),
+    });
+    yaml("range: 5 1\n").refused(GroupFault::ReversedRange {
+        min: Number(5.0),
+        max: Number(1.0),
+    });
+    yaml("range: 0 nan\n").refused(GroupFault::Range {
+        found: Found::Text("0 nan".into()),
+    });
+    yaml("accept_score: much\n").refused(KeyFault::NotNumber {
+        key: "accept_score",
+        found: Found::Text("much".into()),
+    });
+    yaml("grader_flags: ignore_sample\n").refused(GroupFault::MisplacedIgnoreSample);
+    yaml("grader_flags: summ\n").refused(GroupFault::GraderFlag {
+        flag: "summ".into(),
+        suggestion: Suggestion::new("sum", ["sum"]),
+    });
+    yaml("grading: custom\n").refused(GroupFault::NoGrader);
+    yaml("grading: mine\n").refused(KeyFault::NotOneOf {
+        key: "grading",
+        choices: "default, custom".into(),
+        found: Found::Text("mine".into()),
+    });
+    yaml("input_validator_flags: {flags: a}\n").refused(GroupFault::FlagsWithoutName {
+        key: "input_validator_flags",
+    });
+    yaml("on_rejct: break\n").warned(KeyFault::Unknown {
+        key: "on_rejct".into(),
+        suggestion: Suggestion::new("on_reject", ["on_reject"]),
+    });
     yaml("").silent();
     package
         .file("data/testdata.yaml", "grader_flags: ignore_sample\n")
-        .warned("on_reject should be continue");
-    package.file("data/test_group.yaml", "").refused("keep one");
+        .warned(GroupFault::IgnoreSampleWithBreak);
+    package
+        .file("data/test_group.yaml", "")
+        .refused(DataFault::TwoSettings);
 
     let package = Package::legacy();
     package
         .file("data/secret/testdata.yaml", "accept_score: 1\n")
-        .warned("accept_score applies to scoring problems only");
+        .warned(GroupFault::ScoringOnly {
+            key: "accept_score",
+        });
     package
         .file("data/secret/group/README.md", "")
-        .warned("data/secret/group: warning: a group without tests");
+        .warned_at("data/secret/group", DataFault::EmptyGroup);
 }
 
 #[test]
@@ -414,8 +461,12 @@ fn custom_grader_is_used_by_groups_that_name_it() {
     );
     assert_eq!(grader("secret/b"), grader("secret"));
     package.file("data/secret/b/testdata.yaml", "grading: default\n");
-    package.refused(
-        "data/secret/b/testdata.yaml:1:10: error: the default grader has no flag \"strict\"",
+    package.refused_at(
+        "data/secret/b/testdata.yaml:1:10",
+        GroupFault::GraderFlag {
+            flag: "strict".into(),
+            suggestion: Suggestion::NONE,
+        },
     );
     package
         .file(
@@ -438,19 +489,22 @@ fn custom_grader_is_used_by_groups_that_name_it() {
         .silent();
     assert_eq!(grader("secret"), Some(vec!["ignore_sample".to_owned()]));
 
-    package
-        .file("graders/h.py", "")
-        .refused("graders/g.py: error: one grader is supported, but there is also graders/h.py");
+    package.file("graders/h.py", "").refused_at(
+        "graders/g.py",
+        ProgramFault::SeveralGraders {
+            others: "graders/h.py".into(),
+        },
+    );
     let package = Package::icpc("type: scoring\n");
     package
         .file("graders/g.py", "")
-        .warned("graders: warning: not used, because no testdata.yaml has");
+        .warned_at("graders", ProgramFault::UnusedGrader);
     assert!(package.problem().grader.is_none());
     let package = Package::legacy();
     package
         .file("graders/g.py", "")
         .file("data/secret/testdata.yaml", "grading: custom\n");
-    package.refused("grading custom applies to scoring problems only");
+    package.refused(GroupFault::GraderWithoutScoring);
 }
 
 #[test]
@@ -493,16 +547,23 @@ fn settings_of_a_test_override_those_of_its_group() {
     );
     assert!(matches!(&three.input_flags, InputFlags::Named(flags) if flags["v"] == ["m"]));
 
-    package.file("data/secret/1.yaml", "arg: [a]\n").warned(
-        "data/secret/1.yaml:1:1: warning: unknown key \"arg\", not read; did you mean \"args\"?",
+    package.file("data/secret/1.yaml", "arg: [a]\n").warned_at(
+        "data/secret/1.yaml:1:1",
+        KeyFault::Unknown {
+            key: "arg".into(),
+            suggestion: Suggestion::new("args", ["args"]),
+        },
     );
     package
         .file("data/secret/1.yaml", "args: [[a]]\n")
-        .refused("args must be a list of texts, but contains a list");
+        .refused(KeyFault::TextsContain {
+            key: "args".into(),
+            found: ValueKind::List,
+        });
     package
         .file("data/secret/1.yaml", "")
         .file("data/secret/9.yaml", "args: [a]\n")
-        .warned("there is no 9.in");
+        .warned(DataFault::NoTest { name: "9".into() });
 }
 
 #[test]
@@ -527,9 +588,9 @@ fn directory_without_test_group_yaml_holds_tests() {
         ]
     );
     assert_eq!(problem.groups().count(), 3);
-    package
-        .test("secret/more")
-        .refused("the directory has the same name as the test more.in; rename one");
+    package.test("secret/more").refused(DataFault::SameName {
+        name: "more".into(),
+    });
 }
 
 #[test]
@@ -538,21 +599,23 @@ fn groups_of_the_successor_must_be_complete() {
     package
         .file("data/secret/a/test_group.yaml", "")
         .test("secret/a/1");
-    package.refused("data/secret has groups, so tests belong in one of them, also secret/1");
+    package.refused(DataFault::TestBesideGroups {
+        test: "secret/1".into(),
+    });
     package
         .remove("data/secret/1.in")
         .remove("data/secret/1.ans")
         .silent();
     package
         .test("secret/b/1")
-        .refused("data/secret/b: error: has no test_group.yaml");
+        .refused_at("data/secret/b", DataFault::NotGroup);
     package.file("data/secret/b/test_group.yaml", "").silent();
     package
         .file("data/secret/c/test_group.yaml", "")
-        .refused("data/secret/c: error: a group without tests");
+        .refused_at("data/secret/c", DataFault::EmptyGroup);
     package
         .test("secret/c/1")
         .test("secret/c/d/1")
         .file("data/secret/c/d/test_group.yaml", "");
-    package.refused("data/secret/c/d/test_group.yaml: error: a group within a group");
+    package.refused_at("data/secret/c/d/test_group.yaml", DataFault::NestedGroup);
 }

@@ -1,21 +1,29 @@
 //! The files of a package: links, names, and files that are left out.
 
 use crate::{Package, names};
+use millibox_package::fault::files::{ArchiveFault, FileFault};
+use millibox_package::fault::icpc::ProgramFault;
+use millibox_package::fault::text::Suggestion;
+use millibox_package::{Fault, FaultKind, Severity};
+use std::io;
 use std::os::unix::net::UnixListener;
 
 #[test]
 fn path_without_package_is_refused() {
     let package = Package::empty();
-    package.refused("pack: error: cannot be read: No such file or directory");
+    package.refused_at(
+        "pack",
+        FileFault::Unreadable(io::Error::from_raw_os_error(2).into()),
+    );
     package
         .file("x/y", "")
-        .refused("pack: error: no problem package: there is neither problem.yaml nor");
+        .refused_at("pack", FileFault::NoPackage);
     let file = package.path().join("x/y");
-    let faults = millibox_package::read(&file).unwrap_err().to_string();
-    assert!(
-        faults.contains("x/y: error: neither a directory nor a zip archive"),
-        "{faults}"
-    );
+    let faults = millibox_package::read(&file).unwrap_err();
+    let is_wanted = |fault: &Fault| {
+        fault.path == file && matches!(fault.kind, FaultKind::Archive(ArchiveFault::NotZip(_)))
+    };
+    assert!(faults.iter().any(is_wanted), "{faults:#?}");
 }
 
 #[test]
@@ -24,7 +32,7 @@ fn link_to_a_package_is_not_followed() {
     let package = Package::empty();
     package
         .link("inner", &outside.path().display().to_string())
-        .refused("pack: error: no problem package");
+        .refused_at("pack", FileFault::NoPackage);
 }
 
 #[test]
@@ -40,20 +48,16 @@ fn only_directory_within_a_directory_is_read() {
         (&*problem.label, problem.directory),
         ("inner", package.path().join("inner"))
     );
-    assert!(
-        package
-            .faults()
-            .starts_with("inner/problem.yaml:1:1: warning: "),
-        "{}",
-        package.faults()
-    );
+    let (_, faults) = package.found();
+    assert_eq!(package.place(&faults[0]), "inner/problem.yaml:1:1");
+    assert_eq!(faults[0].severity, Severity::Warning);
 }
 
 #[test]
 fn package_of_both_formats_is_read_as_icpc() {
     Package::legacy()
         .file("Simfile", "")
-        .warned("Simfile: warning: not read: this is read as an ICPC package");
+        .warned_at("Simfile", FileFault::OtherFormat);
 }
 
 #[test]
@@ -76,37 +80,58 @@ fn links_inside_the_package_are_followed() {
 fn links_outside_the_package_are_refused() {
     let package = Package::legacy();
     package.link("data/secret/2.in", "/etc/passwd");
-    package.refused(
-        "data/secret/2.in: error: symbolic link to /etc/passwd, outside the package; not followed",
+    package.refused_at(
+        "data/secret/2.in",
+        FileFault::LinkOutside {
+            target: "/etc/passwd".into(),
+        },
     );
     package
         .remove("data/secret/2.in")
         .link("data/secret/2.in", "nowhere")
-        .refused("which cannot be reached");
+        .refused(FileFault::DanglingLink {
+            target: "nowhere".into(),
+            error: io::Error::from_raw_os_error(2).into(),
+        });
     package
         .remove("data/secret/2.in")
         .link("data/sample", "../..")
-        .refused("data/sample: error: symbolic link to ../.., outside");
+        .refused_at(
+            "data/sample",
+            FileFault::LinkOutside {
+                target: "../..".into(),
+            },
+        );
     package
         .remove("data/sample")
         .link("data/sample", "..")
-        .refused("a directory that the link itself is in");
+        .refused(FileFault::LinkLoop {
+            target: "..".into(),
+        });
     package
         .remove("data/sample")
         .link("data/sample", "sample")
-        .refused("cannot be reached: Too many levels of symbolic links");
+        .refused(FileFault::DanglingLink {
+            target: "sample".into(),
+            error: io::Error::from_raw_os_error(40).into(),
+        });
     // Judging does not need the statement.
     package
         .remove("data/sample")
         .link("problem.pdf", "/etc/passwd")
-        .warned("problem.pdf: warning: symbolic link");
+        .warned_at(
+            "problem.pdf",
+            FileFault::LinkOutside {
+                target: "/etc/passwd".into(),
+            },
+        );
 }
 
 #[test]
 fn socket_among_tests_is_refused() {
     let package = Package::legacy();
     let _listener = UnixListener::bind(package.path().join("data/secret/2.in")).unwrap();
-    package.refused("data/secret/2.in: error: neither a file nor a directory");
+    package.refused_at("data/secret/2.in", FileFault::NotRegular);
 }
 
 #[test]
@@ -114,11 +139,11 @@ fn files_with_invalid_names_are_left_out() {
     let package = Package::legacy();
     package
         .test("secret/a b")
-        .warned("data/secret/a b.in: warning: left out: a name may have letters");
+        .warned_at("data/secret/a b.in", FileFault::Name);
     let package = Package::legacy();
     package
         .test("secret/-3")
-        .warned("data/secret/-3.in: warning: left out: a name may have letters");
+        .warned_at("data/secret/-3.in", FileFault::Name);
     let package = Package::legacy();
     package
         .file(".git/x", "")
@@ -175,7 +200,8 @@ fn unreadable_file_is_reported() {
         // Root can read any file.
         return;
     }
-    package.refused("data/secret/1.in: error: cannot be read: Permission denied");
+    let denied = io::Error::from_raw_os_error(13);
+    package.refused_at("data/secret/1.in", FileFault::Unreadable(denied.into()));
 }
 
 #[test]
@@ -204,10 +230,8 @@ fn misspelt_directory_gets_a_suggestion() {
     ] {
         let package = Package::legacy();
         package.file(&format!("{name}/a.cpp"), "");
-        let wanted = format!(
-            "{name}: warning: not read: the format has no such directory; did you mean \"{meant}\"?"
-        );
-        package.warned(&wanted);
+        let suggestion = Suggestion::new(meant, [meant]);
+        package.warned_at(name, ProgramFault::UnknownDirectory { suggestion });
     }
     let package = Package::legacy();
     for name in [

@@ -1,6 +1,8 @@
 //! Packages whose tests will be generated.
 
 use crate::{Package, names};
+use millibox_package::fault::icpc::DataFault;
+use millibox_package::fault::text::MakeHint;
 use millibox_package::model::{Generation, Generator};
 use millibox_package::{Problem, read_unfinished, read_whole};
 
@@ -42,7 +44,13 @@ fn tests_that_can_be_generated_are_not_missing() {
     );
     assert!(problem.tests().all(|test| test.answer.is_some()));
     // Judging needs all files.
-    package.refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
+    package.refused_at(
+        "data/secret/2.in",
+        DataFault::NoAnswer {
+            name: "2".into(),
+            hint: MakeHint::One,
+        },
+    );
     package.remove("data/secret/2.in");
     assert!(package.problem().generators.is_empty());
 }
@@ -90,10 +98,15 @@ fn read_whole_checks_generators() {
     // The fault of a missing answer names the command that makes it.
     package
         .remove("data/secret/1.ans")
-        .refused("there is no 1.ans; `millibox problem gen` makes it");
+        .refused(DataFault::NoAnswer {
+            name: "1".into(),
+            hint: MakeHint::One,
+        });
     package
         .remove("data/secret/1.in")
-        .refused("NAME.in and a file NAME.ans; `millibox problem gen` makes them");
+        .refused(DataFault::NoTests {
+            hint: MakeHint::Several,
+        });
 }
 
 #[test]

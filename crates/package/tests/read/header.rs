@@ -1,7 +1,12 @@
 //! problem.yaml, domjudge-problem.ini, .timelimit.
 
 use crate::{Package, below};
+use millibox_package::fault::files::FileFault;
+use millibox_package::fault::icpc::{DomjudgeFault, HeaderFault, ProgramFault};
+use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind};
+use millibox_package::fault::values::{KeyFault, YamlFault};
 use millibox_package::model::{Checker, Convention, Format, Kind, Objective, Scoring};
+use millibox_package::{Bound, FaultKind};
 use std::time::Duration;
 
 #[test]
@@ -36,8 +41,8 @@ fn title_in_english_is_preferred() {
     assert_eq!(title("{sv: Hej, en: Hello}"), "Hello");
     assert_eq!(title("{sv: Hej, da: Dav}"), "Hej");
     assert_eq!(title("null"), "pack");
-    Package::icpc("name: [a]\n").refused("problem.yaml:1:7: error: name must be a text, or a map");
-    Package::icpc("name: {}\n").refused("name must be a text, or a map");
+    Package::icpc("name: [a]\n").refused_at("problem.yaml:1:7", HeaderFault::Name);
+    Package::icpc("name: {}\n").refused(HeaderFault::Name);
 }
 
 #[test]
@@ -58,17 +63,18 @@ fn format_versions_are_detected() {
         );
     }
     Package::icpc("problem_format_version: legacy-icpc\n").silent();
-    Package::icpc("problem_format_version: 2024\nname: x\n")
-        .refused("must be legacy, 2023-07 or 2025-09, but is \"2024\"");
+    Package::icpc("problem_format_version: 2024\nname: x\n").refused(HeaderFault::Version {
+        found: Found::Text("2024".into()),
+    });
 }
 
 #[test]
 fn successor_requires_name_and_uuid() {
     let package = Package::icpc("problem_format_version: 2025-09\n");
-    package.refused("`name` is missing");
+    package.refused(HeaderFault::NoName);
     package
         .file("problem.yaml", "problem_format_version: 2025-09\nname: x\n")
-        .warned("`uuid` is missing");
+        .warned(HeaderFault::NoUuid);
 }
 
 #[test]
@@ -120,55 +126,94 @@ fn limits_of_the_successor_are_read() {
         (limits.from_accepted, limits.to_exceeded),
         (Some(3.0), Some(4.0))
     );
-    Package::successor("limits: {time_limit: 1.5}\n").refused(
-        "time_limit must be a multiple of time_resolution, 1 s; or write \
-            `time_resolution: 0.5` beside it",
+    Package::successor("limits: {time_limit: 1.5}\n").refused(HeaderFault::Resolution {
+        resolution: Number(1.0),
+        finer: Some(Number(0.5)),
+    });
+    Package::successor("limits: {time_limit: 2.25}\n").refused(HeaderFault::Resolution {
+        resolution: Number(1.0),
+        finer: Some(Number(0.01)),
+    });
+    Package::successor("limits: {time_limit: 0.25, time_resolution: 0.1}\n").refused(
+        HeaderFault::Resolution {
+            resolution: Number(0.1),
+            finer: Some(Number(0.01)),
+        },
     );
-    Package::successor("limits: {time_limit: 2.25}\n")
-        .refused("1 s; or write `time_resolution: 0.01` beside it");
-    Package::successor("limits: {time_limit: 0.25, time_resolution: 0.1}\n")
-        .refused("time_resolution, 0.1 s; or write `time_resolution: 0.01` beside it");
-    Package::successor("limits: {time_multiplier: 3}\n")
-        .warned("unknown key \"time_multiplier\", not read; did you mean \"time_multipliers\"?");
+    Package::successor("limits: {time_multiplier: 3}\n").warned(KeyFault::Unknown {
+        key: "time_multiplier".into(),
+        suggestion: Suggestion::new("time_multipliers", ["time_multipliers"]),
+    });
     Package::legacy()
         .file("problem.yaml", "limits: {time_multipliers: 3}\n")
-        .warned("unknown key");
+        .warned(KeyFault::Unknown {
+            key: "time_multipliers".into(),
+            suggestion: Suggestion::new("time_multiplier", ["time_multiplier"]),
+        });
 }
 
 #[test]
 fn limits_with_invalid_numbers_are_refused() {
-    for (limit, words) in [
+    let not_whole = |found| KeyFault::NotWhole {
+        key: "memory",
+        min: 1,
+        found,
+    };
+    let not_time = |seconds: f64| KeyFault::NotTime {
+        key: "compilation_time",
+        seconds: Number(seconds),
+    };
+    let not_number = |key, text: &str| KeyFault::NotNumber {
+        key,
+        found: Found::Text(text.into()),
+    };
+    for (limit, fault) in [
+        ("memory: 0", not_whole(Found::Text("0".into()))),
+        ("memory: -1", not_whole(Found::Text("-1".into()))),
+        ("memory: 1.5", not_whole(Found::Text("1.5".into()))),
+        ("memory: []", not_whole(Found::Other(ValueKind::List))),
         (
-            "memory: 0",
-            "memory must be a whole number, at least 1, but is \"0\"",
+            "memory: 99999999999999999",
+            KeyFault::TooLarge {
+                key: "memory",
+                number: 99_999_999_999_999_999,
+            },
         ),
-        ("memory: -1", "at least 1, but is \"-1\""),
-        ("memory: 1.5", "whole number"),
-        ("memory: 99999999999999999", "memory is too large"),
+        ("compilation_time: 0", not_time(0.0)),
+        ("compilation_time: 1e9", not_time(1e9)),
         (
-            "memory: []",
-            "memory must be a whole number, at least 1, not a list",
+            "compilation_time: nan",
+            not_number("compilation_time", "nan"),
         ),
-        ("compilation_time: 0", "more than 0 seconds"),
-        ("compilation_time: 1e9", "at most a day"),
-        ("compilation_time: nan", "must be a number"),
+        ("time_limit: soon", not_number("time_limit", "soon")),
         (
-            "time_limit: soon",
-            "time_limit must be a number, but is \"soon\"",
+            "time_multiplier: 0.5",
+            KeyFault::TooSmall {
+                key: "time_multiplier",
+                min: Number(1.0),
+                number: Number(0.5),
+            },
         ),
-        ("time_multiplier: 0.5", "time_multiplier must be at least 1"),
-        ("time_multiplier: -inf", "must be a number"),
+        (
+            "time_multiplier: -inf",
+            not_number("time_multiplier", "-inf"),
+        ),
     ] {
-        Package::icpc(&format!("limits:\n  {limit}\n")).refused(words);
+        Package::icpc(&format!("limits:\n  {limit}\n")).refused(fault);
     }
-    Package::icpc("limits: many\n")
-        .refused("problem.yaml:1:9: error: limits must be a map of keys and values, not a text");
+    Package::icpc("limits: many\n").refused_at(
+        "problem.yaml:1:9",
+        KeyFault::NotMap {
+            name: "limits".into(),
+            found: ValueKind::Text,
+        },
+    );
 }
 
 #[test]
 fn validation_selects_checker_and_kind() {
     let package = Package::icpc("validation: custom interactive\nvalidator_flags: a  b\n");
-    package.refused("there is no output validator");
+    package.refused(ProgramFault::NoValidator);
     package
         .file("output_validators/check/validate.py", "")
         .silent();
@@ -192,25 +237,33 @@ fn validation_selects_checker_and_kind() {
 
     package
         .file("problem.yaml", "validation: default\n")
-        .warned("not used, because `validation`");
+        .warned(ProgramFault::UnusedValidator);
     package
         .file("problem.yaml", "validation: custom score\n")
-        .refused("needs `type: scoring`");
+        .refused(HeaderFault::ScoreWithoutScoring);
     package
         .file("problem.yaml", "type: scoring\nvalidation: custom score\n")
         .silent();
     package
         .file("problem.yaml", "validation: custom interactiv\n")
-        .refused("did you mean \"interactive\"?");
+        .refused(HeaderFault::CustomWord {
+            word: "interactiv".into(),
+            suggestion: Suggestion::new("interactive", ["interactive"]),
+        });
     package
         .file("problem.yaml", "validation: default interactive\n")
-        .refused("only custom does");
+        .refused(HeaderFault::DefaultWord {
+            word: "interactive".into(),
+        });
     package
         .file("problem.yaml", "validation: costum\n")
-        .refused("did you mean \"custom\"?");
+        .refused(HeaderFault::Validation {
+            word: "costum".into(),
+            suggestion: Suggestion::new("custom", ["custom"]),
+        });
     package
         .file("problem.yaml", "validation: ''\n")
-        .refused("must begin with default or custom");
+        .refused(HeaderFault::NoValidation);
 }
 
 #[test]
@@ -224,8 +277,12 @@ fn validation_passes_set_number_of_passes() {
             interactive: false
         }
     );
-    Package::icpc("limits: {validation_passes: 3}\n").warned("to multi-pass problems only");
-    Package::icpc("limits: {validation_passes: 1}\n").refused("at least 2");
+    Package::icpc("limits: {validation_passes: 3}\n").warned(HeaderFault::PassesWithoutMultiPass);
+    Package::icpc("limits: {validation_passes: 1}\n").refused(KeyFault::NotWhole {
+        key: "validation_passes",
+        min: 2,
+        found: Found::Text("1".into()),
+    });
 }
 
 #[test]
@@ -259,33 +316,48 @@ fn types_select_kind_and_scoring() {
         )
     );
 
-    let refused =
-        |types: &str, words: &str| Package::successor(&format!("type: {types}\n")).refused(words);
-    refused(
-        "submit-answer",
-        "problem.yaml:4:7: error: type submit-answer is not supported",
-    );
-    refused("[pass-fail, scoring]", "exclude each other");
-    refused("[scoring, scoring]", "is repeated");
-    refused("intractive", "did you mean \"interactive\"?");
-    refused("[]", "at least one type");
-    refused("{}", "type must be a list of texts");
-    refused("interactive", "needs an output validator of its own");
+    let package = |types: &str| Package::successor(&format!("type: {types}\n"));
+    package("submit-answer").refused_at("problem.yaml:4:7", HeaderFault::SubmitAnswer);
+    package("[pass-fail, scoring]").refused(HeaderFault::ExclusiveTypes);
+    package("[scoring, scoring]").refused(HeaderFault::RepeatedType {
+        word: "scoring".into(),
+    });
+    package("intractive").refused(HeaderFault::UnknownType {
+        word: "intractive".into(),
+        known: "pass-fail, scoring, interactive, multi-pass, submit-answer".into(),
+        suggestion: Suggestion::new("interactive", ["interactive"]),
+    });
+    package("[]").refused(HeaderFault::NoType);
+    package("{}").refused(KeyFault::NotTexts {
+        key: "type".into(),
+        found: ValueKind::Map,
+    });
+    package("interactive").refused(ProgramFault::ValidatorRequired);
 }
 
 #[test]
 fn unknown_keys_of_problem_yaml_are_reported() {
     let package = Package::icpc("nmae: x\nvalidation: default\n");
-    assert_eq!(
-        package.faults(),
-        "problem.yaml:1:1: warning: unknown key \"nmae\", not read; did you mean \"name\"?"
+    package.warned_at(
+        "problem.yaml:1:1",
+        KeyFault::Unknown {
+            key: "nmae".into(),
+            suggestion: Suggestion::new("name", ["name"]),
+        },
     );
-    Package::icpc("xyzzy: 1\n").warned("unknown key \"xyzzy\", not read");
-    Package::successor("validation: custom\n").warned("`validation` belongs to the legacy format");
+    assert_eq!(package.found().1.len(), 1);
+    Package::icpc("xyzzy: 1\n").warned(KeyFault::Unknown {
+        key: "xyzzy".into(),
+        suggestion: Suggestion::NONE,
+    });
+    Package::successor("validation: custom\n").warned(HeaderFault::LegacyKey { key: "validation" });
     Package::icpc("type: scoring\ngrading: {range: 0 1}\n")
-        .warned("write it in data/testdata.yaml");
-    Package::icpc("grading: {objective: most}\n")
-        .refused("objective must be one of max, min, but is \"most\"");
+        .warned(HeaderFault::MisplacedGrading { key: "range" });
+    Package::icpc("grading: {objective: most}\n").refused(KeyFault::NotOneOf {
+        key: "objective",
+        choices: "max, min".into(),
+        found: Found::Text("most".into()),
+    });
 }
 
 #[test]
@@ -304,7 +376,7 @@ fn objective_of_grading_is_read() {
         objective("grading: {objective: min, show_test_data_groups: true}\n"),
         Objective::Min
     );
-    Package::icpc("grading: {objective: min}\n").warned("grading applies to scoring problems only");
+    Package::icpc("grading: {objective: min}\n").warned(HeaderFault::GradingWithoutScoring);
 }
 
 #[test]
@@ -333,33 +405,54 @@ fn constants_are_filled_into_groups() {
         problem.constants.fill(b"{{rest}} {{rest.value}}", 9),
         Ok(Some(b"1 1".to_vec()))
     );
-    for (constants, says) in [
+    let no_value = || HeaderFault::ConstantValue { name: "a".into() };
+    for (constants, place, fault) in [
         (
             "{1a: 5}",
-            "problem.yaml:4:13: error: \"1a\" is not a valid name of a constant",
+            "problem.yaml:4:13",
+            HeaderFault::ConstantName { name: "1a".into() },
         ),
-        ("{a: [1]}", "the constant a must have a value"),
-        ("{a: {tex: '5'}}", "the constant a must have a value"),
+        ("{a: [1]}", "problem.yaml:4:16", no_value()),
+        ("{a: {tex: '5'}}", "problem.yaml:4:16", no_value()),
         (
             "{a: {value: 5, tex: [5]}}",
-            "a variant of a constant must have a name and a value",
+            "problem.yaml:4:27",
+            HeaderFault::ConstantVariant,
         ),
     ] {
-        Package::successor(&format!("constants: {constants}\n")).refused(says);
+        Package::successor(&format!("constants: {constants}\n")).refused_at(place, fault);
     }
 }
 
 #[test]
 fn problem_yaml_with_invalid_yaml_is_refused() {
-    Package::icpc("name: x\nname: y\n")
-        .refused("problem.yaml:2:1: error: the key \"name\" is repeated; it is first in line 1");
-    Package::icpc("name: [\n").refused("problem.yaml:2:1: error: not valid YAML");
-    Package::icpc("- a\n").refused("problem.yaml must be a map");
-    Package::icpc("a: 1\n---\nb: 1\n").refused("a second document begins here");
-    Package::icpc("? [a]\n: 1\n").refused("a key must be a text");
-    Package::icpc(&format!("name: {}", "[".repeat(100))).refused("problem.yaml:1");
-    Package::icpc("\u{feff}name: x\n").warned("begins with a byte-order mark");
-    Package::icpc("x: &a {name: b}\nlimits: *a\n").warned("unknown key \"name\"");
+    Package::icpc("name: x\nname: y\n").refused_at(
+        "problem.yaml:2:1",
+        KeyFault::Repeated {
+            key: "name".into(),
+            first_line: 1,
+        },
+    );
+    Package::icpc("name: [\n").refused_at(
+        "problem.yaml:2:1",
+        YamlFault::Syntax {
+            reason: "while parsing a node, did not find expected node content".into(),
+        },
+    );
+    Package::icpc("- a\n").refused(KeyFault::NotMap {
+        name: "problem.yaml".into(),
+        found: ValueKind::List,
+    });
+    Package::icpc("a: 1\n---\nb: 1\n").refused(YamlFault::SecondDocument);
+    Package::icpc("? [a]\n: 1\n").refused(KeyFault::KeyNotText {
+        found: ValueKind::List,
+    });
+    Package::icpc(&format!("name: {}", "[".repeat(100))).refused(YamlFault::TooDeep { max: 64 });
+    Package::icpc("\u{feff}name: x\n").warned(FileFault::ByteOrderMark);
+    Package::icpc("x: &a {name: b}\nlimits: *a\n").warned(KeyFault::Unknown {
+        key: "name".into(),
+        suggestion: Suggestion::NONE,
+    });
     // Each line repeats the one before ten times.
     let bomb: String = (1..9)
         .map(|n| {
@@ -369,7 +462,7 @@ fn problem_yaml_with_invalid_yaml_is_refused() {
             )
         })
         .collect();
-    Package::icpc(&format!("a0: &a0 x\n{bomb}")).refused("problem.yaml");
+    Package::icpc(&format!("a0: &a0 x\n{bomb}")).refused(Bound::Values);
 
     let package = Package::legacy();
     std::fs::write(
@@ -377,7 +470,7 @@ fn problem_yaml_with_invalid_yaml_is_refused() {
         b"name: x\n\nsource: \xff\n",
     )
     .unwrap();
-    package.refused("problem.yaml:3: error: is not UTF-8");
+    package.refused_at("problem.yaml:3", FileFault::NotUtf8);
 }
 
 #[test]
@@ -394,24 +487,39 @@ fn domjudge_files_set_title_and_time_limit() {
         (problem.limits.cpu_time, &*problem.name),
         (Some(Duration::from_millis(2500)), "Legacy")
     );
-    package
-        .file(".timelimit", "3\n")
-        .refused(".timelimit: error: this time limit differs from that of");
-    package.file(".timelimit", "2.5").silent();
-    package
-        .file(".timelimit", "soon")
-        .refused(".timelimit:1: error: the time limit must be");
-    package.remove(".timelimit");
-    package.file("domjudge-problem.ini", "timelimt=5\n").warned(
-        "domjudge-problem.ini:1: warning: unknown key \"timelimt\", not read; did you mean \
-            \"timelimit\"?",
+    package.file(".timelimit", "3\n").refused_at(
+        ".timelimit",
+        DomjudgeFault::TimeLimitsDiffer {
+            place: "domjudge-problem.ini".into(),
+            seconds: Number(2.5),
+        },
     );
+    package.file(".timelimit", "2.5").silent();
+    package.file(".timelimit", "soon").refused_at(
+        ".timelimit:1",
+        DomjudgeFault::TimeLimit {
+            text: "soon".into(),
+        },
+    );
+    package.remove(".timelimit");
+    package
+        .file("domjudge-problem.ini", "timelimt=5\n")
+        .warned_at(
+            "domjudge-problem.ini:1",
+            KeyFault::Unknown {
+                key: "timelimt".into(),
+                suggestion: Suggestion::new("timelimit", ["timelimit"]),
+            },
+        );
     package
         .file("domjudge-problem.ini", "timelimit\n")
-        .refused("neither `key = value` nor a comment");
+        .refused(DomjudgeFault::Line);
     package
         .file("domjudge-problem.ini", "special_compare=x\n")
-        .warned("names a program of a DOMjudge server");
+        .warned(DomjudgeFault::ServerProgram {
+            key: "special_compare".into(),
+            program: "x".into(),
+        });
 
     // domjudge-problem.ini may be the only main file. An existing validator is then used.
     package
@@ -439,28 +547,28 @@ fn time_limits_that_differ_are_refused() {
             Some(Duration::from_secs(2))
         );
         package.file(ini, "name=X\ntimelimit=9\n");
-        package.refused(
-            "domjudge-problem.ini:2: error: this time limit differs from that of \
-            problem.yaml, 2 s; remove one",
+        package.refused_at(
+            "domjudge-problem.ini:2",
+            DomjudgeFault::TimeLimitsDiffer {
+                place: "problem.yaml".into(),
+                seconds: Number(2.0),
+            },
         );
     }
     let package = Package::legacy();
     package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
     package.file(ini, "timelimit=1\n\ntimelimit=5\n");
-    package.refused(
-        "domjudge-problem.ini:3: error: this time limit differs from that of line 1, 1 s; remove \
-         one",
+    package.refused_at(
+        "domjudge-problem.ini:3",
+        DomjudgeFault::TimeLimitsDiffer {
+            place: "line 1".into(),
+            seconds: Number(1.0),
+        },
     );
 }
 
 #[test]
 fn package_with_features_of_later_formats_gets_a_warning() {
-    let later = |what: &str| {
-        format!(
-            "problem.yaml: warning: `problem_format_version` is missing, so this is read as \
-             legacy, but {what} belongs to later formats; add problem_format_version: 2025-09"
-        )
-    };
     for (file, what) in [
         ("output_validator/v.py", "output_validator/"),
         ("statement/problem.en.md", "statement/"),
@@ -468,13 +576,18 @@ fn package_with_features_of_later_formats_gets_a_warning() {
     ] {
         let package = Package::legacy();
         package.file(file, "");
-        assert_eq!(package.faults(), later(what));
+        let later = HeaderFault::LaterFormat {
+            feature: what.into(),
+        };
+        package.warned_at("problem.yaml", later);
+        assert_eq!(package.found().1.len(), 1);
     }
     // A package that states its format gets no warning.
     let package = Package::icpc("name: x\nproblem_format_version: legacy\n");
-    let unused = "not used, because `validation` in problem.yaml is not `custom`";
     package.file("statement/problem.en.md", "").silent();
-    package.file("output_validator/v.py", "").warned(unused);
+    package
+        .file("output_validator/v.py", "")
+        .warned(ProgramFault::UnusedValidator);
     let package = Package::icpc("validation: custom\n");
     package.file("output_validator/v.py", "").silent();
     // A header with faults may have meant to use the validators.
@@ -485,10 +598,11 @@ fn package_with_features_of_later_formats_gets_a_warning() {
     ] {
         let package = Package::icpc(header);
         package.file("output_validators/v.py", "");
-        let faults = package.faults();
+        let (is_read, faults) = package.found();
+        let unused = FaultKind::from(ProgramFault::UnusedValidator);
         assert!(
-            faults.contains("error: ") && !faults.contains("not used"),
-            "{faults}"
+            !is_read && faults.iter().all(|fault| fault.kind != unused),
+            "{faults:#?}"
         );
     }
 }

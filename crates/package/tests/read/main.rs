@@ -12,7 +12,7 @@ mod programs;
 mod sim;
 mod submissions;
 
-use millibox_package::{Faults, Problem};
+use millibox_package::{Fault, FaultKind, Faults, Problem, Severity};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -115,36 +115,68 @@ impl Package {
             .replace(&self.path().display().to_string(), "pack")
     }
 
-    /// Asserts that reading fails with an error that contains these words.
+    /// Whether the package can be read, and its faults.
+    fn found(&self) -> (bool, Vec<Fault>) {
+        match self.read() {
+            Ok(problem) => (true, problem.warnings),
+            Err(faults) => (false, faults.into_iter().collect()),
+        }
+    }
+
+    /// Asserts that reading fails with this error.
     #[track_caller]
-    fn refused(&self, words: &str) {
+    fn refused(&self, kind: impl Into<FaultKind>) {
+        self.refused_if(&kind.into(), |_| true);
+    }
+
+    /// Asserts that reading fails with this error at a place, `FILE`, `FILE:LINE` or
+    /// `FILE:LINE:COLUMN`.
+    #[track_caller]
+    fn refused_at(&self, place: &str, kind: impl Into<FaultKind>) {
+        self.refused_if(&kind.into(), |fault| self.place(fault) == place);
+    }
+
+    #[track_caller]
+    fn refused_if(&self, kind: &FaultKind, is_there: impl Fn(&Fault) -> bool) {
+        let (is_read, faults) = self.found();
+        let is_wanted = |fault: &Fault| {
+            fault.severity == Severity::Error && fault.kind == *kind && is_there(fault)
+        };
         assert!(
-            self.read().is_err(),
-            "the package has no error: {:?}",
-            self.faults()
-        );
-        let faults = self.faults();
-        assert!(
-            faults
-                .lines()
-                .any(|line| line.contains(": error: ") && line.contains(words)),
-            "{words:?} is not in\n{faults}"
+            !is_read && faults.iter().any(is_wanted),
+            "{kind:?} is not in {faults:#?}"
         );
     }
 
-    /// Asserts that reading succeeds with a warning that contains these words.
+    /// Asserts that reading succeeds with this warning.
     #[track_caller]
-    fn warned(&self, words: &str) {
-        let warnings: Vec<String> = self
-            .problem()
-            .warnings
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+    fn warned(&self, kind: impl Into<FaultKind>) {
+        self.warned_if(&kind.into(), |_| true);
+    }
+
+    /// Asserts that reading succeeds with this warning at a place, as in [`Package::refused_at`].
+    #[track_caller]
+    fn warned_at(&self, place: &str, kind: impl Into<FaultKind>) {
+        self.warned_if(&kind.into(), |fault| self.place(fault) == place);
+    }
+
+    #[track_caller]
+    fn warned_if(&self, kind: &FaultKind, is_there: impl Fn(&Fault) -> bool) {
+        let (is_read, faults) = self.found();
+        let is_wanted = |fault: &Fault| fault.kind == *kind && is_there(fault);
         assert!(
-            warnings.iter().any(|line| line.contains(words)),
-            "{words:?} is not in {warnings:?}"
+            is_read && faults.iter().any(is_wanted),
+            "{kind:?} is not in {faults:#?}"
         );
+    }
+
+    /// The place of a fault, with its path below the package. `pack` is the package itself.
+    fn place(&self, fault: &Fault) -> String {
+        let path = fault.path.strip_prefix(self.path()).unwrap_or(&fault.path);
+        let path = path.display().to_string();
+        let number = |number: Option<u32>| number.map_or(String::new(), |it| format!(":{it}"));
+        let path = if path.is_empty() { "pack" } else { &path };
+        format!("{path}{}{}", number(fault.line), number(fault.column))
     }
 
     #[track_caller]

@@ -1,6 +1,9 @@
 //! Points of groups in the versions 2023-07 and 2025-09.
 
 use crate::Package;
+use millibox_package::fault::icpc::GroupFault;
+use millibox_package::fault::text::{Found, Number, Suggestion};
+use millibox_package::fault::values::KeyFault;
 use millibox_package::model::{Objective, Rules, ScoreMode, Scoring};
 
 fn groups(secret: &str, groups: &[(&str, &str, usize)]) -> Package {
@@ -125,24 +128,37 @@ fn unbounded_groups_have_no_points() {
 #[test]
 fn invalid_points_are_reported() {
     let one = |text: &str| groups("", &[("a", text, 1)]);
-    one("").refused("max_score is missing: a group may be unbounded only if data/secret is");
-    one("max_score: 1.5\n")
-        .refused("max_score must be a whole number, at least 0, or unbounded, but is \"1.5\"");
-    one("max_score: -1\n").refused("max_score must be a whole number");
-    one("max_score: 5\nscore_aggregation: avg\n")
-        .refused("score_aggregation must be one of pass-fail, sum, min");
-    one("max_score: 5\nrequire_pass: secret/b\n").refused("there is no group \"secret/b\"");
-    one("max_score: 5\nrequire_pass: secret/a\n").refused("\"secret/a\" does not come before");
-    one("max_score: 5\nstatic_validation_score: 3\n")
-        .refused("static validators are not supported");
-    one("max_score: 101\n")
-        .warned("the groups have 101 points together, more than the 100 of data/secret");
-    groups("max_score: unbounded\n", &[("a", "", 1)]).refused("pass-fail needs a max_score");
+    one("").refused(GroupFault::NoMaxScore);
+    one("max_score: 1.5\n").refused(GroupFault::MaxScore {
+        found: Found::Text("1.5".into()),
+    });
+    one("max_score: -1\n").refused(GroupFault::MaxScore {
+        found: Found::Text("-1".into()),
+    });
+    one("max_score: 5\nscore_aggregation: avg\n").refused(KeyFault::NotOneOf {
+        key: "score_aggregation",
+        choices: "pass-fail, sum, min".into(),
+        found: Found::Text("avg".into()),
+    });
+    one("max_score: 5\nrequire_pass: secret/b\n").refused(GroupFault::RequiredUnknown {
+        group: "secret/b".into(),
+        suggestion: Suggestion::NONE,
+    });
+    one("max_score: 5\nrequire_pass: secret/a\n").refused(GroupFault::RequiredLater {
+        group: "secret/a".into(),
+    });
+    one("max_score: 5\nstatic_validation_score: 3\n").refused(GroupFault::StaticValidators {
+        key: Some("static_validation_score"),
+    });
+    one("max_score: 101\n").warned(GroupFault::TooManyPoints {
+        sum: Number(101.0),
+        max: Number(100.0),
+    });
+    groups("max_score: unbounded\n", &[("a", "", 1)]).refused(GroupFault::PassFailUnbounded);
     groups("require_pass: secret/a\n", &[("a", "max_score: 5\n", 1)])
-        .refused("can only name sample");
+        .refused(GroupFault::SecretRequires);
     let sum = "max_score: 5\nscore_aggregation: sum\n";
-    groups("score_aggregation: pass-fail\n", &[("a", sum, 1)])
-        .refused("must be pass-fail, as that of data/secret is");
+    groups("score_aggregation: pass-fail\n", &[("a", sum, 1)]).refused(GroupFault::NotPassFail);
     groups(
         "",
         &[
@@ -150,15 +166,17 @@ fn invalid_points_are_reported() {
             ("b", "max_score: 5\nrequire_pass: secret/a\n", 1),
         ],
     )
-    .refused("the score_aggregation of \"secret/a\" must be pass-fail");
+    .refused(GroupFault::RequiredNotPassFail {
+        group: "secret/a".into(),
+    });
     let package = one("max_score: 5\n");
     package
         .file("data/sample/test_group.yaml", "max_score: 5\n")
-        .refused("samples give no points");
+        .refused(GroupFault::SamplePoints);
 
     Package::successor("")
         .file("data/secret/test_group.yaml", "max_score: 5\n")
-        .warned("to scoring problems only");
+        .warned(GroupFault::ScoringOnly { key: "max_score" });
 }
 
 #[test]

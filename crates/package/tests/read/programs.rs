@@ -1,6 +1,7 @@
 //! Validators, the flags of the default checker, and included files.
 
 use crate::{Package, below};
+use millibox_package::fault::icpc::{FlagError, GroupFault, ProgramFault};
 use millibox_package::model::Checker;
 
 #[test]
@@ -44,7 +45,9 @@ fn one_output_validator_is_allowed() {
     package
         .file("output_validators/a.py", "")
         .file("output_validators/b.py", "");
-    package.refused("one output validator is supported, but there is also output_validators/b.py");
+    package.refused(ProgramFault::SeveralValidators {
+        others: "output_validators/b.py".into(),
+    });
     package
         .remove("output_validators/b.py")
         .file("output_validators/a.h", "")
@@ -59,7 +62,9 @@ fn one_output_validator_is_allowed() {
 
     package
         .file("output_validators/b.py", "")
-        .refused("one output validator is supported, but there is also");
+        .refused(ProgramFault::SeveralValidators {
+            others: "output_validators/b.py".into(),
+        });
 
     // In its successor there is one validator. Its files are in output_validator or below.
     let package = Package::successor("");
@@ -101,17 +106,18 @@ fn input_validators_of_both_directories_are_read() {
     );
     package
         .file("input_validators/c.ctd", "")
-        .warned("input_validators/c.ctd: warning: checktestdata and VIVA files are not supported");
+        .warned_at("input_validators/c.ctd", ProgramFault::UnsupportedValidator);
 }
 
 #[test]
 fn unknown_flags_of_the_default_checker_are_refused() {
-    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; its flags \
-        are case_sensitive";
+    let no_flag = || FlagError::Unknown {
+        flag: "no_such_flag".into(),
+    };
     let package = Package::icpc("name: x\nvalidator_flags: float_tolerance 1e-6 no_such_flag\n");
     package.test("secret/2").test("secret/3");
-    package.refused(&format!("problem.yaml:2:18: {no_flag}"));
-    assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
+    package.refused_at("problem.yaml:2:18", no_flag());
+    assert_eq!(package.found().1.len(), 1);
     // A custom checker has flags of its own.
     package.file(
         "problem.yaml",
@@ -124,11 +130,14 @@ fn unknown_flags_of_the_default_checker_are_refused() {
         "data/secret/testdata.yaml",
         "output_validator_flags: float_tolerance x\n",
     );
-    assert_eq!(
-        package.faults(),
-        "data/secret/testdata.yaml:1:25: error: the flag float_tolerance needs a number that is \
-         not negative after it, not \"x\""
+    package.refused_at(
+        "data/secret/testdata.yaml:1:25",
+        FlagError::Number {
+            flag: "float_tolerance".into(),
+            value: "x".into(),
+        },
     );
+    assert_eq!(package.found().1.len(), 1);
     let package = Package::successor("");
     package
         .test("secret/2")
@@ -141,8 +150,8 @@ fn unknown_flags_of_the_default_checker_are_refused() {
         "data/secret/2.yaml",
         "output_validator_args: no_such_flag\n",
     );
-    package.refused(&format!("data/secret/2.yaml:1:24: {no_flag}"));
-    assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
+    package.refused_at("data/secret/2.yaml:1:24", no_flag());
+    assert_eq!(package.found().1.len(), 1);
 }
 
 #[test]
@@ -156,12 +165,12 @@ fn include_directory_is_read() {
     );
     package
         .file("include/stray.py", "")
-        .warned("include/stray.py: warning: not used");
+        .warned_at("include/stray.py", ProgramFault::MisplacedInclude);
 }
 
 #[test]
 fn static_validators_are_refused() {
     Package::successor("")
         .file("static_validator/v.py", "")
-        .refused("static validators are not supported");
+        .refused(GroupFault::StaticValidators { key: None });
 }

@@ -1,6 +1,8 @@
 //! Packages of Sim.
 
 use crate::{Package, below, names};
+use millibox_package::fault::sim::{ConfigFault, RangeFault, SimfileFault, SipfileFault};
+use millibox_package::fault::text::Suggestion;
 use millibox_package::model::{
     Checker, Convention, Expected, Format, Generator, Kind, Objective, ScoreMode, Scoring,
 };
@@ -186,12 +188,15 @@ fn scoring_assigns_points_to_groups() {
     assert_eq!(problem.group("0").unwrap().rules.points, Some(0.0));
 
     let scoring = |items: &str| Package::sim(&format!("scoring: [{items}]\n"));
-    scoring("1 5, 7 5").refused("group 7 has no tests");
-    scoring("").refused("scoring: group 1 has no points");
-    scoring("1 5, 1 6").refused("group 1 is repeated");
-    scoring("1 much").refused("must be a whole number, not \"much\"");
-    scoring("x 5").refused("\"x\" is not a group");
-    scoring("1").refused("is not a group and its points");
+    scoring("1 5, 7 5").refused(SimfileFault::GroupWithoutTests { group: "7".into() });
+    scoring("").refused(SimfileFault::GroupWithoutPoints { group: "1".into() });
+    scoring("1 5, 1 6").refused(SimfileFault::RepeatedGroup { group: "1".into() });
+    scoring("1 much").refused(SimfileFault::Points {
+        group: "1".into(),
+        points: "much".into(),
+    });
+    scoring("x 5").refused(SimfileFault::NotGroup { group: "x".into() });
+    scoring("1").refused(SimfileFault::Scoring { text: "1".into() });
 }
 
 #[test]
@@ -209,72 +214,135 @@ fn tests_files_names_files_of_tests() {
         "data/two.answer"
     );
 
-    package
-        .remove("data/two")
-        .refused("Simfile:5:2: error: tests_files: there is no \"data/two\"");
-    Package::sim("tests_files: [sum2 in]\n").refused("a test has an input file and an answer file");
-    Package::sim("tests_files: [sum a b]\n").refused("\"sum\" is not a valid name of a test");
+    package.remove("data/two").refused_at(
+        "Simfile:5:2",
+        SimfileFault::NoFile {
+            path: "data/two".into(),
+        },
+    );
+    Package::sim("tests_files: [sum2 in]\n").refused(SimfileFault::Files {
+        test: "sum2".into(),
+    });
+    Package::sim("tests_files: [sum a b]\n").refused(SimfileFault::TestName {
+        key: "tests_files",
+        name: "sum".into(),
+    });
     // A path that leads outside is one inside the package.
-    Package::sim("tests_files: [sum2 ../../etc/passwd a]\n")
-        .refused("there is no \"../../etc/passwd\"");
+    Package::sim("tests_files: [sum2 ../../etc/passwd a]\n").refused(SimfileFault::NoFile {
+        path: "../../etc/passwd".into(),
+    });
 }
 
 #[test]
 fn missing_files_are_reported() {
-    Package::sim("")
-        .file("in/sum2.in", "")
-        .refused("in/sum2.in: error: test \"sum2\" has no answer; there is no sum2.out");
-    Package::sim("")
-        .file("out/sum2.out", "")
-        .refused("out/sum2.out: error: an answer without an input");
-    Package::sim("limits: [sum5 1]\n")
-        .refused("Simfile:4:10: error: test \"sum5\" has no input; there is no sum5.in");
+    Package::sim("").file("in/sum2.in", "").refused_at(
+        "in/sum2.in",
+        SimfileFault::NoAnswer {
+            test: "sum2".into(),
+        },
+    );
+    Package::sim("").file("out/sum2.out", "").refused_at(
+        "out/sum2.out",
+        SimfileFault::AnswerWithoutInput {
+            test: "sum2".into(),
+        },
+    );
+    Package::sim("limits: [sum5 1]\n").refused_at(
+        "Simfile:4:10",
+        SimfileFault::NoInput {
+            test: "sum5".into(),
+        },
+    );
     Package::sim("")
         .file("in/notes.in", "")
-        .warned("in/notes.in: warning: not read: the name of a test ends in the number");
+        .warned_at("in/notes.in", SimfileFault::FileName);
     Package::sim("")
         .file("tests/sum1.in", "")
-        .warned("test \"sum1\" also has in/sum1.in; this file is used");
-    Package::sim("statement: doc/x.pdf\n").warned("there is no statement \"doc/x.pdf\"");
-    Package::sim("checker: check/x.cpp\n")
-        .refused("Simfile:4:10: error: there is no checker \"check/x.cpp\"");
-    Package::sim("solutions: [prog/x.cpp]\n").refused("there is no solution \"prog/x.cpp\"");
-    Package::sim("solutions: [prog/sum.cpp, prog/sum.cpp]\n").warned("is repeated");
-    Package::sim("solutions: prog/sum.cpp\n").refused("solutions must be an array");
+        .warned(SimfileFault::SecondFile {
+            test: "sum1".into(),
+            other: "in/sum1.in".into(),
+        });
+    Package::sim("statement: doc/x.pdf\n").warned(SimfileFault::NoStatement {
+        path: "doc/x.pdf".into(),
+    });
+    Package::sim("checker: check/x.cpp\n").refused_at(
+        "Simfile:4:10",
+        SimfileFault::NoChecker {
+            path: "check/x.cpp".into(),
+        },
+    );
+    Package::sim("solutions: [prog/x.cpp]\n").refused(SimfileFault::NoSolution {
+        path: "prog/x.cpp".into(),
+    });
+    Package::sim("solutions: [prog/sum.cpp, prog/sum.cpp]\n").warned(
+        SimfileFault::RepeatedSolution {
+            path: "prog/sum.cpp".into(),
+        },
+    );
+    Package::sim("solutions: prog/sum.cpp\n").refused(ConfigFault::NotArray {
+        key: "solutions".into(),
+    });
     Package::sim("")
         .remove("prog/sum.cpp")
-        .refused("there is no solution, neither in `solutions` nor as another source");
+        .refused(SimfileFault::NoSolutions);
     let package = Package::sim("");
     package
         .remove("in/sum1.in")
         .remove("out/sum1.out")
-        .refused("there are no tests");
+        .refused(SimfileFault::NoTests);
     package
         .file("Simfile", "x: 1\n")
-        .refused("`name` is missing");
+        .refused(SimfileFault::NoName);
     Package::sim("")
         .file("Simfile", "name: x\n")
-        .refused("`memory_limit` is missing");
-    Package::sim("test_files: []\n").warned(
-        "Simfile:4:1: warning: unknown key \"test_files\", not read; did you mean \"tests_files\"?",
+        .refused(SimfileFault::NoMemoryLimit);
+    Package::sim("test_files: []\n").warned_at(
+        "Simfile:4:1",
+        ConfigFault::UnknownKey {
+            key: "test_files".into(),
+            suggestion: Suggestion::new("tests_files", ["tests_files"]),
+        },
     );
-    Package::sim("name: Other\n")
-        .warned("the key \"name\" is repeated; the value in line 1 is not used");
+    Package::sim("name: Other\n").warned(ConfigFault::RepeatedKey {
+        key: "name".into(),
+        line: 1,
+    });
 }
 
 #[test]
 fn invalid_limits_are_refused() {
     let limits = |items: &str| Package::sim(&format!("limits: [{items}]\n"));
-    limits("sum1").refused("the time limit of test \"sum1\" is missing");
-    limits("sum1 0").refused("is \"0\"; it must be more than 0 seconds");
-    limits("sum1 x").refused("is \"x\"");
-    limits("sum1 1 0").refused("a memory limit must be a whole number of MiB");
-    limits("sum1 1 2 3").refused("\"3\" after the limits");
-    limits("sum1 1, sum1 2").refused("test \"sum1\" is repeated; it is first in line 4");
-    limits("sum 1").refused("\"sum\" is not a valid name of a test");
-    Package::sim("memory_limit: much\n")
-        .refused("must be a whole number of MiB, more than 0, but is \"much\"");
-    Package::sim("interactive: maybe\n").refused("interactive must be true or false");
+    limits("sum1").refused(SimfileFault::TimeLimit {
+        test: "sum1".into(),
+        text: None,
+    });
+    limits("sum1 0").refused(SimfileFault::TimeLimit {
+        test: "sum1".into(),
+        text: Some("0".into()),
+    });
+    limits("sum1 x").refused(SimfileFault::TimeLimit {
+        test: "sum1".into(),
+        text: Some("x".into()),
+    });
+    limits("sum1 1 0").refused(SimfileFault::MemoryLimit { text: "0".into() });
+    limits("sum1 1 2 3").refused(SimfileFault::AfterLimits {
+        word: "3".into(),
+        test: "sum1".into(),
+    });
+    limits("sum1 1, sum1 2").refused(SimfileFault::RepeatedLimits {
+        test: "sum1".into(),
+        first_line: 4,
+    });
+    limits("sum 1").refused(SimfileFault::TestName {
+        key: "limits",
+        name: "sum".into(),
+    });
+    Package::sim("memory_limit: much\n").refused(SimfileFault::MemoryLimit {
+        text: "much".into(),
+    });
+    Package::sim("interactive: maybe\n").refused(SimfileFault::Interactive {
+        text: "maybe".into(),
+    });
 }
 
 #[test]
@@ -295,13 +363,13 @@ fn checker_with_shortest_path_is_used() {
     assert_eq!(below(&program.path, &package), "check/checker.cpp");
     package
         .file("check/checker.cpp", "#include \"testlib.h\"\n")
-        .warned("this looks like a testlib checker");
+        .warned(SimfileFault::TestlibChecker);
 }
 
 #[test]
 fn interactive_problem_needs_a_checker() {
     let package = Package::sim("interactive: true\n");
-    package.refused("an interactive problem needs a checker");
+    package.refused(SimfileFault::CheckerRequired);
     package.file("check/i.cpp", "").silent();
     let problem = package.problem();
     assert_eq!(
@@ -313,7 +381,9 @@ fn interactive_problem_needs_a_checker() {
         "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 \
          in/sum1.in out/sum1.out]\n",
     );
-    package.refused("has an input file only");
+    package.refused(SimfileFault::InteractiveFiles {
+        test: "sum1".into(),
+    });
 }
 
 #[test]
@@ -395,23 +465,45 @@ fn sipfile_with_fault_is_reported() {
         .file("utils/gena.cpp", "")
         .file("utils/genb.cpp", "");
     let sipfile = |text: &str| package.file("Sipfile", text);
-    sipfile("gen: [\n sum2 gen\n]\n").refused(
-        "Sipfile:2:2: error: the generator \"gen\" is ambiguous: it may be utils/gena.cpp or \
-         utils/genb.cpp",
+    sipfile("gen: [\n sum2 gen\n]\n").refused_at(
+        "Sipfile:2:2",
+        SipfileFault::AmbiguousGenerator {
+            name: "gen".into(),
+            first: "utils/gena.cpp".into(),
+            second: "utils/genb.cpp".into(),
+        },
     );
-    sipfile("gen: [sum2 seq 5]\n").warned("so it is run as a shell command; write sh:seq instead");
-    sipfile("gen: [sum2]\n").refused("there is no generator after \"sum2\"");
-    sipfile("gen: [sum3-2 gena]\n")
-        .refused("\"sum3-2\" is not a range of tests: its end comes before its beginning");
-    sipfile("gen: [sum gena]\n").refused("\"sum\" is not a valid name of a test");
-    sipfile("gen: [sum2 gena, sum2 genb]\n").refused("test \"sum2\" is repeated");
-    sipfile("static: [sum2]\n").refused("Sipfile:1:10: error: test \"sum2\" has no input");
-    sipfile("static: [sum1 x]\n").warned("not read: \"x\" after the range");
-    sipfile("static: [sum1, sum1]\n").warned("is repeated in static");
-    sipfile("default_time_limit: 0\n").refused("default_time_limit must be more than 0 seconds");
-    sipfile("base_seed: -1\n").refused("base_seed must be a whole number");
-    sipfile("bas_seed: 1\n").warned("did you mean \"base_seed\"?");
+    sipfile("gen: [sum2 seq 5]\n").warned(SipfileFault::ShellCommand { name: "seq".into() });
+    sipfile("gen: [sum2]\n").refused(SipfileFault::NoCommand {
+        range: "sum2".into(),
+    });
+    sipfile("gen: [sum3-2 gena]\n").refused(SipfileFault::Range {
+        range: "sum3-2".into(),
+        fault: RangeFault::Reversed,
+    });
+    sipfile("gen: [sum gena]\n").refused(SipfileFault::TestName { name: "sum".into() });
+    sipfile("gen: [sum2 gena, sum2 genb]\n").refused(SipfileFault::Repeated {
+        test: "sum2".into(),
+    });
+    sipfile("static: [sum2]\n").refused_at(
+        "Sipfile:1:10",
+        SimfileFault::NoInput {
+            test: "sum2".into(),
+        },
+    );
+    sipfile("static: [sum1 x]\n").warned(SipfileFault::AfterRange { word: "x".into() });
+    sipfile("static: [sum1, sum1]\n").warned(SipfileFault::RepeatedStatic {
+        test: "sum1".into(),
+    });
+    sipfile("default_time_limit: 0\n").refused(SipfileFault::TimeLimit { text: "0".into() });
+    sipfile("base_seed: -1\n").refused(SipfileFault::Seed { text: "-1".into() });
+    sipfile("bas_seed: 1\n").warned(ConfigFault::UnknownKey {
+        key: "bas_seed".into(),
+        suggestion: Suggestion::new("base_seed", ["base_seed"]),
+    });
     sipfile("")
         .file("in/sum2.in", "")
-        .warned("test \"sum2\" has no answer yet");
+        .warned(SimfileFault::NoAnswerYet {
+            test: "sum2".into(),
+        });
 }

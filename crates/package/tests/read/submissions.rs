@@ -1,6 +1,10 @@
 //! Submissions and their expected verdicts.
 
 use crate::Package;
+use millibox_package::fault::files::FileFault;
+use millibox_package::fault::icpc::{SubmissionFault, VerdictClaim};
+use millibox_package::fault::text::{Found, Suggestion, ValueKind};
+use millibox_package::fault::values::KeyFault;
 use millibox_package::model::Expected::{self, *};
 use millibox_package::model::Submission;
 
@@ -54,7 +58,9 @@ fn directories_of_the_successor_state_verdicts() {
     );
     Package::legacy()
         .file("submissions/rejected/x.py", "")
-        .warned("does not state the expected verdict");
+        .warned(SubmissionFault::NothingExpected {
+            suggestion: Suggestion::NONE,
+        });
 }
 
 #[test]
@@ -96,27 +102,28 @@ fn unusual_submissions_get_warnings() {
     let package = Package::legacy();
     package
         .file("submissions/stray.py", "")
-        .warned("submissions/stray.py: warning: not read");
+        .warned_at("submissions/stray.py", SubmissionFault::Misplaced);
     package.remove("submissions/stray.py");
-    package.file("submissions/acepted/x.py", "").warned(
-        "the package does not state the expected verdict of these submissions; did you mean \
-         \"accepted\"?",
-    );
+    package
+        .file("submissions/acepted/x.py", "")
+        .warned(SubmissionFault::NothingExpected {
+            suggestion: Suggestion::new("accepted", ["accepted"]),
+        });
     package.remove("submissions/acepted/x.py");
     package
         .file("submissions/accepted/e/.hidden", "")
-        .warned("submissions/accepted/e: warning: a submission without files");
+        .warned_at("submissions/accepted/e", SubmissionFault::Empty);
     package.remove("submissions/accepted/e/.hidden");
     package
         .file("submissions/accepted/my prog.py", "")
-        .warned("left out: a name may have letters");
+        .warned(FileFault::Name);
     package
         .remove("submissions/accepted/a.cpp")
-        .warned("no submission that must be accepted");
+        .warned(SubmissionFault::NoneAccepted);
     let package = Package::legacy();
     package
         .file("submissions/accepted/bare", "print(1)")
-        .warned("submissions/accepted/bare: warning: not read: neither");
+        .warned_at("submissions/accepted/bare", SubmissionFault::NoLanguage);
     package.remove("submissions/accepted/bare");
     package
         .file("submissions/accepted/README", "")
@@ -129,7 +136,7 @@ fn unusual_submissions_get_warnings() {
     assert_eq!(expected(&package, "accepted/script"), [Accepted]);
     Package::legacy()
         .file("submissions/partially_accepted/x.py", "")
-        .warned("only a scoring problem");
+        .warned(SubmissionFault::PartialWithoutScoring);
 }
 
 #[test]
@@ -179,16 +186,19 @@ fn expected_results_tag_states_verdicts() {
         tagged("wrong_answer/b.py", "\n# @EXPECTED_RESULTS@: CORRECT"),
         [Accepted]
     );
-    package.warned(
-        "submissions/wrong_answer/b.py: warning: the source's @EXPECTED_RESULTS@ \
-        contradict its directory",
+    package.warned_at(
+        "submissions/wrong_answer/b.py",
+        SubmissionFault::TagsContradictDirectory,
     );
     package.remove("submissions/wrong_answer/b.py");
 
     let twice = "x\n@EXPECTED_RESULTS@: CORRECT\n@EXPECTED_RESULTS@: WRONG-ANSWER\n";
     assert_eq!(tagged("wrong_answer/c.py", twice), [WrongAnswer]);
-    package.warned(
-        "submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ occurs more than once",
+    package.warned_at(
+        "submissions/wrong_answer/c.py:2",
+        SubmissionFault::RepeatedTag {
+            tag: "@EXPECTED_RESULTS@",
+        },
     );
     package.remove("submissions/wrong_answer/c.py");
 
@@ -196,7 +206,10 @@ fn expected_results_tag_states_verdicts() {
         tagged("wrong_answer/d.py", "@EXPECTED_RESULTS@: WORNG-ANSWER"),
         [WrongAnswer]
     );
-    package.warned("unknown result \"WORNG-ANSWER\"; did you mean \"WRONG-ANSWER\"?");
+    package.warned(SubmissionFault::UnknownResult {
+        word: "WORNG-ANSWER".into(),
+        suggestion: Suggestion::new("WRONG-ANSWER", ["WRONG-ANSWER"]),
+    });
 }
 
 #[test]
@@ -229,9 +242,9 @@ fn expected_score_tag_states_points() {
     let package = Package::legacy();
     package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
     assert_eq!(package.problem().submissions[0].score, None);
-    package.warned(
-        "submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ applies to scoring \
-        problems only",
+    package.warned_at(
+        "submissions/accepted/a.cpp:2",
+        SubmissionFault::ScoreTagWithoutScoring,
     );
 }
 
@@ -349,9 +362,9 @@ fn required_verdicts_that_do_not_follow_are_kept() {
         "submissions/submissions.yaml",
         "mixed/a.py:\n  required: [TLE]\n",
     );
-    package.warned(
-        "submissions.yaml:1:1: warning: required: if judging ends with a failure \
-        before all tests",
+    package.warned_at(
+        "submissions/submissions.yaml:1:1",
+        SubmissionFault::RequiredMayBeUnknown,
     );
 }
 
@@ -362,19 +375,77 @@ fn contradicting_claims_are_refused() {
         .file("submissions/wrong_answer/w.py", "")
         .file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
-    yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused(
-        "submissions.yaml:2:1: error: no verdict of wrong_answer/w.py satisfies all matching \
-         patterns: \
-         \"wrong_answer/w.py\" permits TLE and requires TLE, \"wrong_answer\" permits AC, WA and \
-         requires WA; make them agree",
+    yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused_at(
+        "submissions/submissions.yaml:2:1",
+        SubmissionFault::Contradiction {
+            submission: "wrong_answer/w.py".into(),
+            claims: vec![
+                VerdictClaim {
+                    pattern: "wrong_answer/w.py".into(),
+                    permitted: "TLE".into(),
+                    required: vec!["TLE".into()],
+                },
+                VerdictClaim {
+                    pattern: "wrong_answer".into(),
+                    permitted: "AC, WA".into(),
+                    required: vec!["WA".into()],
+                },
+            ],
+        },
     );
-    yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n")
-        .refused("submissions.yaml:2:1: error: no verdict of mixed/a.py");
-    yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n")
-        .refused("permits AC, WA and requires TLE");
-    yaml("wrong_answer/*: {permitted: [AC]}\n").refused("no verdict of wrong_answer/w.py");
-    yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n")
-        .refused("permits AC and requires WA");
+    yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n").refused_at(
+        "submissions/submissions.yaml:2:1",
+        SubmissionFault::Contradiction {
+            submission: "mixed/a.py".into(),
+            claims: vec![
+                VerdictClaim {
+                    pattern: "mixed/*".into(),
+                    permitted: "AC, WA".into(),
+                    required: vec![],
+                },
+                VerdictClaim {
+                    pattern: "mixed/a.*".into(),
+                    permitted: "TLE, RTE".into(),
+                    required: vec![],
+                },
+            ],
+        },
+    );
+    yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n").refused(
+        SubmissionFault::Contradiction {
+            submission: "mixed/a.py".into(),
+            claims: vec![VerdictClaim {
+                pattern: "mixed/*".into(),
+                permitted: "AC, WA".into(),
+                required: vec!["TLE".into()],
+            }],
+        },
+    );
+    yaml("wrong_answer/*: {permitted: [AC]}\n").refused(SubmissionFault::Contradiction {
+        submission: "wrong_answer/w.py".into(),
+        claims: vec![
+            VerdictClaim {
+                pattern: "wrong_answer/*".into(),
+                permitted: "AC".into(),
+                required: vec![],
+            },
+            VerdictClaim {
+                pattern: "wrong_answer".into(),
+                permitted: "AC, WA".into(),
+                required: vec!["WA".into()],
+            },
+        ],
+    });
+    yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n").refused(
+        SubmissionFault::Contradiction {
+            submission: "mixed/a.py".into(),
+            claims: vec![VerdictClaim {
+                pattern: "mixed".into(),
+                permitted: "AC".into(),
+                required: vec!["WA".into()],
+            }],
+        },
+    );
     yaml("wrong_answer: {permitted: [TLE], required: [TLE]}\n");
     assert_eq!(expected(&package, "wrong_answer/w.py"), [TimeLimit]);
 }
@@ -407,20 +478,39 @@ fn unsupported_claims_are_reported_once() {
 fn submissions_yaml_with_fault_is_reported() {
     let package = Package::successor("");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
-    yaml("accepted/*: {permitted: [AX]}\n")
-        .refused("permitted: the verdicts are AC, WA, TLE and RTE, but not \"AX\"");
-    yaml("accepted/*: {required: []}\n").refused("required must name at least one");
-    yaml("accepted/[ab]*: {}\n")
-        .refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is not a valid pattern");
-    yaml("accepted/**: {}\n").refused("is not a valid pattern");
-    yaml("accepted/{: {}\n").refused("submissions.yaml:1");
-    yaml("accepted/*: {score: [2, 1]}\n").refused("score must be a number");
-    yaml("accepted/*: 5\n").refused("the claim of a pattern must be a map");
-    yaml("other/*: {permitted: [AC]}\n").warned("no submission matches \"other/*\"");
-    yaml("accepted/*: {permited: [AC]}\n")
-        .warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
-    yaml("accepted/*: {score: 1}\n").warned("score applies to scoring problems only");
-    yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
+    yaml("accepted/*: {permitted: [AX]}\n").refused(SubmissionFault::UnknownVerdict {
+        key: "permitted",
+        word: "AX".into(),
+    });
+    yaml("accepted/*: {required: []}\n").refused(SubmissionFault::NoVerdict { key: "required" });
+    yaml("accepted/[ab]*: {}\n").refused_at(
+        "submissions/submissions.yaml:1:1",
+        SubmissionFault::Pattern {
+            pattern: "accepted/[ab]*".into(),
+        },
+    );
+    yaml("accepted/**: {}\n").refused(SubmissionFault::Pattern {
+        pattern: "accepted/**".into(),
+    });
+    yaml("accepted/{: {}\n").refused(SubmissionFault::Pattern {
+        pattern: "accepted/{".into(),
+    });
+    yaml("accepted/*: {score: [2, 1]}\n").refused(SubmissionFault::Score {
+        found: Found::Other(ValueKind::List),
+    });
+    yaml("accepted/*: 5\n").refused(KeyFault::NotMap {
+        name: "the claim of a pattern".into(),
+        found: ValueKind::Text,
+    });
+    yaml("other/*: {permitted: [AC]}\n").warned(SubmissionFault::UnusedPattern {
+        pattern: "other/*".into(),
+    });
+    yaml("accepted/*: {permited: [AC]}\n").warned(KeyFault::Unknown {
+        key: "permited".into(),
+        suggestion: Suggestion::new("permitted", ["permitted"]),
+    });
+    yaml("accepted/*: {score: 1}\n").warned(SubmissionFault::ScoreWithoutScoring);
+    yaml("accepted/*: {entrypoint: Main}\n").warned(SubmissionFault::EntryPoint);
 }
 
 #[test]
@@ -464,32 +554,41 @@ fn use_for_time_limit_selects_measured_submissions() {
         measured("accepted/slow.py: {use_for_time_limit: false}\n"),
         ["accepted/a.cpp", "accepted/slow.py"]
     );
-    package.warned(
-        "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is still measured \
-         because of \"accepted\"; set it to \
-         false there, too",
+    package.warned_at(
+        "submissions/submissions.yaml:1:40",
+        SubmissionFault::StillMeasured {
+            submission: "accepted/slow.py".into(),
+            pattern: "accepted".into(),
+        },
     );
     assert_eq!(
         measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(),
         2
     );
-    package.warned(
-        "lower is not used for time_limit_exceeded/t.py: only submissions that must be accepted \
-        are measured",
-    );
+    package.warned(SubmissionFault::LowerNotAccepted {
+        submission: "time_limit_exceeded/t.py".into(),
+    });
     assert_eq!(
         measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(),
         2
     );
-    package.warned("upper is not used for accepted/a.cpp, which need not exceed the time limit");
+    package.warned(SubmissionFault::UpperNotSlow {
+        submission: "accepted/a.cpp".into(),
+    });
     assert_eq!(
         measured("accepted: {secret: {use_for_time_limit: lower}}\n").len(),
         2
     );
-    package.warned("use_for_time_limit of some of the tests is not supported; not used");
+    package.warned(SubmissionFault::OfSomeTests {
+        key: "use_for_time_limit",
+    });
     package.file(
         "submissions/submissions.yaml",
         "accepted: {use_for_time_limit: no}\n",
     );
-    package.refused("use_for_time_limit must be one of false, true, lower, upper, but is \"no\"");
+    package.refused(KeyFault::NotOneOf {
+        key: "use_for_time_limit",
+        choices: "false, true, lower, upper".into(),
+        found: Found::Text("no".into()),
+    });
 }

@@ -10,7 +10,7 @@ use super::program::Runner;
 use super::queue::{Permit, Refusal, Ticket};
 use millibox::{Backend, BackendChoice};
 use millibox_judge::judge::{
-    self, Judge, Machine, MachineError, Options, PackageError, PackageFault,
+    self, Judge, Machine, MachineError, Options, PackageError, PackageFault, SelectionError,
 };
 use millibox_judge::report::{SubmissionReport, TestReport};
 use millibox_package::{Fault, Faults, Problem, Severity, ToolFault};
@@ -97,9 +97,9 @@ pub enum JudgingError {
     /// The package has mistakes.
     #[error("{}", list(.0))]
     Package(Vec<Fault>),
-    /// The submission has no sources, or a source has a path that cannot be used.
-    #[error("{0}")]
-    Submission(String),
+    /// The sources of the submission cannot be judged.
+    #[error(transparent)]
+    Submission(#[from] SubmissionError),
     /// The sandbox cannot be started.
     #[error(transparent)]
     Machine(#[from] MachineError),
@@ -114,6 +114,21 @@ pub enum JudgingError {
     /// The caller has left.
     #[error("the judging was cancelled")]
     Cancelled,
+}
+
+/// Why the sources of a submission cannot be judged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmissionError {
+    /// The judge cannot use the sources.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// There is no source.
+    #[error("a submission needs a source")]
+    NoSource,
+    /// A source has a path that cannot be used.
+    #[error("{}: the path of a source is relative and has no `..`", .0.display())]
+    Path(PathBuf),
 }
 
 fn list(faults: &[Fault]) -> String {
@@ -260,10 +275,13 @@ impl Package {
 
 /// The fault with the path inside the package.
 fn shown(mut fault: Fault, directory: &Path) -> Fault {
-    if let Ok(path) = fault.path.strip_prefix(directory).map(PathBuf::from) {
-        fault.path = path;
-    }
+    fault.path = below(&fault.path, directory);
     fault
+}
+
+/// The path below the directory with the archive.
+fn below(path: &Path, directory: &Path) -> PathBuf {
+    path.strip_prefix(directory).unwrap_or(path).to_owned()
 }
 
 fn judge_blocking(
@@ -295,9 +313,9 @@ fn judge_blocking(
         _ => sources.path().to_owned(),
     };
     let mut submission = judge::choose(&problem, &named, judging.language.as_deref())
-        .map_err(|error| JudgingError::Submission(error.to_string()))?
+        .map_err(SubmissionError::from)?
         .pop()
-        .ok_or_else(|| JudgingError::Submission("a submission needs a source".to_owned()))?;
+        .ok_or(SubmissionError::NoSource)?;
     submission.name = match &judging.submission[..] {
         [source] => source.path.display().to_string(),
         _ => "submission".to_owned(),
@@ -308,9 +326,9 @@ fn judge_blocking(
             .problem(problem, &mut |_| ())
             .map_err(|PackageError { faults, .. }| {
                 let shown = |fault: PackageFault| {
+                    let fault = fault.map_paths(|path| below(path, directory.path()));
                     let problem = ToolFault::new(fault.problem);
-                    let fault = Fault::new(fault.path, Severity::Error, problem);
-                    shown(fault, directory.path())
+                    Fault::new(fault.path, Severity::Error, problem)
                 };
                 JudgingError::Package(faults.into_iter().map(shown).collect())
             });
@@ -393,10 +411,7 @@ fn write_sources(
             .all(|part| matches!(part, std::path::Component::Normal(_)))
             && source.path.file_name().is_some();
         if !is_usable {
-            let path = source.path.display();
-            return Err(JudgingError::Submission(format!(
-                "{path}: the path of a source is relative and has no `..`"
-            )));
+            return Err(SubmissionError::Path(source.path.clone()).into());
         }
         let path = directory.path().join(&source.path);
         if let Some(parent) = path.parent() {

@@ -1,7 +1,7 @@
 //! Finds the inputs and answers to make, and their sources.
 
 use super::workspace::{Source, Task, Workspace};
-use crate::error::{MachineError, ProgramFault};
+use crate::error::{FileFault, MachineError, ProgramFault};
 use crate::record::{Digest, content};
 use crate::{Setter, SetterError, below};
 use millibox::World;
@@ -281,10 +281,11 @@ impl Setter<'_> {
 
     /// The program `sh -c` in the package's directory, without its line, and the staged package.
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<StagedDirectory>), SetterError> {
-        let machine = |error: std::io::Error| SetterError::from(MachineError::Shell(error));
+        let failed = |fault: FileFault| SetterError::from(MachineError::Shell(fault));
         let staged = StagedDirectory::new(&problem.directory, self.supervisor.info().ids())
-            .map_err(|error| machine(error.into()))?;
-        let files = millibox_package::temporary::directory().map_err(machine)?;
+            .map_err(|error| failed(error.into()))?;
+        let files =
+            millibox_package::temporary::directory().map_err(|error| failed(error.into()))?;
         let executable = Executable {
             world: World::minimal().read_only(staged.path(), PACKAGE),
             argv: ["/bin/sh", "-c"].map(OsString::from).to_vec(),

@@ -1,6 +1,11 @@
 //! The faults that validation finds.
 
+use super::tools::ACCEPTED_STATUS;
 use crate::error::{BuildFault, FileKind, ProgramFault};
+use millibox_judge::convention::ValidatorFailure;
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::tool::ToolFailure;
+use millibox_package::Cause;
 use std::fmt;
 
 /// A fault that validation finds. Its place is a file of the package.
@@ -33,26 +38,21 @@ pub enum ValidationFault {
     #[error("there is no input validator, so the inputs are unchecked; add one")]
     NoInputValidator,
     /// An input validator rejects the input.
-    #[error("{program} {}: {}", RejectsOrFails(.failed), OneLine(.reason))]
+    #[error("{program} {}: {}", .refusal.verb(), OneLine(.refusal))]
     InputRejected {
         /// The path of the validator.
         program: String,
-        /// Whether the validator was ended by a signal or limit.
-        failed: bool,
         /// The result of the validator.
-        reason: String,
+        refusal: Refusal,
     },
     /// The checker fails on the judges' answer.
-    #[error("the checker fails on this answer: {}", OneLine(.reason))]
-    CheckerFailsOnAnswer {
-        /// The failure.
-        reason: String,
-    },
+    #[error("the checker fails on this answer: {}", OneLine(.0))]
+    CheckerFailsOnAnswer(CheckerFailure),
     /// The checker rejects the judges' answer.
-    #[error("the checker does not accept this answer as an output: {}", OneLine(.reason))]
+    #[error("the checker does not accept this answer as an output: {}", OneLine(.comment))]
     AnswerRejected {
         /// The checker's comment.
-        reason: String,
+        comment: String,
     },
     /// The problem's kind has no output to check.
     #[error("its output is not checked, because the problem is interactive or has several passes")]
@@ -61,12 +61,12 @@ pub enum ValidationFault {
     #[error("every input validator accepts it, but it must be rejected")]
     InvalidInputAccepted,
     /// A validator rejects an invalid input by a crash.
-    #[error("{program} does not exit, as it must to reject it: {}", OneLine(.reason))]
+    #[error("{program} does not exit, as it must to reject it: {}", OneLine(.refusal))]
     ValidatorCrashes {
         /// The path of the validator.
         program: String,
-        /// The failure.
-        reason: String,
+        /// The result of the validator.
+        refusal: Refusal,
     },
     /// A test of the checker is incomplete.
     #[error("it tests the checker, which needs a file {extension} beside it; add one")]
@@ -75,16 +75,13 @@ pub enum ValidationFault {
         extension: &'static str,
     },
     /// The checker fails on an output.
-    #[error("the checker fails on this output: {}", OneLine(.reason))]
-    CheckerFailsOnOutput {
-        /// The failure.
-        reason: String,
-    },
+    #[error("the checker fails on this output: {}", OneLine(.0))]
+    CheckerFailsOnOutput(CheckerFailure),
     /// A valid output is rejected.
-    #[error("the checker rejects it, but it must be accepted: {}", OneLine(.reason))]
+    #[error("the checker rejects it, but it must be accepted: {}", OneLine(.comment))]
     ValidOutputRejected {
         /// The checker's comment.
-        reason: String,
+        comment: String,
     },
     /// An invalid output is accepted.
     #[error("the checker accepts it, but it must be rejected")]
@@ -121,12 +118,45 @@ impl fmt::Display for MakesIt<'_> {
     }
 }
 
-struct RejectsOrFails<'a>(&'a bool);
+/// The result of an input validator that did not accept an input.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It exited with a status that rejects the input.
+    #[error("{0}")]
+    Rejected(ToolFailure),
+    /// It exited with 0, which neither accepts nor rejects an input.
+    #[error("exited with 0, not with {ACCEPTED_STATUS} (accepted)")]
+    ExitedWithZero,
+    /// It did not exit: a signal or a limit ended it.
+    #[error("{0}")]
+    Failed(ToolFailure),
+}
 
-impl fmt::Display for RejectsOrFails<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self.0 { "fails on it" } else { "rejects it" })
+impl Refusal {
+    fn verb(&self) -> &'static str {
+        match self {
+            Refusal::Rejected(_) | Refusal::ExitedWithZero => "rejects it",
+            Refusal::Failed(_) => "fails on it",
+        }
     }
+}
+
+/// Why a checker gave no usable answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckerFailure {
+    /// The checker failed.
+    #[error("{failure}{}{comment}", if .comment.is_empty() { "" } else { " " })]
+    Answer {
+        /// The reason.
+        failure: ValidatorFailure,
+        /// The checker's comment. It may be empty.
+        comment: String,
+    },
+    /// The judge could not run the checker.
+    #[error("{0}")]
+    Judge(Cause<JudgeFailure>),
 }
 
 /// Shows the lines that a program or compiler wrote in one line.

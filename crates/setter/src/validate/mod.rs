@@ -14,7 +14,7 @@ mod report;
 mod scan;
 mod tools;
 
-pub use fault::ValidationFault;
+pub use fault::{CheckerFailure, Refusal, ValidationFault};
 pub use report::Report;
 
 use super::error::FileKind;

@@ -1,11 +1,10 @@
 //! Runs the package's tests of its validators and its checker.
 
-use super::fault::ValidationFault;
+use super::fault::{Refusal, ValidationFault};
 use super::report::{FoundFaults, Report};
-use super::tools::Tools;
+use super::tools::{Checked, Tools};
 use crate::{Setter, SetterError, below};
 use millibox_judge::batch::Worker;
-use millibox_judge::verdict::Verdict;
 use millibox_package::model::{Kind, Probe, ProbeKind};
 use millibox_package::{Problem, Severity};
 use std::path::Path;
@@ -72,11 +71,12 @@ impl Setter<'_> {
             }
             // A validator that crashes, by assert(3) for example, or hangs may never reach the
             // fault that the input contains.
-            for (program, refusal) in refusals.into_iter().filter(|(_, refusal)| refusal.failed) {
-                let fault = ValidationFault::ValidatorCrashes {
-                    program: below(problem, &program.path),
-                    reason: refusal.reason,
-                };
+            for (program, refusal) in refusals {
+                if !matches!(refusal, Refusal::Failed(_)) {
+                    continue;
+                }
+                let program = below(problem, &program.path);
+                let fault = ValidationFault::ValidatorCrashes { program, refusal };
                 faults.push((Severity::Warning, test.input.clone(), fault));
             }
             return Ok(());
@@ -85,7 +85,11 @@ impl Setter<'_> {
             faults.push((Severity::Error, path.to_owned(), fault));
         };
         for (program, refusal) in self.refusals(problem, test, tools, true)? {
-            error(&test.input, refusal.fault(below(problem, &program.path)));
+            let program = below(problem, &program.path);
+            error(
+                &test.input,
+                ValidationFault::InputRejected { program, refusal },
+            );
         }
         if problem.kind != Kind::Batch {
             return Ok(());
@@ -102,16 +106,15 @@ impl Setter<'_> {
         let Some(checker) = &tools.checker else {
             return Ok(());
         };
-        let (verdict, reason) = self.check(worker, problem, test, output, checker)?;
-        match (kind, verdict) {
-            (_, Verdict::JudgeError) => {
-                error(output, ValidationFault::CheckerFailsOnOutput { reason });
+        match (kind, self.check(worker, problem, test, output, checker)?) {
+            (_, Checked::Failed(failure)) => {
+                error(output, ValidationFault::CheckerFailsOnOutput(failure));
             }
-            (ProbeKind::ValidOutput, Verdict::Accepted) => {}
-            (ProbeKind::ValidOutput, _) => {
-                error(output, ValidationFault::ValidOutputRejected { reason });
+            (ProbeKind::ValidOutput, Checked::Accepted) => {}
+            (ProbeKind::ValidOutput, Checked::Rejected { comment }) => {
+                error(output, ValidationFault::ValidOutputRejected { comment });
             }
-            (_, Verdict::Accepted) => error(output, ValidationFault::InvalidOutputAccepted),
+            (_, Checked::Accepted) => error(output, ValidationFault::InvalidOutputAccepted),
             _ => {}
         }
         Ok(())

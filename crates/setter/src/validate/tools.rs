@@ -1,17 +1,17 @@
 //! Compiles validators and the checker, and runs them on the tests.
 
-use super::fault::ValidationFault;
+use super::fault::{CheckerFailure, Refusal, ValidationFault};
 use super::report::{FoundFaults, Report};
 use crate::error::{FileAction, MachineError, ProgramFault, file};
 use crate::{Setter, SetterError, below};
 use millibox_judge::batch::{Case, Worker};
 use millibox_judge::checker::custom::{OutputValidator, checker_limits};
 use millibox_judge::checker::{CheckResult, CheckerInstance};
-use millibox_judge::failure::{JudgeFailure, Step};
+use millibox_judge::failure::JudgeFailure;
 use millibox_judge::tool::{ToolResult, ToolRun, memory_file};
 use millibox_judge::verdict::Verdict;
 use millibox_languages::program::{Executable, Limits};
-use millibox_languages::staging::{StagedDirectory, StagingError};
+use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Format, Kind, Program, Test};
 use millibox_package::{Problem, Severity};
 use std::fs::File;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Exit status of an input validator that accepts, in the ICPC formats.
-const ACCEPTED_STATUS: i32 = 42;
+pub(super) const ACCEPTED_STATUS: i32 = 42;
 
 /// The programs that each test is tried with: validators for its input, the checker for its answer.
 pub struct Tools<'a> {
@@ -116,7 +116,8 @@ impl Setter<'_> {
                 .refusals(problem, test, tools, true)
                 .map(|refusals| {
                     for (program, refusal) in refusals {
-                        let fault = refusal.fault(below(problem, &program.path));
+                        let program = below(problem, &program.path);
+                        let fault = ValidationFault::InputRejected { program, refusal };
                         faults.push((Severity::Error, test.input.clone(), fault));
                     }
                 })
@@ -144,26 +145,22 @@ impl Setter<'_> {
     ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
         let ids = self.supervisor.info().ids();
         let files = test.files.as_deref().map(|files| {
-            let failed =
-                |error: StagingError| file(FileAction::Stage, files, std::io::Error::from(error));
-            StagedDirectory::within(&problem.directory, files, ids).map_err(failed)
+            StagedDirectory::within(&problem.directory, files, ids)
+                .map_err(|error| file(FileAction::Stage, files, error))
         });
         let files = files.transpose()?;
         let mut refusals = Vec::new();
         for (program, executable) in &tools.validators {
             let beside = |files: &StagedDirectory| {
                 let placed = executable.beside(files.path(), ids);
-                placed.map_err(|source| JudgeFailure::Step {
-                    step: Step::PlaceTestFiles,
-                    source: source.into(),
-                })
+                placed.map_err(JudgeFailure::TestFiles)
             };
             let with_files = files.as_ref().map(beside).transpose()?;
             let executable = with_files.as_ref().unwrap_or(executable);
             // In the format, the submission's arguments follow the validator's own.
             let flags = test.input_flags.of(program).iter().chain(&test.arguments);
             let done = self.validator(executable, flags, &test.input, tools)?;
-            refusals.extend(Refusal::of(done).map(|refusal| (*program, refusal)));
+            refusals.extend(refusal_of(done).map(|refusal| (*program, refusal)));
             if !all && !refusals.is_empty() {
                 break;
             }
@@ -203,15 +200,14 @@ impl Setter<'_> {
         let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else {
             return Ok(());
         };
-        let (verdict, reason) = self.check(worker, problem, test, path, checker)?;
-        match verdict {
-            Verdict::Accepted => {}
-            Verdict::JudgeError => {
-                let fault = ValidationFault::CheckerFailsOnAnswer { reason };
+        match self.check(worker, problem, test, path, checker)? {
+            Checked::Accepted => {}
+            Checked::Failed(failure) => {
+                let fault = ValidationFault::CheckerFailsOnAnswer(failure);
                 faults.push((Severity::Error, path.clone(), fault));
             }
-            _ => {
-                let fault = ValidationFault::AnswerRejected { reason };
+            Checked::Rejected { comment } => {
+                let fault = ValidationFault::AnswerRejected { comment };
                 // In the ICPC formats, answers may have another form than outputs.
                 let own = matches!(problem.checker, Checker::Custom { .. })
                     && problem.format != Format::Sim;
@@ -226,7 +222,7 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// Checks a file as if a submission had written it. Returns the verdict and its reason.
+    /// Checks a file as if a submission had written it.
     pub(super) fn check(
         &self,
         worker: &mut Worker<'_>,
@@ -234,54 +230,42 @@ impl Setter<'_> {
         test: &Test,
         path: &Path,
         checker: &CheckerInstance,
-    ) -> Result<(Verdict, String), SetterError> {
+    ) -> Result<Checked, SetterError> {
         // A file that cannot be read is no failure of the checker.
         File::open(path).map_err(|error| file(FileAction::Read, path, error))?;
         let case = Case::new(test, &problem.checker_flags);
         Ok(match checker.check_file(worker, &case, path) {
-            Ok(CheckResult { answer, .. }) => {
-                let failure = answer
-                    .failure
-                    .map_or_else(String::new, |failure| failure.to_string());
-                (
-                    answer.verdict,
-                    [failure, answer.comment].join(" ").trim().to_owned(),
-                )
+            Ok(CheckResult { answer, .. }) => match (answer.failure, answer.verdict) {
+                (Some(failure), _) => Checked::Failed(CheckerFailure::Answer {
+                    failure,
+                    comment: answer.comment.trim().to_owned(),
+                }),
+                (None, Verdict::Accepted) => Checked::Accepted,
+                (None, _) => Checked::Rejected {
+                    comment: answer.comment.trim().to_owned(),
+                },
+            },
+            Err(mut failure) => {
+                failure.map_paths(|path| problem.shown(path));
+                Checked::Failed(CheckerFailure::Judge(failure.into()))
             }
-            Err(failure) => (Verdict::JudgeError, failure.to_string()),
         })
     }
 }
 
-/// The answer of a validator that did not accept an input.
-pub struct Refusal {
-    pub reason: String,
-    /// Whether the validator did not exit.
-    pub failed: bool,
+/// The checker's result for a file.
+pub(super) enum Checked {
+    Accepted,
+    Rejected { comment: String },
+    Failed(CheckerFailure),
 }
 
-impl Refusal {
-    /// Reads a validator's result. `None`: it accepted the input.
-    fn of(result: ToolResult) -> Option<Refusal> {
-        let failed = result.exit_code.is_none();
-        match (result.exit_code, result.failure) {
-            (Some(ACCEPTED_STATUS), _) => None,
-            (_, Some(failure)) => Some(Refusal {
-                reason: failure.to_string(),
-                failed,
-            }),
-            (_, None) => Some(Refusal {
-                reason: format!("exited with 0, not with {ACCEPTED_STATUS} (accepted)"),
-                failed,
-            }),
-        }
-    }
-
-    pub fn fault(self, program: String) -> ValidationFault {
-        ValidationFault::InputRejected {
-            program,
-            failed: self.failed,
-            reason: self.reason,
-        }
+/// Reads a validator's result. `None`: it accepted the input.
+fn refusal_of(result: ToolResult) -> Option<Refusal> {
+    match (result.exit_code, result.failure) {
+        (Some(ACCEPTED_STATUS), _) => None,
+        (Some(_), Some(failure)) => Some(Refusal::Rejected(failure)),
+        (None, Some(failure)) => Some(Refusal::Failed(failure)),
+        (_, None) => Some(Refusal::ExitedWithZero),
     }
 }

@@ -162,6 +162,7 @@ impl<'a, 'm> Pool<'a, 'm> {
                         Worker::new(supervisor)
                             .cpus([cpu])
                             .cancelled_by(self.token.clone())
+                            .unpacked(self.prepared.problem.unpacked.clone())
                     };
                     let (_, worker) = match worker.take() {
                         Some(known) if known.0 == generation => worker.insert(known),
@@ -173,15 +174,12 @@ impl<'a, 'm> Pool<'a, 'm> {
             )
         };
         let limits = self.limits[number];
-        let mut result = judge_fairly(
+        let result = judge_fairly(
             &queue.lock,
             &limits,
             || self.is_stopped(),
             || pressure::during(&mut once),
         );
-        if result.verdict == Verdict::JudgeError {
-            result.reason = self.prepared.problem.shown_in(result.reason);
-        }
         JudgedTest {
             result,
             limits,

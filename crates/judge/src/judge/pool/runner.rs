@@ -2,7 +2,7 @@
 
 use super::super::prepared::{PreparedProblem, Referee};
 use crate::batch::{self, Case, Trial, Worker};
-use crate::failure::{JudgeFailure, Step};
+use crate::failure::JudgeFailure;
 use crate::feedback::Feedback;
 use crate::interactive::{self, Mode};
 use crate::passes;
@@ -40,8 +40,7 @@ impl TestRunner<'_> {
                     &with_files
                 }
                 Err(error) => {
-                    let failure = JudgeFailure::step(Step::PlaceTestFiles, error);
-                    return TestResult::judge_error(failure.to_string());
+                    return worker.judge_error(JudgeFailure::TestFiles(error));
                 }
             },
         };

@@ -92,6 +92,7 @@ pub enum JobError {
 
 /// An answer other than 200.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Failure {
     /// The job has no result.
     Job(JobError),

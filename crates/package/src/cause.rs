@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// It dereferences to the original error:
 ///
 /// ```
-/// use millibox_languages::Cause;
+/// use millibox_package::Cause;
 ///
 /// let cause = Cause::from(std::io::Error::from_raw_os_error(13));
 /// assert_eq!(cause.raw_os_error(), Some(13));
