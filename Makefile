@@ -130,7 +130,8 @@ miri: ## find undefined behaviour in code without system calls (needs nightly Ru
 	@cargo +nightly miri --version >/dev/null 2>&1 || \
 		{ echo 'miri: not found: rustup component add --toolchain nightly miri rust-src' >&2; exit 1; }
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
-		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
+		cargo +nightly miri test --locked --lib \
+		-p millibox-vocabulary -p millibox-wire -p millibox-seccomp \
 		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- \
 		--skip nearest_name --skip kills_everything --skip pass_allows_only $(ARGS)
 

@@ -258,7 +258,7 @@ impl Ending {
             Outcome::OutputLimit => Ending::OutputLimit,
             Outcome::NotStarted(_) => Ending::NotStarted,
             Outcome::SandboxError(_) => Ending::SandboxError,
-            Outcome::Cancelled | Outcome::Killed => return None,
+            _ => return None,
         })
     }
 }

@@ -89,14 +89,14 @@ impl<'a> Scene<'a> {
     /// The world of a role.
     fn world(&self, role: &str) -> Result<World, CaseError> {
         let header = &self.case.program.header;
-        let mut world = World::empty().system().dev("/dev").mount(Mount::Tmpfs {
-            at: b"/tmp".to_vec(),
-            size: header.tmp_size.map(|size| size.0),
-            inodes: header.tmp_inodes,
-            mode: 0o1777,
-            read_only: false,
-            no_exec: false,
-        });
+        let mut temporary = Mount::tmpfs("/tmp");
+        if let Some(size) = header.tmp_size {
+            temporary = temporary.size_limit(size.0);
+        }
+        if let Some(inodes) = header.tmp_inodes {
+            temporary = temporary.inode_limit(inodes);
+        }
+        let mut world = World::empty().system().dev("/dev").mount(temporary);
         if let Built::Script { .. } = self.built {
             world = world.read_only(self.path("attack"), "/attack");
         }

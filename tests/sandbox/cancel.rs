@@ -172,10 +172,7 @@ fn end_at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
     for round in 0..300 {
         let neighbour = supervisor.run(&request(["exit", "6"])).unwrap();
         // Every fourth run has a new world.
-        let new = Mount::CreateDir {
-            path: format!("/mark-{round}").into(),
-            mode: 0o755,
-        };
+        let new = Mount::create_dir(format!("/mark-{round}"), 0o755);
         let world = if round % 4 == 0 {
             World::minimal().mount(new)
         } else {

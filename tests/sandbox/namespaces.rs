@@ -361,14 +361,7 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     std::fs::write(directory.path().join("secret"), "x").unwrap();
     set_mode(&directory.path().join("secret"), 0o644);
     // A directory of the host and a mount that hides it, besides procfs, tmpfs and binds.
-    let hide = Mount::Tmpfs {
-        at: "/hidden".into(),
-        size: None,
-        inodes: None,
-        mode: 0o755,
-        read_only: true,
-        no_exec: true,
-    };
+    let hide = Mount::tmpfs("/hidden").mode(0o755).read_only().no_exec();
     let world = world_with_proc()
         .read_only(directory.path(), "/hidden")
         .mount(hide)

@@ -2,7 +2,7 @@
 //! runner.
 
 use crate::{builder, supervisor};
-use millibox::{Backend, Error, Handle, Outcome, Request, RequestError, Supervisor, World};
+use millibox::{Backend, Error, Handle, Outcome, Request, RequestMistake, Supervisor, World};
 use millibox_tests::{
     pipe, processes_with_argument, read_line, request, skip, start, token, wait, world_with_proc,
 };
@@ -189,7 +189,12 @@ fn pair_needs_two_runners_per_slot() {
     let supervisor = start(builder().slots(2).runners_per_slot(1));
     let good = request(["exit", "0"]);
     match supervisor.run_pair([&good, &good]) {
-        Err(Error::Request(RequestError::PairNeedsTwoRunners)) => {}
+        Err(error @ Error::Request(_)) => {
+            assert_eq!(
+                error.request_mistakes(),
+                [RequestMistake::PairNeedsTwoRunners]
+            );
+        }
         other => panic!("{other:?}"),
     }
     assert_ended(&[

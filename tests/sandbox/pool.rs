@@ -1,7 +1,9 @@
 //! Pools: several supervisors, one for each CPU.
 
 use crate::builder;
-use millibox::{Error, Handle, Outcome, Pool, StartError, Supervisor, SupervisorHint};
+use millibox::{
+    Error, Handle, OptionMistake, Outcome, Pool, StartError, Supervisor, SupervisorHint,
+};
 use millibox_tests::{
     HANG_TIMEOUT, Process, descendants, eventually, kill, run, skip, start, token, wait,
     world_with_proc,
@@ -234,8 +236,26 @@ fn builder_with_missing_or_no_cpu_returns_error() {
         }
         other => panic!("{other:?}"),
     }
-    match builder().cpus([]).start() {
-        Err(Error::Start(StartError::NoCpus)) => {}
+    // All mistakes are reported at once.
+    let several = builder().cpus([]).slots(0).cgroup_parent("a/b");
+    match several.start() {
+        Err(Error::Start(StartError::Options(mistakes))) => {
+            assert_eq!(
+                mistakes.as_slice(),
+                [
+                    OptionMistake::NoCpus,
+                    OptionMistake::OutOfRange {
+                        method: "slots",
+                        number: 0,
+                        max: 512,
+                    },
+                    OptionMistake::CgroupParent {
+                        parent: "a/b".to_owned(),
+                        named_by: "Builder::cgroup_parent",
+                    },
+                ]
+            );
+        }
         other => panic!("{other:?}"),
     }
     // The default is one slot for each CPU.

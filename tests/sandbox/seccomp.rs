@@ -1,7 +1,7 @@
 //! System calls: the default profile, profiles of the caller, and invalid seccomp programs.
 
 use crate::supervisor;
-use millibox::{Error, Mount, Network, Outcome, Request, RequestError, World};
+use millibox::{Error, Mount, Network, Outcome, Request, RequestMistake, World};
 use millibox_seccomp::{Arch, Policy, compile};
 use millibox_tests::{
     has_cgroups_or_skips, pipe, request, result, run, run_probe, skip, skip_named, world_with_proc,
@@ -479,14 +479,8 @@ fn policy_that_kills_for_calls_of_the_sandbox_itself_works() {
     let world = world_with_proc()
         .mount(Mount::tmpfs("/scratch"))
         .mount(Mount::read_only("/usr/share", "/scratch/share"))
-        .mount(Mount::Symlink {
-            target: b"x".to_vec(),
-            path: b"/scratch/link".to_vec(),
-        })
-        .mount(Mount::CreateFile {
-            path: b"/scratch/file".to_vec(),
-            mode: 0o600,
-        })
+        .mount(Mount::symlink("x", "/scratch/link"))
+        .mount(Mount::create_file("/scratch/file", 0o600))
         .network(Network::Loopback)
         .seccomp(&policy)
         .unwrap();
@@ -562,9 +556,14 @@ fn memfd(bytes: &[u8]) -> OwnedFd {
     memfd
 }
 
-fn rejection(bytes: &[u8]) -> RequestError {
+fn rejection(bytes: &[u8]) -> RequestMistake {
     match World::minimal().seccomp_descriptor(memfd(bytes)) {
-        Err(Error::Request(error)) => error,
+        Err(Error::Request(mistakes)) => {
+            let [mistake] = mistakes.as_slice() else {
+                panic!("{mistakes:?}")
+            };
+            mistake.clone()
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -607,9 +606,9 @@ fn each_invalid_seccomp_program_has_its_own_error() {
     let (read, write) = pipe();
     rustix::io::write(&write, &return_action(ALLOW)).unwrap();
     let piped = World::minimal().seccomp_descriptor(read);
-    assert!(
-        matches!(piped, Err(Error::Request(RequestError::SeccompNotSeekable))),
-        "{piped:?}"
+    assert_eq!(
+        piped.unwrap_err().request_mistakes(),
+        [RequestMistake::SeccompNotSeekable]
     );
     let directory =
         World::minimal().seccomp_descriptor(millibox_tests::open(std::path::Path::new("/usr")));
@@ -629,17 +628,17 @@ fn each_invalid_seccomp_program_has_its_own_error() {
         // No return at the end.
         instruction(0x20, 0, 0, 0),
     ];
-    let mut errors: Vec<RequestError> = bad.iter().map(|bytes| rejection(bytes)).collect();
+    let mut errors: Vec<RequestMistake> = bad.iter().map(|bytes| rejection(bytes)).collect();
     assert!(
         errors
             .iter()
-            .all(|error| matches!(error, RequestError::SeccompProgram(_))),
+            .all(|error| matches!(error, RequestMistake::SeccompProgram(_))),
         "{errors:#?}"
     );
     // This seccomp program forbids every exec.
     assert_eq!(
         rejection(&return_action(0x8000_0000)),
-        RequestError::SeccompRefusesExec {
+        RequestMistake::SeccompRefusesExec {
             action: 0x8000_0000
         }
     );

@@ -9,10 +9,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn marked(mark: u32) -> World {
-    World::minimal().mount(Mount::CreateDir {
-        path: format!("/mark-{mark}").into(),
-        mode: 0o755,
-    })
+    World::minimal().mount(Mount::create_dir(format!("/mark-{mark}"), 0o755))
 }
 
 fn assert_sees_only_mark(supervisor: &Supervisor, mark: u32) {
@@ -129,18 +126,8 @@ fn world_whose_mounts_fail_in_each_run_returns_error() {
     let supervisor = supervisor();
     // The tmpfs is full before the directory in it can be created.
     let full = World::minimal()
-        .mount(Mount::Tmpfs {
-            at: "/s".into(),
-            size: None,
-            inodes: Some(1),
-            mode: 0o755,
-            read_only: false,
-            no_exec: false,
-        })
-        .mount(Mount::CreateDir {
-            path: "/s/no-room".into(),
-            mode: 0o755,
-        });
+        .mount(Mount::tmpfs("/s").inode_limit(1).mode(0o755))
+        .mount(Mount::create_dir("/s/no-room", 0o755));
     for _ in 0..5 {
         let result = result(&supervisor, &request(["exit", "0"]).world(&full));
         let error = not_started(&result);
@@ -158,10 +145,7 @@ fn long_world_is_mounted_or_rejected() {
     let supervisor = supervisor();
     let mut world = World::minimal();
     for number in 0..300 {
-        world = world.mount(Mount::CreateDir {
-            path: format!("/many/{number}").into(),
-            mode: 0o755,
-        });
+        world = world.mount(Mount::create_dir(format!("/many/{number}"), 0o755));
     }
     let output = run(&supervisor, &request(["ls", "/many"]).world(&world));
     assert_eq!(output.text().lines().count(), 300, "{}", output.result);
@@ -175,10 +159,7 @@ fn long_world_is_mounted_or_rejected() {
     // A world that is too long is rejected. Later runs still work.
     let mut too_long = World::minimal();
     for number in 0..3000 {
-        too_long = too_long.mount(Mount::CreateDir {
-            path: format!("/many/{number:030}").into(),
-            mode: 0o755,
-        });
+        too_long = too_long.mount(Mount::create_dir(format!("/many/{number:030}"), 0o755));
     }
     let rejected = result(&supervisor, &request(["exit", "0"]).world(&too_long));
     assert!(

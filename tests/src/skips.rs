@@ -8,9 +8,11 @@ use std::io::Write;
 pub fn has_cgroups_or_skips(supervisor: &Supervisor) -> bool {
     let has_cgroups = supervisor.info().backend() != Backend::Rlimit;
     if !has_cgroups {
+        let declined = supervisor.info().declined();
+        let refusals: Vec<String> = declined.iter().map(ToString::to_string).collect();
         skip(&format!(
             "no cgroups are available: {}",
-            supervisor.info().declined().join("; ")
+            refusals.join("; ")
         ));
     }
     has_cgroups

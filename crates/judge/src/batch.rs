@@ -42,6 +42,7 @@ pub struct Run<'a> {
 
 /// The result of a [`Run`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CompletedRun {
     /// The run's outcome and figures.
     pub result: RunResult,
@@ -112,6 +113,7 @@ pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, RunFau
         Outcome::OutputLimit => (Verdict::OutputLimit, RunFault::Output),
         Outcome::Exited(0) => return None,
         Outcome::Exited(_) | Outcome::Signaled(_) => (Verdict::RunTimeError, ended()),
+        _ => (Verdict::JudgeError, ended()),
     };
     Some((verdict, fault))
 }

@@ -10,7 +10,7 @@ use crate::judge::{
 use crate::scoring::{GraderFailure, GraderFault, PlanError, PointsError};
 use crate::tool::ToolFailure;
 use glob::Pattern;
-use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox::{Backend, BackendCause, BackendRefusal, BackendStep, Outcome, RunResult};
 use millibox_golden::assert_messages;
 use millibox_languages::compile::{InternalError, NoSuite, Refusal, Unavailable};
 use millibox_languages::staging::StagingError;
@@ -25,14 +25,7 @@ fn io(errno: Errno) -> std::io::Error {
 }
 
 fn run(outcome: Outcome) -> Box<RunResult> {
-    Box::new(RunResult {
-        outcome,
-        exit_code: None,
-        signal: None,
-        figures: Figures::default(),
-        ended_ns: None,
-        backend: Backend::Rlimit,
-    })
+    Box::new(RunResult::new(outcome, Backend::Rlimit))
 }
 
 #[test]
@@ -341,7 +334,16 @@ fn messages_of_the_judge_match_the_golden_file() {
             (
                 "MachineError::NeedsCgroups",
                 &MachineError::NeedsCgroups {
-                    declined: vec!["v2: not mounted".to_owned(), "v1: read-only".to_owned()],
+                    declined: vec![
+                        BackendRefusal::new(
+                            Backend::Cgroup2,
+                            vec![BackendCause::new(BackendStep::FindHierarchy)],
+                        ),
+                        BackendRefusal::new(
+                            Backend::Hybrid,
+                            vec![BackendCause::new(BackendStep::BecomeRoot)],
+                        ),
+                    ],
                 },
             ),
             ("SelectionError::Empty", &SelectionError::Empty),

@@ -141,10 +141,8 @@ fn max_figures(one: Figures, other: Figures) -> Figures {
     } else {
         one
     };
-    Figures {
-        real_time_ns: one.real_time_ns.max(other.real_time_ns),
-        peak_memory_bytes: one.peak_memory_bytes.max(other.peak_memory_bytes),
-        peak_processes: one.peak_processes.max(other.peak_processes),
-        ..longer
-    }
+    longer
+        .with_real_time_ns(one.real_time_ns.max(other.real_time_ns))
+        .with_peak_memory_bytes(one.peak_memory_bytes.max(other.peak_memory_bytes))
+        .with_peak_processes(one.peak_processes.max(other.peak_processes))
 }

@@ -41,6 +41,7 @@ pub struct ToolRun<'a> {
 
 /// The result of a [`ToolRun`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolResult {
     /// Why the program failed. `None`: it exited with 0 within its limits.
     pub failure: Option<ToolFailure>,

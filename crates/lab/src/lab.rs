@@ -92,7 +92,7 @@ pub struct Lab {
     options: Options,
     directory: tempfile::TempDir,
     backend: Backend,
-    declined: Vec<String>,
+    declined: Vec<millibox::BackendRefusal>,
     machine: Machine,
 }
 

@@ -47,15 +47,12 @@ fn denied() -> io::Error {
     Errno::ACCESS.into()
 }
 
+fn killed() -> RunResult {
+    RunResult::new(Outcome::Killed, Backend::Rlimit)
+}
+
 fn exited(status: i32) -> RunResult {
-    RunResult {
-        outcome: Outcome::Exited(status),
-        exit_code: Some(status),
-        signal: None,
-        figures: Figures::default(),
-        ended_ns: None,
-        backend: Backend::Rlimit,
-    }
+    RunResult::new(Outcome::Exited(status), Backend::Rlimit)
 }
 
 fn example_fails() -> BuildError {
@@ -279,10 +276,7 @@ fn compile_messages() -> Messages {
         "RunFailure::Reader" => RunFailure::Reader,
         "RunFailure::Sandbox" =>
             RunFailure::Sandbox(millibox::Error::Died(EndReason::Process(ProcessEnd::Killed(9))).into()),
-        "InternalError::Ended" => InternalError::Ended(Box::new(RunResult {
-            outcome: Outcome::Killed,
-            ..exited(0)
-        })),
+        "InternalError::Ended" => InternalError::Ended(Box::new(killed())),
         "InternalError::ReadProduct" => InternalError::ReadProduct(denied().into()),
         "TrialError::Output" => trial(Some("Traceback")),
         "TrialError::Output, silent" => trial(None),

@@ -3,7 +3,7 @@
 use crate::executable::{Executable, variable};
 use crate::process::Process;
 use crate::starting::Starting;
-use crate::{Error, StartError, Supervisor};
+use crate::{Error, Mistakes, OptionMistake, StartError, Supervisor};
 use millibox_wire::{MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsStr;
@@ -39,7 +39,8 @@ pub enum BackendChoice {
     Rlimit,
 }
 
-/// The options of a supervisor.
+/// The options of a supervisor. Methods accept wrong values; all mistakes are reported together at
+/// the start.
 ///
 /// ```
 /// use millibox::Supervisor;
@@ -162,8 +163,9 @@ impl Builder {
     /// # Errors
     /// The supervisor cannot be found or executed, or an option is not valid.
     pub fn begin(self) -> Result<Starting, Error> {
-        self.check()?;
-        let (cgroup_parent, from_variable) = self.chosen_cgroup_parent()?;
+        let mut mistakes = self.mistakes();
+        let (cgroup_parent, from_variable) = self.chosen_cgroup_parent(&mut mistakes);
+        Mistakes::check(mistakes).map_err(StartError::Options)?;
         let executable = Executable::choose(self.executable.as_deref())?;
         let (client_end, supervisor_end) = socketpair(
             AddressFamily::UNIX,
@@ -188,14 +190,17 @@ impl Builder {
         })
     }
 
-    /// Checks the numbers.
-    fn check(&self) -> Result<(), StartError> {
+    /// The mistakes in CPUs and numbers.
+    fn mistakes(&self) -> Vec<OptionMistake> {
+        let mut mistakes = Vec::new();
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
-            return Err(StartError::NoCpus);
+            mistakes.push(OptionMistake::NoCpus);
         }
-        if let Some(cpu) = self.cpus.iter().flatten().find(|&&cpu| cpu >= MAX_CPUS) {
-            return Err(StartError::CpuNumber(*cpu));
-        }
+        let cpus = self.cpus.iter().flatten();
+        mistakes.extend(
+            cpus.filter(|&&cpu| cpu >= MAX_CPUS)
+                .map(|&cpu| OptionMistake::CpuNumber(cpu)),
+        );
         for (method, number, max) in [
             ("slots", self.slots, MAX_SLOTS),
             (
@@ -205,33 +210,36 @@ impl Builder {
             ),
         ] {
             if let Some(number) = number.filter(|number| !(1..=max).contains(number)) {
-                return Err(StartError::OutOfRange {
+                mistakes.push(OptionMistake::OutOfRange {
                     method,
                     number,
                     max,
                 });
             }
         }
-        Ok(())
+        mistakes
     }
 
     /// The parent of the cgroups, and whether the environment variable named it.
-    fn chosen_cgroup_parent(&self) -> Result<(Option<String>, bool), StartError> {
+    fn chosen_cgroup_parent(&self, mistakes: &mut Vec<OptionMistake>) -> (Option<String>, bool) {
         let (parent, named_by) = match &self.cgroup_parent {
             Some(parent) => (Some(parent.as_str().into()), "Builder::cgroup_parent"),
             None => (variable(CGROUP_PARENT), CGROUP_PARENT),
         };
         let Some(parent) = parent else {
-            return Ok((None, false));
+            return (None, false);
         };
         match parent.to_str() {
             Some(path) if path.starts_with('/') && path.split('/').all(|part| part != "..") => {
-                Ok((Some(path.to_owned()), self.cgroup_parent.is_none()))
+                (Some(path.to_owned()), self.cgroup_parent.is_none())
             }
-            _ => Err(StartError::CgroupParent {
-                parent: parent.to_string_lossy().into_owned(),
-                named_by,
-            }),
+            _ => {
+                mistakes.push(OptionMistake::CgroupParent {
+                    parent: parent.to_string_lossy().into_owned(),
+                    named_by,
+                });
+                (None, false)
+            }
         }
     }
 

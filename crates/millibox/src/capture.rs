@@ -13,6 +13,15 @@ use std::sync::Arc;
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The result of [`Supervisor::output`]; see there for an example.
+///
+/// ```
+/// use millibox::{Request, Supervisor};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let output = supervisor.output(&Request::new("/bin/echo").arg("hello"), 1000).unwrap();
+/// assert!(output.is_success());
+/// assert_eq!(output.stdout, b"hello\n");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {

@@ -1,7 +1,9 @@
 //! The errors of the client.
 
-use crate::{EndReason, StartError};
-use millibox_wire::{LimitError, MAX_CPUS, RLIMITS, WorldError, WorldProblem};
+use crate::{
+    BackendRefusal, EndReason, LimitError, Mistakes, StartError, WorldError, WorldProblem,
+};
+use millibox_wire::{MAX_CPUS, RLIMITS};
 use rustix::io::Errno;
 use std::ffi::OsString;
 
@@ -9,11 +11,12 @@ use std::ffi::OsString;
 /// [`Outcome`](crate::Outcome).
 ///
 /// ```
-/// use millibox::{Error, Request, RequestError, Supervisor};
+/// use millibox::{Error, Request, RequestMistake, Supervisor};
 ///
 /// let Ok(supervisor) = Supervisor::start() else { return };
 /// let error = supervisor.run(&Request::new("")).unwrap_err();
-/// assert!(matches!(error, Error::Request(RequestError::EmptyPath)));
+/// assert!(matches!(&error, Error::Request(_)));
+/// assert_eq!(error.request_mistakes(), [RequestMistake::EmptyPath]);
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,9 +27,9 @@ pub enum Error {
     /// The supervisor ended, or the connection was closed; this is the reason.
     #[error("supervisor died: {0}")]
     Died(EndReason),
-    /// The request is not valid; nothing was sent.
+    /// The request is not valid; nothing was sent. The list has all mistakes that were found.
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Request(#[from] Mistakes<RequestMistake>),
     /// A system call of the library failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
@@ -38,6 +41,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The mistakes in the request; empty for other errors.
+    pub fn request_mistakes(&self) -> &[RequestMistake] {
+        match self {
+            Error::Request(mistakes) => mistakes.as_slice(),
+            _ => &[],
+        }
+    }
+
     pub(crate) fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> Error {
         move |errno| Error::System {
             what,
@@ -46,17 +57,23 @@ impl Error {
     }
 }
 
-/// Why a request is not valid. Nothing was sent to the supervisor.
+impl From<RequestMistake> for Error {
+    fn from(mistake: RequestMistake) -> Error {
+        Error::Request(mistake.into())
+    }
+}
+
+/// A mistake in a request or its world. Nothing was sent to the supervisor.
 ///
 /// ```
-/// use millibox::{Request, RequestError};
+/// use millibox::{Request, RequestMistake};
 ///
 /// let request = Request::new("/bin/true").cpus([2000]);
-/// assert_eq!(request.check(), Err(RequestError::CpuNumber(2000)));
+/// assert_eq!(request.check(), Err(RequestMistake::CpuNumber(2000).into()));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum RequestError {
+pub enum RequestMistake {
     /// A limit has a value that no run can have.
     #[error("{0}")]
     Limit(LimitError),
@@ -143,15 +160,15 @@ pub enum RequestError {
         } else {
             ""
         },
-        reasons = .declined.join("; ")
+        reasons = joined(.declined)
     )]
     NeedsCgroup {
         /// The limit.
         limit: &'static str,
         /// The `rlimit` backend has a weaker form of this limit.
         has_weaker_form: bool,
-        /// Why each better backend was not taken.
-        declined: Vec<String>,
+        /// The better backends that cannot be used, and why.
+        declined: Vec<BackendRefusal>,
     },
     /// A seccomp policy cannot be compiled.
     #[error("seccomp policy {policy}: {error}")]
@@ -181,9 +198,9 @@ pub enum RequestError {
     SeccompNotSeekable,
 }
 
-impl From<WorldProblem> for RequestError {
-    fn from(problem: WorldProblem) -> RequestError {
-        RequestError::World(problem.into())
+impl From<WorldProblem> for RequestMistake {
+    fn from(problem: WorldProblem) -> RequestMistake {
+        RequestMistake::World(problem.into())
     }
 }
 
@@ -203,4 +220,10 @@ pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
         (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
         _ => String::new(),
     }
+}
+
+/// The text of refusals in a sentence.
+pub(crate) fn joined(refusals: &[BackendRefusal]) -> String {
+    let refusals: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+    refusals.join("; ")
 }

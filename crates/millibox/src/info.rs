@@ -1,6 +1,7 @@
 //! What is known about a running supervisor.
 
-use crate::Backend;
+use crate::error::joined;
+use crate::{Backend, BackendRefusal};
 use millibox_wire::Hello;
 use std::fmt;
 use std::path::PathBuf;
@@ -50,8 +51,8 @@ impl Info {
         self.hello.backend
     }
 
-    /// The reason why each better backend was not taken.
-    pub fn declined(&self) -> &[String] {
+    /// The better backends that cannot be used, and why.
+    pub fn declined(&self) -> &[BackendRefusal] {
         &self.hello.declined
     }
 
@@ -113,8 +114,8 @@ impl Info {
 pub enum Warning {
     /// No cgroups can be used, so limits apply to single processes.
     NoCgroups {
-        /// The reason why each better backend was not taken.
-        declined: Vec<String>,
+        /// The better backends that cannot be used, and why.
+        declined: Vec<BackendRefusal>,
     },
     /// The kernel has no landlock(7), so the supervisor is confined by seccomp alone.
     NoLandlock,
@@ -128,7 +129,7 @@ impl fmt::Display for Warning {
             Warning::NoCgroups { declined } => write!(
                 f,
                 "no cgroups can be used, so limits apply to single processes: {}",
-                declined.join("; ")
+                joined(declined)
             ),
             Warning::NoLandlock => f.write_str(
                 "the kernel has no landlock, so the supervisor is confined by seccomp alone",

@@ -40,7 +40,10 @@
 //! | `supervisor`, `info` | a running supervisor |
 //! | `process` | waiting for the end of its process |
 //! | `pool` | several supervisors as one |
-//! | `world`, `request` | what a caller can request |
+//! | `world`, `mount`, `request` | what a caller can request |
+//! | `mistakes` | several mistakes of a caller in one error |
+//! | `result` | how a run ended |
+//! | `convert` | between these types and those of the protocol |
 //! | `connection` | the socket: requests without waiting, results in any order |
 //! | `handle` | one run |
 //! | `capture`, `tokio_output` | input from memory, captured output |
@@ -50,16 +53,20 @@
 mod builder;
 mod capture;
 mod connection;
+mod convert;
 mod error;
 mod executable;
 mod handle;
 mod info;
 #[cfg(test)]
 mod messages;
+mod mistakes;
+mod mount;
 mod output;
 mod pool;
 mod process;
 mod request;
+mod result;
 mod start_error;
 mod starting;
 mod supervisor;
@@ -72,18 +79,22 @@ pub use millibox_seccomp as seccomp;
 
 pub use builder::{BackendChoice, Builder};
 pub use capture::Output;
-pub use error::{Error, RequestError};
+pub use error::{Error, RequestMistake};
 pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
-pub use millibox_wire::{
-    Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd,
-    RunError, RunResult, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,
+#[doc(inline)]
+pub use millibox_vocabulary::{
+    Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,
+    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,
     WorldProblem,
 };
+pub use mistakes::Mistakes;
+pub use mount::{BindMount, Mount, ProcMount, TmpfsMount};
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};
-pub use start_error::{EndReason, StartError};
+pub use result::{Figures, Outcome, RunResult};
+pub use start_error::{EndReason, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;
-pub use world::World;
+pub use world::{Network, World};

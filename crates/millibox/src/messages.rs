@@ -3,8 +3,9 @@
 //! The samples are checked for completeness: a new variant without a sample does not compile.
 
 use crate::{
-    EndReason, Error, LimitError, ProcessEnd, RequestError, StartError, SupervisorError,
-    SupervisorHint, SupervisorStep, WorldError, WorldProblem,
+    Backend, BackendCause, BackendRefusal, BackendStep, EndReason, Error, Hint, LimitError,
+    Mistakes, OptionMistake, Outcome, ProcessEnd, RequestMistake, RunError, RunResult, StartError,
+    Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem,
 };
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,18 @@ fn messages_match_the_golden_file() {
             .map(|reason| format!("{reason:?} => {reason}"))
             .collect(),
     );
-    section("Requests", request_errors().iter().map(line).collect());
+    section("Options", option_mistakes().iter().map(line).collect());
+    section("Requests", request_mistakes().iter().map(line).collect());
+    section(
+        "Results",
+        outcomes()
+            .into_iter()
+            .map(|outcome| {
+                let result = RunResult::new(outcome, Backend::Rlimit);
+                format!("{:?} => {result}", result.outcome)
+            })
+            .collect(),
+    );
     compare(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
         &text,
@@ -79,9 +91,9 @@ fn line(error: &impl std::error::Error) -> String {
 fn errors() -> Vec<Error> {
     let refused = std::io::Error::from_raw_os_error;
     samples!(Error {
-        Error::Start(_) => [Error::Start(StartError::NoCpus)],
+        Error::Start(_) => [Error::Start(StartError::EmptyPool)],
         Error::Died(_) => [Error::Died(EndReason::Closed)],
-        Error::Request(_) => [Error::Request(RequestError::EmptyPath)],
+        Error::Request(_) => [Error::Request(RequestMistake::EmptyPath.into())],
         Error::System { .. } => [
             Error::System { what: "create a socket", error: refused(libc::ENOMEM) },
             Error::System { what: "create a socket", error: refused(libc::EMFILE) },
@@ -96,9 +108,7 @@ fn start_errors() -> Vec<StartError> {
     let parent = || {
         SupervisorError::new(SupervisorStep::CgroupParent)
             .with_subject("/missing")
-            .with_hint(SupervisorHint::Declined(vec![
-                "cgroup2: not delegated".to_owned(),
-            ]))
+            .with_hint(SupervisorHint::Declined(declined()))
     };
     samples!(StartError {
         StartError::NotFound(_) => [
@@ -124,17 +134,7 @@ fn start_errors() -> Vec<StartError> {
             StartError::Failed { error: parent(), cgroup_parent: Some("/missing".to_owned()) },
         ],
         StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
-        StartError::NoCpus => [StartError::NoCpus],
-        StartError::CpuNumber(_) => [StartError::CpuNumber(1024)],
-        StartError::OutOfRange { .. } => [
-            StartError::OutOfRange { method: "slots", number: 513, max: 512 },
-        ],
-        StartError::CgroupParent { .. } => [
-            StartError::CgroupParent {
-                parent: "a/b".to_owned(),
-                named_by: "MILLIBOX_CGROUP_PARENT",
-            },
-        ],
+        StartError::Options(_) => [StartError::Options(OptionMistake::NoCpus.into())],
         StartError::EmptyPool => [StartError::EmptyPool],
     })
 }
@@ -158,56 +158,118 @@ fn end_reasons() -> Vec<EndReason> {
     })
 }
 
-fn request_errors() -> Vec<RequestError> {
+fn request_mistakes() -> Vec<RequestMistake> {
     let no_program = || millibox_seccomp::Program::from_bytes(&[]).unwrap_err();
-    let declined = || {
-        vec![
-            "cgroup2: no delegated cgroup".to_owned(),
-            "hybrid: not root".to_owned(),
-        ]
-    };
-    samples!(RequestError {
-        RequestError::Limit(_) => [RequestError::Limit(LimitError::SwapWithoutMemory)],
-        RequestError::World(_) => [
-            RequestError::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot)),
+    samples!(RequestMistake {
+        RequestMistake::Limit(_) => [RequestMistake::Limit(LimitError::SwapWithoutMemory)],
+        RequestMistake::World(_) => [
+            RequestMistake::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot)),
         ],
-        RequestError::Input(_) => [RequestError::Input(libc::EMFILE)],
-        RequestError::EmptyPath => [RequestError::EmptyPath],
-        RequestError::EmptyName => [RequestError::EmptyName],
-        RequestError::NameHasSlash(_) => [RequestError::NameHasSlash("a/b".into())],
-        RequestError::NoDirectories(_) => [RequestError::NoDirectories("true".into())],
-        RequestError::NoArgv0 => [RequestError::NoArgv0],
-        RequestError::ScriptByDescriptor => [RequestError::ScriptByDescriptor],
-        RequestError::UnnamedVariable(_) => [RequestError::UnnamedVariable("=x".into())],
-        RequestError::VariableHasEquals(_) => [RequestError::VariableHasEquals("A=B".into())],
-        RequestError::VariableHasNul(_) => [RequestError::VariableHasNul("A\0B".into())],
-        RequestError::HasNul(_) => [RequestError::HasNul("a\0b".into())],
-        RequestError::TooLong { .. } => [
-            RequestError::TooLong { bytes: 5_000_000, max_bytes: 4_194_304 },
+        RequestMistake::Input(_) => [RequestMistake::Input(libc::EMFILE)],
+        RequestMistake::EmptyPath => [RequestMistake::EmptyPath],
+        RequestMistake::EmptyName => [RequestMistake::EmptyName],
+        RequestMistake::NameHasSlash(_) => [RequestMistake::NameHasSlash("a/b".into())],
+        RequestMistake::NoDirectories(_) => [RequestMistake::NoDirectories("true".into())],
+        RequestMistake::NoArgv0 => [RequestMistake::NoArgv0],
+        RequestMistake::ScriptByDescriptor => [RequestMistake::ScriptByDescriptor],
+        RequestMistake::UnnamedVariable(_) => [RequestMistake::UnnamedVariable("=x".into())],
+        RequestMistake::VariableHasEquals(_) => [RequestMistake::VariableHasEquals("A=B".into())],
+        RequestMistake::VariableHasNul(_) => [RequestMistake::VariableHasNul("A\0B".into())],
+        RequestMistake::HasNul(_) => [RequestMistake::HasNul("a\0b".into())],
+        RequestMistake::TooLong { .. } => [
+            RequestMistake::TooLong { bytes: 5_000_000, max_bytes: 4_194_304 },
         ],
-        RequestError::UnknownRlimit(_) => [RequestError::UnknownRlimit("BOGUS".to_owned())],
-        RequestError::CpuNumber(_) => [RequestError::CpuNumber(1024)],
-        RequestError::NoCpus => [RequestError::NoCpus],
-        RequestError::PairNeedsTwoRunners => [RequestError::PairNeedsTwoRunners],
-        RequestError::NeedsCgroup { .. } => [
-            RequestError::NeedsCgroup {
+        RequestMistake::UnknownRlimit(_) => [RequestMistake::UnknownRlimit("BOGUS".to_owned())],
+        RequestMistake::CpuNumber(_) => [RequestMistake::CpuNumber(1024)],
+        RequestMistake::NoCpus => [RequestMistake::NoCpus],
+        RequestMistake::PairNeedsTwoRunners => [RequestMistake::PairNeedsTwoRunners],
+        RequestMistake::NeedsCgroup { .. } => [
+            RequestMistake::NeedsCgroup {
                 limit: "memory limit",
                 has_weaker_form: true,
                 declined: declined(),
             },
-            RequestError::NeedsCgroup {
+            RequestMistake::NeedsCgroup {
                 limit: "CPU bandwidth",
                 has_weaker_form: false,
                 declined: declined(),
             },
         ],
-        RequestError::SeccompPolicy { .. } => [
-            RequestError::SeccompPolicy { policy: "mine".to_owned(), error: no_program() },
+        RequestMistake::SeccompPolicy { .. } => [
+            RequestMistake::SeccompPolicy { policy: "mine".to_owned(), error: no_program() },
         ],
-        RequestError::SeccompProgram(_) => [RequestError::SeccompProgram(no_program())],
-        RequestError::SeccompRefusesExec { .. } => [
-            RequestError::SeccompRefusesExec { action: 0x8000_0000 },
+        RequestMistake::SeccompProgram(_) => [RequestMistake::SeccompProgram(no_program())],
+        RequestMistake::SeccompRefusesExec { .. } => [
+            RequestMistake::SeccompRefusesExec { action: 0x8000_0000 },
         ],
-        RequestError::SeccompNotSeekable => [RequestError::SeccompNotSeekable],
+        RequestMistake::SeccompNotSeekable => [RequestMistake::SeccompNotSeekable],
     })
+}
+
+fn option_mistakes() -> Vec<OptionMistake> {
+    samples!(OptionMistake {
+        OptionMistake::NoCpus => [OptionMistake::NoCpus],
+        OptionMistake::CpuNumber(_) => [OptionMistake::CpuNumber(1024)],
+        OptionMistake::OutOfRange { .. } => [
+            OptionMistake::OutOfRange { method: "slots", number: 513, max: 512 },
+        ],
+        OptionMistake::CgroupParent { .. } => [
+            OptionMistake::CgroupParent {
+                parent: "a/b".to_owned(),
+                named_by: "MILLIBOX_CGROUP_PARENT",
+            },
+        ],
+    })
+}
+
+fn declined() -> Vec<BackendRefusal> {
+    vec![
+        BackendRefusal::new(
+            Backend::Cgroup2,
+            vec![BackendCause::new(BackendStep::FindHierarchy)],
+        ),
+        BackendRefusal::new(
+            Backend::Hybrid,
+            vec![BackendCause::new(BackendStep::BecomeRoot)],
+        ),
+    ]
+}
+
+fn outcomes() -> Vec<Outcome> {
+    let exec = RunError::new(Step::Exec)
+        .with_errno(libc::ENOENT)
+        .with_subject("/missing");
+    let pid1 = RunError::new(Step::Pid1).with_hint(Hint::Ended(ProcessEnd::Killed(9)));
+    samples!(Outcome {
+        Outcome::Exited(_) => [Outcome::Exited(7)],
+        Outcome::Signaled(_) => [
+            Outcome::Signaled(11),
+            Outcome::Signaled(34),
+            Outcome::Signaled(64),
+        ],
+        Outcome::RealTimeLimit => [Outcome::RealTimeLimit],
+        Outcome::CpuTimeLimit => [Outcome::CpuTimeLimit],
+        Outcome::MemoryLimit => [Outcome::MemoryLimit],
+        Outcome::OutputLimit => [Outcome::OutputLimit],
+        Outcome::Cancelled => [Outcome::Cancelled],
+        Outcome::Killed => [Outcome::Killed],
+        Outcome::NotStarted(_) => [Outcome::NotStarted(exec.clone())],
+        Outcome::SandboxError(_) => [Outcome::SandboxError(pid1.clone())],
+    })
+}
+
+#[test]
+fn mistakes_are_written_on_one_line_each() {
+    let mistakes: Mistakes<RequestMistake> = crate::Request::new("")
+        .rlimit("BOGUS", 1)
+        .memory_limit(0)
+        .check()
+        .unwrap_err();
+    let lines: Vec<String> = mistakes
+        .as_slice()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(mistakes.to_string(), lines.join("\n"));
 }

@@ -47,8 +47,22 @@ impl Budget {
     }
 }
 
-/// How [`move_output`] ended; [`Budget`] has an example.
+/// How [`move_output`] ended; [`Budget`] has an example of [`Moved::LimitReached`].
+///
+/// ```
+/// use millibox::{Budget, Moved, Request, Supervisor, move_output};
+/// use std::os::fd::OwnedFd;
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let (reader, writer) = std::io::pipe().unwrap();
+/// let request = Request::new("/bin/echo").arg("hello").stdout(OwnedFd::from(writer));
+/// let run = supervisor.run(&request).unwrap();
+/// drop(request); // it holds an end of the pipe
+/// let sink = std::fs::File::options().write(true).open("/dev/null").unwrap();
+/// assert_eq!(move_output(reader, sink, &Budget::new(1000), &run).unwrap(), Moved::All);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Moved {
     /// The writer has closed its end, and everything that it wrote was moved.
     All,

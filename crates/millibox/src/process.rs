@@ -1,7 +1,6 @@
 //! The child process: the supervisor, or its keeper.
 
-use crate::{EndReason, Error};
-use millibox_wire::ProcessEnd;
+use crate::{EndReason, Error, ProcessEnd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{

@@ -1,12 +1,11 @@
 //! The request of one run.
 
 use crate::capture::sealed_file;
-use crate::{Error, RequestError, World};
+use crate::convert;
+use crate::{Mistakes, Outcome, RequestMistake, RunResult, World};
 use millibox_wire::frame::MAX_BODY;
 use millibox_wire::path::shown;
-use millibox_wire::{
-    Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Outcome, Run, RunResult, Step, rlimit_number,
-};
+use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Run, Step, rlimit_number};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -45,7 +44,8 @@ pub(crate) struct Names {
 
 impl Names {
     /// Names the program that could not be executed, or the directory that could not be entered.
-    pub fn add_to(&self, mut result: RunResult) -> RunResult {
+    pub fn add_to(&self, result: millibox_wire::RunResult) -> RunResult {
+        let mut result = convert::result_of_wire(result);
         let Outcome::NotStarted(error) = &mut result.outcome else {
             return result;
         };
@@ -71,7 +71,7 @@ impl Names {
 /// `/`, the standard streams are /dev/null, the world is the [minimal](World::minimal) one, and the
 /// only limit is [`Request::DEFAULT_PROCESS_LIMIT`].
 ///
-/// Methods accept wrong values. The first mistake is reported when the run is requested.
+/// Methods accept wrong values. All mistakes are reported together when the run is requested.
 ///
 /// ```
 /// use millibox::Request;
@@ -97,8 +97,8 @@ pub struct Request {
     rlimits: Vec<(u8, u64)>,
     cpus: Vec<u64>,
     output_limit: Option<u64>,
-    /// The first mistake of the caller, reported when the run is requested.
-    mistake: Option<RequestError>,
+    /// The mistakes that setters have found, reported when the run is requested.
+    mistakes: Vec<RequestMistake>,
 }
 
 impl Request {
@@ -134,7 +134,7 @@ impl Request {
             rlimits: Vec::new(),
             cpus: Vec::new(),
             output_limit: None,
-            mistake: None,
+            mistakes: Vec::new(),
         }
     }
 
@@ -198,7 +198,10 @@ impl Request {
     pub fn input(mut self, bytes: impl AsRef<[u8]>) -> Request {
         match sealed_file(bytes.as_ref()) {
             Ok(file) => self.streams[0] = Some(file),
-            Err(error) => self.has_mistake(RequestError::Input(error.raw_os_error().unwrap_or(0))),
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(0);
+                self.mistakes.push(RequestMistake::Input(errno));
+            }
         }
         self
     }
@@ -292,7 +295,9 @@ impl Request {
                 self.rlimits.retain(|(known, _)| *known != number);
                 self.rlimits.push((number, value));
             }
-            None => self.has_mistake(RequestError::UnknownRlimit(name.to_owned())),
+            None => self
+                .mistakes
+                .push(RequestMistake::UnknownRlimit(name.to_owned())),
         }
         self
     }
@@ -305,9 +310,11 @@ impl Request {
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Request {
         let mut mask = Vec::new();
+        let mut is_empty = true;
         for cpu in cpus {
+            is_empty = false;
             if cpu >= MAX_CPUS {
-                self.has_mistake(RequestError::CpuNumber(cpu));
+                self.mistakes.push(RequestMistake::CpuNumber(cpu));
                 continue;
             }
             if mask.len() <= cpu / 64 {
@@ -315,16 +322,11 @@ impl Request {
             }
             mask[cpu / 64] |= 1 << (cpu % 64);
         }
-        if mask.is_empty() {
-            self.has_mistake(RequestError::NoCpus);
+        if is_empty {
+            self.mistakes.push(RequestMistake::NoCpus);
         }
         self.cpus = mask;
         self
-    }
-
-    /// Records a mistake of the caller; the first one is reported when the run is requested.
-    fn has_mistake(&mut self, mistake: RequestError) {
-        self.mistake.get_or_insert(mistake);
     }
 
     /// Limits the bytes that the run may write to any one file (`RLIMIT_FSIZE`).
@@ -375,49 +377,73 @@ impl Request {
     /// Checks what can be checked without a supervisor. Requesting a run does the same.
     ///
     /// ```
-    /// use millibox::{Request, RequestError};
+    /// use millibox::{Request, RequestMistake};
     /// let request = Request::new("/bin/true").rlimit("BOGUS", 1);
-    /// assert_eq!(request.check(), Err(RequestError::UnknownRlimit("BOGUS".to_owned())));
+    /// let mistakes = request.check().unwrap_err();
+    /// assert_eq!(mistakes.as_slice(), [RequestMistake::UnknownRlimit("BOGUS".to_owned())]);
     /// ```
     ///
     /// # Errors
-    /// The first mistake that was found.
-    pub fn check(&self) -> Result<(), RequestError> {
-        if let Some(mistake) = &self.mistake {
-            return Err(mistake.clone());
-        }
-        let paths = self.program_paths()?;
+    /// All mistakes in the request and in its world.
+    pub fn check(&self) -> Result<(), Mistakes<RequestMistake>> {
+        let mut mistakes = Vec::new();
+        let paths = self.program_paths(&mut mistakes);
+        self.collect_mistakes(&paths, &mut mistakes);
+        Mistakes::check(mistakes)
+    }
+
+    /// Collects all mistakes but those in the program's name.
+    fn collect_mistakes(&self, paths: &[OsString], mistakes: &mut Vec<RequestMistake>) {
+        mistakes.splice(0..0, self.mistakes.iter().cloned());
         // An empty argv lets the program read its environment as arguments (CVE-2021-4034).
-        if !paths.is_empty() && self.arguments.first().is_none_or(|first| first.is_empty()) {
-            return Err(RequestError::NoArgv0);
+        let has_argv0 = self
+            .arguments
+            .first()
+            .is_some_and(|first| !first.is_empty());
+        if !paths.is_empty() && !has_argv0 {
+            mistakes.push(RequestMistake::NoArgv0);
         }
-        self.limits.check().map_err(RequestError::Limit)?;
+        mistakes.extend(self.limits.errors().into_iter().map(RequestMistake::Limit));
         if let Program::Descriptor(program) = &self.program {
             let mut beginning = [0; 2];
             if rustix::io::pread(program, &mut beginning, 0) == Ok(2) && beginning == *b"#!" {
-                return Err(RequestError::ScriptByDescriptor);
+                mistakes.push(RequestMistake::ScriptByDescriptor);
             }
         }
-        self.check_environment()
+        self.check_environment(mistakes);
+        let strings = std::iter::once(&self.working_directory)
+            .chain(paths)
+            .chain(&self.arguments);
+        for string in strings.filter(|string| string.as_bytes().contains(&0)) {
+            // argv[0] is often the path of the program.
+            let mistake = RequestMistake::HasNul(string.clone());
+            if !mistakes.contains(&mistake) {
+                mistakes.push(mistake);
+            }
+        }
+        mistakes.extend_from_slice(self.world.mistakes());
     }
 
-    /// Checks and encodes the request. The descriptors travel beside it.
+    fn variables(&self) -> impl Iterator<Item = &OsString> {
+        self.environment.iter().map(|(_, variable)| variable)
+    }
+
+    /// Checks and encodes the request. The descriptors travel beside it. `mistakes` are those that
+    /// the supervisor has found.
     pub(crate) fn encode(
         &self,
         partner: Option<u64>,
-    ) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
-        self.check()?;
-        let paths = self.program_paths()?;
+        mut mistakes: Vec<RequestMistake>,
+    ) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Mistakes<RequestMistake>> {
+        let paths = self.program_paths(&mut mistakes);
+        self.collect_mistakes(&paths, &mut mistakes);
+        Mistakes::check(mistakes)?;
         let mut strings = Vec::new();
-        let variables = self.environment.iter().map(|(_, variable)| variable);
         let all = std::iter::once(&self.working_directory)
             .chain(&paths)
             .chain(&self.arguments)
-            .chain(variables);
+            .chain(self.variables());
         for string in all {
-            if string.as_bytes().contains(&0) {
-                return Err(RequestError::HasNul(string.clone()).into());
-            }
             strings.extend_from_slice(string.as_bytes());
             strings.push(0);
         }
@@ -433,7 +459,8 @@ impl Request {
         if let Program::Descriptor(program) = &self.program {
             descriptors.push(program.clone());
         }
-        let world = self.world.located()?;
+        // The check has found no mistake in the world.
+        let world = self.world.located().unwrap_or_default();
         let run = Run {
             world: &world,
             strings: &strings,
@@ -453,7 +480,7 @@ impl Request {
         };
         let body = millibox_wire::encode(&run);
         if body.len() > MAX_BODY {
-            return Err(RequestError::TooLong {
+            return Err(RequestMistake::TooLong {
                 bytes: body.len(),
                 max_bytes: MAX_BODY,
             }
@@ -462,17 +489,18 @@ impl Request {
         Ok((body, descriptors))
     }
 
-    /// The paths that are tried in order; none if the program is a descriptor.
-    fn program_paths(&self) -> Result<Vec<OsString>, RequestError> {
-        match &self.program {
-            Program::Path(path) if path.is_empty() => Err(RequestError::EmptyPath),
-            Program::Path(path) => Ok(vec![path.clone()]),
-            Program::Search(name, _) if name.is_empty() => Err(RequestError::EmptyName),
+    /// The paths that are tried in order; none if the program is a descriptor, or if its name is a
+    /// mistake.
+    fn program_paths(&self, mistakes: &mut Vec<RequestMistake>) -> Vec<OsString> {
+        let mistake = match &self.program {
+            Program::Path(path) if path.is_empty() => RequestMistake::EmptyPath,
+            Program::Path(path) => return vec![path.clone()],
+            Program::Search(name, _) if name.is_empty() => RequestMistake::EmptyName,
             Program::Search(name, _) if name.as_bytes().contains(&b'/') => {
-                Err(RequestError::NameHasSlash(name.clone()))
+                RequestMistake::NameHasSlash(name.clone())
             }
             Program::Search(name, directories) if directories.is_empty() => {
-                Err(RequestError::NoDirectories(name.clone()))
+                RequestMistake::NoDirectories(name.clone())
             }
             Program::Search(name, directories) => {
                 let path = |directory: &OsString| {
@@ -481,27 +509,28 @@ impl Request {
                     path.push(name);
                     path
                 };
-                Ok(directories.iter().map(path).collect())
+                return directories.iter().map(path).collect();
             }
-            Program::Descriptor(_) => Ok(Vec::new()),
-        }
+            Program::Descriptor(_) => return Vec::new(),
+        };
+        mistakes.push(mistake);
+        Vec::new()
     }
 
-    fn check_environment(&self) -> Result<(), RequestError> {
+    fn check_environment(&self, mistakes: &mut Vec<RequestMistake>) {
         for (length, variable) in &self.environment {
             let name = OsStr::from_bytes(&variable.as_bytes()[..*length]);
             if name.is_empty() {
-                return Err(RequestError::UnnamedVariable(variable.clone()));
-            }
-            // The program would see another variable.
-            if name.as_bytes().contains(&b'=') {
-                return Err(RequestError::VariableHasEquals(name.to_owned()));
-            }
-            if name.as_bytes().contains(&0) {
-                return Err(RequestError::VariableHasNul(name.to_owned()));
+                mistakes.push(RequestMistake::UnnamedVariable(variable.clone()));
+            } else if name.as_bytes().contains(&b'=') {
+                // The program would see another variable.
+                mistakes.push(RequestMistake::VariableHasEquals(name.to_owned()));
+            } else if name.as_bytes().contains(&0) {
+                mistakes.push(RequestMistake::VariableHasNul(name.to_owned()));
+            } else if variable.as_bytes().contains(&0) {
+                mistakes.push(RequestMistake::HasNul(variable.clone()));
             }
         }
-        Ok(())
     }
 }
 

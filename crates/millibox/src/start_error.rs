@@ -1,7 +1,8 @@
 //! Why no supervisor could be started, and why one has ended.
 
 use crate::error::remedy;
-use millibox_wire::{MAX_CPUS, ProcessEnd, SupervisorError};
+use crate::{Mistakes, ProcessEnd, SupervisorError};
+use millibox_wire::MAX_CPUS;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,27 @@ pub enum StartError {
     /// The supervisor was killed before it could serve.
     #[error("cannot start the supervisor: {0}")]
     Killed(EndReason),
+    /// Options of the builder are not valid. The list has all mistakes that were found.
+    #[error(transparent)]
+    Options(#[from] Mistakes<OptionMistake>),
+    /// This thread may not use any CPU, so a pool would be empty.
+    #[error("this thread may not use any CPU")]
+    EmptyPool,
+}
+
+/// A mistake in the options of a [`Builder`](crate::Builder).
+///
+/// ```
+/// use millibox::{Error, OptionMistake, StartError, Supervisor};
+///
+/// let started = Supervisor::builder().slots(0).cpus([]).start();
+/// let Err(Error::Start(StartError::Options(mistakes))) = started else { panic!() };
+/// assert_eq!(mistakes.as_slice()[0], OptionMistake::NoCpus);
+/// assert!(matches!(mistakes.as_slice()[1], OptionMistake::OutOfRange { number: 0, .. }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionMistake {
     /// The list of CPUs is empty. An empty list of a caller that found no CPU must not mean all
     /// CPUs.
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
@@ -88,9 +110,6 @@ pub enum StartError {
         /// The environment variable or method that named it.
         named_by: &'static str,
     },
-    /// This thread may not use any CPU, so a pool would be empty.
-    #[error("this thread may not use any CPU")]
-    EmptyPool,
 }
 
 /// Why a supervisor has ended, or why the connection to it was closed.

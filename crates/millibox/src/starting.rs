@@ -3,8 +3,9 @@
 use crate::connection::Connection;
 use crate::executable::Executable;
 use crate::process::Process;
-use crate::{Backend, BackendChoice, EndReason, Error, StartError, Supervisor};
-use millibox_wire::SupervisorStep;
+use crate::{
+    Backend, BackendChoice, EndReason, Error, ProcessEnd, StartError, Supervisor, SupervisorStep,
+};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
@@ -50,9 +51,7 @@ impl Starting {
                         cgroup_parent: parent.filter(|_| concerns_cgroups),
                     }
                 }
-                reason @ EndReason::Process(millibox_wire::ProcessEnd::Killed(_)) => {
-                    StartError::Killed(reason)
-                }
+                reason @ EndReason::Process(ProcessEnd::Killed(_)) => StartError::Killed(reason),
                 reason => self.executable.not_supervisor(reason),
             }
         })?;

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, NewRun};
 use crate::info::Info;
 use crate::process::Process;
-use crate::{Builder, Error, Handle, Request, RequestError};
+use crate::{Builder, Error, Handle, Mistakes, Request, RequestMistake};
 use millibox_wire::Hello;
 use std::sync::{Arc, Mutex};
 
@@ -72,8 +72,7 @@ impl Supervisor {
     /// The request is not valid, or the supervisor has ended.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         let [id] = self.connection.ids();
-        let run = new_run(id, None, request)?;
-        self.reject_weaker_limits(request)?;
+        let run = new_run(id, None, request, self.weaker_limits(request))?;
         self.connection.run([run])?;
         Ok(Handle::new(self.connection.clone(), id, request.names()))
     }
@@ -91,28 +90,37 @@ impl Supervisor {
     /// A request is not valid, the supervisor has [one runner per slot](Builder::runners_per_slot),
     /// or it has ended. Neither run starts.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
-        if !self.has_pairs {
-            return Err(RequestError::PairNeedsTwoRunners.into());
-        }
         let [first, second] = self.connection.ids();
-        let runs = [
-            new_run(first, Some(second), requests[0])?,
-            new_run(second, Some(first), requests[1])?,
-        ];
-        requests
-            .into_iter()
-            .try_for_each(|request| self.reject_weaker_limits(request))?;
+        let mut mistakes = self.weaker_limits(requests[0]);
+        if !self.has_pairs {
+            mistakes.push(RequestMistake::PairNeedsTwoRunners);
+        }
+        let runs = match (
+            new_run(first, Some(second), requests[0], mistakes),
+            new_run(
+                second,
+                Some(first),
+                requests[1],
+                self.weaker_limits(requests[1]),
+            ),
+        ) {
+            (Ok(first), Ok(second)) => [first, second],
+            (first, second) => {
+                let mistakes = [first.err(), second.err()].into_iter().flatten();
+                return Err(Mistakes::joined(mistakes).into());
+            }
+        };
         self.connection.run(runs)?;
         let handle =
             |id, request: &Request| Handle::new(self.connection.clone(), id, request.names());
         Ok([handle(first, requests[0]), handle(second, requests[1])])
     }
 
-    /// Rejects limits on a process tree where there are no cgroups, unless the caller chose the
-    /// weaker backend by name.
-    fn reject_weaker_limits(&self, request: &Request) -> Result<(), Error> {
+    /// The limits on a process tree that the request has and no cgroup enforces, unless the caller
+    /// chose the weaker backend by name.
+    fn weaker_limits(&self, request: &Request) -> Vec<RequestMistake> {
         if !self.has_weak_backend {
-            return Ok(());
+            return Vec::new();
         }
         let limits = request.limits();
         let requested = [
@@ -122,18 +130,16 @@ impl Supervisor {
             ("process limit", limits.processes.is_some(), true),
             ("CPU-time limit", limits.cpu_time_ns.is_some(), true),
         ];
-        match requested.into_iter().find(|(_, requested, _)| *requested) {
-            None => Ok(()),
-            Some((limit, _, has_weaker_form)) => {
-                let declined = self.info.declined().to_vec();
-                Err(RequestError::NeedsCgroup {
-                    limit,
-                    has_weaker_form,
-                    declined,
-                }
-                .into())
-            }
-        }
+        let needs_cgroup = |(limit, _, has_weaker_form)| RequestMistake::NeedsCgroup {
+            limit,
+            has_weaker_form,
+            declined: self.info.declined().to_vec(),
+        };
+        requested
+            .into_iter()
+            .filter(|(_, is_requested, _)| *is_requested)
+            .map(needs_cgroup)
+            .collect()
     }
 
     /// What is known about the supervisor: backend, slots, version, warnings.
@@ -204,8 +210,13 @@ impl std::fmt::Debug for Supervisor {
     }
 }
 
-fn new_run(id: u64, partner: Option<u64>, request: &Request) -> Result<NewRun, Error> {
-    let (body, descriptors) = request.encode(partner)?;
+fn new_run(
+    id: u64,
+    partner: Option<u64>,
+    request: &Request,
+    mistakes: Vec<RequestMistake>,
+) -> Result<NewRun, Mistakes<RequestMistake>> {
+    let (body, descriptors) = request.encode(partner, mistakes)?;
     Ok(NewRun {
         id,
         partner,

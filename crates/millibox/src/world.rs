@@ -1,14 +1,14 @@
 //! What a program sees.
 
-use crate::{Error, RequestError};
+use crate::convert;
+use crate::{Error, Mount, RequestMistake, WorldProblem};
 use millibox_seccomp::{Arch, Program};
-use millibox_wire::{Located, Mount, Network, Source, WorldProblem};
+use millibox_wire::{Located, Source};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx,
 };
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -30,11 +30,33 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[derive(Debug, Clone)]
 pub struct World {
-    wire: millibox_wire::World,
+    mounts: Vec<Mount>,
+    uid: Option<u32>,
+    gid: Option<u32>,
+    network: Network,
+    seccomp: Option<Vec<u8>>,
     /// The default seccomp profile is set; with a loopback interface it is another program.
     default_seccomp: bool,
-    /// The encoding for the supervisor, or the error of the world.
-    encoded: Arc<OnceLock<Result<Vec<u8>, RequestError>>>,
+    /// The encoding for the supervisor, or the mistakes in the world.
+    encoded: Arc<OnceLock<Result<Vec<u8>, Vec<RequestMistake>>>>,
+}
+
+/// The network of a run.
+///
+/// ```
+/// use millibox::{Network, World};
+///
+/// // A server and its client may talk to each other inside one run.
+/// let world = World::minimal().network(Network::Loopback);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Network {
+    /// A network namespace in which no interface is up.
+    #[default]
+    None,
+    /// A network namespace for this run, in which the loopback interface is up.
+    Loopback,
 }
 
 /// Directories of the system's programs and libraries.
@@ -45,12 +67,12 @@ const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"
 impl World {
     /// An empty read-only root with the default seccomp profile and without a network.
     pub fn empty() -> World {
-        let wire = millibox_wire::World {
-            seccomp: Some(default_profile(Network::None).to_vec()),
-            ..Default::default()
-        };
         World {
-            wire,
+            mounts: Vec::new(),
+            uid: None,
+            gid: None,
+            network: Network::None,
+            seccomp: Some(default_profile(Network::None).to_vec()),
             default_seccomp: true,
             encoded: Arc::default(),
         }
@@ -77,7 +99,7 @@ impl World {
         for path in SYSTEM.into_iter().chain(SYSTEM_CONFIGURATION) {
             // With a merged /usr, /bin and similar directories are links (file-hierarchy(7)).
             if let Ok(target) = std::fs::read_link(path) {
-                self = self.mount(Mount::symlink(bytes(&target), path));
+                self = self.mount(Mount::symlink(target, path));
             } else if Path::new(path).exists() {
                 self = self.mount(Mount::read_only(path, path));
             }
@@ -89,42 +111,39 @@ impl World {
     /// descriptors, which work if a procfs is mounted at /proc.
     #[must_use]
     pub fn dev(self, at: impl AsRef<Path>) -> World {
-        self.mount(Mount::devices(bytes(at.as_ref())))
+        self.mount(Mount::devices(at.as_ref()))
     }
 
     /// Appends a mount operation.
     #[must_use]
-    pub fn mount(self, mount: Mount) -> World {
-        self.with(|wire| wire.mounts.push(mount))
+    pub fn mount(self, mount: impl Into<Mount>) -> World {
+        self.with(|world| world.mounts.push(mount.into()))
     }
 
     /// Adds a file or directory of the host, read-only, including its submounts. Both paths must be
     /// absolute, or the request is rejected.
     #[must_use]
     pub fn read_only(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
-        self.mount(Mount::read_only(bytes(source.as_ref()), bytes(at.as_ref())))
+        self.mount(Mount::read_only(source.as_ref(), at.as_ref()))
     }
 
     /// Adds a file or directory of the host that the run may write to as far as the supervisor's
     /// user may, including its submounts. Both paths must be absolute, or the request is rejected.
     #[must_use]
     pub fn read_write(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
-        self.mount(Mount::read_write(
-            bytes(source.as_ref()),
-            bytes(at.as_ref()),
-        ))
+        self.mount(Mount::read_write(source.as_ref(), at.as_ref()))
     }
 
     /// Sets the user id inside. The default is the id outside. `u32::MAX` is not valid.
     #[must_use]
     pub fn uid(self, uid: u32) -> World {
-        self.with(|wire| wire.uid = Some(uid))
+        self.with(|world| world.uid = Some(uid))
     }
 
     /// Sets the group id inside. The default is the id outside. `u32::MAX` is not valid.
     #[must_use]
     pub fn gid(self, gid: u32) -> World {
-        self.with(|wire| wire.gid = Some(gid))
+        self.with(|world| world.gid = Some(gid))
     }
 
     /// Sets the network: none, or a loopback interface of the run's own.
@@ -134,10 +153,10 @@ impl World {
     #[must_use]
     pub fn network(self, network: Network) -> World {
         let default_seccomp = self.default_seccomp;
-        self.with(|wire| {
-            wire.network = network;
+        self.with(|world| {
+            world.network = network;
             if default_seccomp {
-                wire.seccomp = Some(default_profile(network).to_vec());
+                world.seccomp = Some(default_profile(network).to_vec());
             }
         })
     }
@@ -146,7 +165,7 @@ impl World {
     #[must_use]
     pub fn default_seccomp(mut self) -> World {
         self.default_seccomp = true;
-        let network = self.wire.network;
+        let network = self.network;
         self.network(network)
     }
 
@@ -175,7 +194,7 @@ impl World {
     /// The compiled policy is too long.
     pub fn seccomp(self, policy: &millibox_seccomp::Policy) -> Result<World, Error> {
         let program = millibox_seccomp::compile(policy, Arch::native()).map_err(|error| {
-            RequestError::SeccompPolicy {
+            RequestMistake::SeccompPolicy {
                 policy: policy.name().to_owned(),
                 error,
             }
@@ -189,7 +208,7 @@ impl World {
     /// # Errors
     /// The kernel would reject the program, or it refuses execveat(2).
     pub fn seccomp_program(self, program: &[u8]) -> Result<World, Error> {
-        let program = Program::from_bytes(program).map_err(RequestError::SeccompProgram)?;
+        let program = Program::from_bytes(program).map_err(RequestMistake::SeccompProgram)?;
         let allow = 0x7fff_0000;
         let native = Arch::native();
         let execveat = native.number("execveat").unwrap_or(0);
@@ -198,7 +217,7 @@ impl World {
             None => {}
             Some(action) if action == allow => {}
             Some(action) => {
-                return Err(RequestError::SeccompRefusesExec { action }.into());
+                return Err(RequestMistake::SeccompRefusesExec { action }.into());
             }
         }
         Ok(self.with_seccomp(Some(program.as_bytes())))
@@ -223,52 +242,70 @@ impl World {
 
     /// The mount operations in order.
     pub fn mounts(&self) -> &[Mount] {
-        &self.wire.mounts
+        &self.mounts
     }
 
     /// The sources of bind mounts: paths of the host.
     pub fn sources(&self) -> impl Iterator<Item = PathBuf> {
-        self.wire.mounts.iter().filter_map(|mount| match mount {
-            Mount::Bind { source, .. } => Some(PathBuf::from(std::ffi::OsStr::from_bytes(source))),
+        self.mounts.iter().filter_map(|mount| match mount {
+            Mount::Bind(bind) => Some(bind.source().to_owned()),
             _ => None,
         })
     }
 
     fn with_seccomp(mut self, program: Option<Vec<u8>>) -> World {
         self.default_seccomp = false;
-        self.with(|wire| wire.seccomp = program)
+        self.with(|world| world.seccomp = program)
     }
 
-    fn with(mut self, change: impl FnOnce(&mut millibox_wire::World)) -> World {
-        change(&mut self.wire);
+    fn with(mut self, change: impl FnOnce(&mut World)) -> World {
+        change(&mut self);
         self.encoded = Arc::default();
         self
     }
 
-    /// The encoding for the supervisor, with the present files of the sources.
-    pub(crate) fn located(&self) -> Result<Vec<u8>, Error> {
-        let encode = || {
-            self.wire
-                .mounts
-                .iter()
-                .try_for_each(Mount::check)
-                .map_err(RequestError::World)?;
-            for (method, id) in [("World::uid", self.wire.uid), ("World::gid", self.wire.gid)] {
-                if id == Some(u32::MAX) {
-                    return Err(WorldProblem::NoId {
-                        method: method.to_owned(),
-                    }
-                    .into());
-                }
-            }
-            Ok(millibox_wire::encode(&self.wire))
+    /// The mistakes in the world.
+    pub(crate) fn mistakes(&self) -> &[RequestMistake] {
+        self.encoded().err().unwrap_or_default()
+    }
+
+    /// The encoding for the supervisor, with the present files of the sources. `None` if the world
+    /// has mistakes.
+    pub(crate) fn located(&self) -> Option<Vec<u8>> {
+        let world = self.encoded().ok()?;
+        let sources = self.mounts.iter().map(source).collect();
+        Some(Located::encoding(world, &sources))
+    }
+
+    fn encoded(&self) -> Result<&[u8], &[RequestMistake]> {
+        let encoded = self.encoded.get_or_init(|| self.encode());
+        encoded.as_deref().map_err(Vec::as_slice)
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, Vec<RequestMistake>> {
+        let wire = millibox_wire::World {
+            mounts: self.mounts.iter().map(convert::mount_to_wire).collect(),
+            uid: self.uid,
+            gid: self.gid,
+            network: convert::network_to_wire(self.network),
+            seccomp: self.seccomp.clone(),
         };
-        match self.encoded.get_or_init(encode) {
-            Ok(bytes) => Ok(Located::encoding(
-                bytes,
-                &self.wire.mounts.iter().map(source).collect(),
-            )),
-            Err(error) => Err(error.clone().into()),
+        let mut mistakes: Vec<RequestMistake> = wire
+            .mounts
+            .iter()
+            .filter_map(|mount| mount.check().err())
+            .map(RequestMistake::World)
+            .collect();
+        for (method, id) in [("World::uid", self.uid), ("World::gid", self.gid)] {
+            if id == Some(u32::MAX) {
+                let method = method.to_owned();
+                mistakes.push(WorldProblem::NoId { method }.into());
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(millibox_wire::encode(&wire))
+        } else {
+            Err(mistakes)
         }
     }
 }
@@ -287,14 +324,11 @@ const LOOK_UP_ATTEMPTS: usize = 64;
 /// file system (FUSE, NFS) must not block the caller. The mounter of the world examines sources
 /// that the kernel does not remember or that cannot be examined.
 fn source(mount: &Mount) -> Source {
-    let Mount::Bind {
-        source, no_follow, ..
-    } = mount
-    else {
+    let Mount::Bind(bind) = mount else {
         return Source::None;
     };
-    let path = source.as_slice();
-    let resolve = if *no_follow {
+    let path = bind.source();
+    let resolve = if bind.no_follow {
         ResolveFlags::NO_SYMLINKS
     } else {
         ResolveFlags::NO_MAGICLINKS
@@ -345,10 +379,6 @@ fn source(mount: &Mount) -> Source {
     }
 }
 
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_bytes().to_vec()
-}
-
 /// The default profile, compiled once for each kind of network.
 fn default_profile(network: Network) -> &'static [u8] {
     static PROGRAMS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
@@ -373,7 +403,7 @@ fn read_all(descriptor: BorrowedFd) -> Result<Vec<u8>, Error> {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(rustix::io::Errno::SPIPE) => {
-                return Err(RequestError::SeccompNotSeekable.into());
+                return Err(RequestMistake::SeccompNotSeekable.into());
             }
             Err(errno) => return Err(Error::system("read the seccomp program")(errno)),
         }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
+#[non_exhaustive]
 pub struct Keys<'a> {
     log: &'a Log,
     pub place: Place,

@@ -224,16 +224,5 @@ impl Metrics {
 
 /// The name of an outcome in answers and metrics.
 pub fn outcome_name(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Exited(_) => "exited",
-        Outcome::Signaled(_) => "signaled",
-        Outcome::RealTimeLimit => "real_time_limit",
-        Outcome::CpuTimeLimit => "cpu_time_limit",
-        Outcome::MemoryLimit => "memory_limit",
-        Outcome::OutputLimit => "output_limit",
-        Outcome::Cancelled => "cancelled",
-        Outcome::Killed => "killed",
-        Outcome::NotStarted(_) => "not_started",
-        Outcome::SandboxError(_) => "sandbox_error",
-    }
+    outcome.name()
 }

@@ -46,6 +46,7 @@ const ICPC_NAMES: [&str; 23] = [
 
 /// What was packed.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The archive. In JSON, bytes that are not UTF-8 are replaced.
     #[serde(serialize_with = "lossy")]

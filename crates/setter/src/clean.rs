@@ -13,6 +13,7 @@ use std::path::Path;
 
 /// The files that were removed, or would be.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Removed files, as paths below the package.
     pub removed: Vec<String>,

@@ -319,6 +319,7 @@ pub enum MachineError {
 
 /// A submission whose language cannot be used here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SkippedSubmission {
     /// Its name.
     pub submission: String,

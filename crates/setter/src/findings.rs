@@ -32,6 +32,7 @@ pub struct Findings {
 
 /// How far a slow submission exceeds the limit.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct SlowSubmission {
     /// Name of the submission.
     pub name: String,

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 /// The measured times and the limits computed from them.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The formula of the limits.
     pub formula: String,
@@ -39,6 +40,7 @@ pub struct Report {
 
 /// The measurements of one test.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct TestTime {
     /// Its name.
     pub test: String,

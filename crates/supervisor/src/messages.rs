@@ -33,9 +33,3 @@ pub fn complain(line: impl core::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "millibox: {line}");
 }
-
-/// The errno's description and number (errno(3)).
-pub fn errno_text(errno: Errno) -> String {
-    // "No such file or directory (os error 2)" is the text of std. Users search for the number.
-    std::io::Error::from_raw_os_error(errno.0).to_string()
-}

@@ -17,7 +17,7 @@ pub struct Setup {
     pub uid: u32,
     pub gid: u32,
     pub cgroups: Vec<Vec<u8>>,
-    pub declined: Vec<String>,
+    pub declined: Vec<millibox_wire::BackendRefusal>,
     /// The version of landlock that confines the supervisor; 0 without landlock.
     pub landlock: u32,
     /// The mount point of all devices as one mount; see [`crate::devices`].

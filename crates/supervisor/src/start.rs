@@ -40,7 +40,7 @@ pub struct Inheritance {
     pub pin: bool,
     pub cpus: Vec<usize>,
     pub cgroups: Vec<Vec<u8>>,
-    pub declined: Vec<String>,
+    pub declined: Vec<millibox_wire::BackendRefusal>,
     /// The mount point of all devices as one mount; see [`crate::devices`].
     pub devices: Option<String>,
 }

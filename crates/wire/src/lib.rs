@@ -10,6 +10,8 @@
 //!   (`SCM_RIGHTS`).
 //! * A [`RunResult`] is the result of a run.
 //!
+//! Steps and errors are those of `millibox-vocabulary`, which the client library shares.
+//!
 //! ```
 //! use millibox_wire::{World, Mount, decode, encode};
 //! let world = World { mounts: vec![Mount::proc("/proc")], ..World::default() };
@@ -18,32 +20,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod error;
 pub mod frame;
 mod limits;
-#[cfg(test)]
-mod messages;
-pub mod path;
 mod request;
 mod result;
-mod step;
-mod supervisor_error;
 mod world;
 
-pub use error::{Cause, FrameProblem, Hint, ProcessEnd, RunError};
-pub use limits::{Bandwidth, DEFAULT_PROCESS_LIMIT, Limit, LimitError, Limits, MAX_PROCESS_LIMIT};
+pub use limits::{Bandwidth, Limits};
+pub use millibox_vocabulary::{
+    Backend, BackendCause, BackendRefusal, BackendStep, Cause, DEFAULT_PROCESS_LIMIT, FrameProblem,
+    Hint, Limit, LimitError, MAX_CPUS, MAX_PROCESS_LIMIT, ProcessEnd, RunError, Step,
+    SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem, path,
+};
 pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
-pub use result::{Backend, Figures, Hello, Outcome, RunResult};
-pub use step::Step;
-pub use supervisor_error::{SupervisorError, SupervisorHint, SupervisorStep};
-pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
+pub use result::{Figures, Hello, Outcome, RunResult};
+pub use world::{Located, Mount, Network, Source, World};
 
 /// The most runs that one supervisor serves at one time.
 pub const MAX_SLOTS: usize = 512;
 /// The most runners of one slot.
 pub const MAX_RUNNERS_PER_SLOT: usize = 4;
-/// The number of CPUs that a request can name: 0 to `MAX_CPUS - 1`.
-pub const MAX_CPUS: usize = 1024;
 
 /// Encodes a body.
 ///

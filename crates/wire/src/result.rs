@@ -1,8 +1,7 @@
 //! The result of a run, and the greeting of the supervisor.
 
-use crate::RunError;
+use crate::{Backend, BackendRefusal, RunError};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The greeting that the supervisor sends once, when it accepts requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,34 +21,12 @@ pub struct Hello {
     pub gid: u32,
     /// The directories of the cgroups that were created for this supervisor.
     pub cgroups: Vec<Vec<u8>>,
-    /// The reason why each better backend was not chosen.
-    pub declined: Vec<String>,
+    /// The better backends that cannot be used, and why.
+    pub declined: Vec<BackendRefusal>,
     /// The version of landlock that confines the supervisor; 0 if the kernel has none.
     pub landlock: u32,
     /// Whether the file locks of runs are counted, so that their memory limit bounds them.
     pub file_locks: bool,
-}
-
-/// How runs are limited and measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// Delegated unified cgroups (cgroups(7), version 2).
-    Cgroup2,
-    /// Version 1 hierarchies of memory, pids, cpu and cpuacct, created by root.
-    Hybrid,
-    /// No cgroups: weaker limits, which are resource limits of single processes.
-    Rlimit,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Backend::Cgroup2 => "cgroup2",
-            Backend::Hybrid => "hybrid",
-            Backend::Rlimit => "rlimit",
-        })
-    }
 }
 
 /// The result of a run.
@@ -106,22 +83,6 @@ impl Outcome {
         }
     }
 
-    /// The name of the outcome in reports.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Outcome::Exited(_) => "exited",
-            Outcome::Signaled(_) => "signaled",
-            Outcome::RealTimeLimit => "real_time_limit",
-            Outcome::CpuTimeLimit => "cpu_time_limit",
-            Outcome::MemoryLimit => "memory_limit",
-            Outcome::OutputLimit => "output_limit",
-            Outcome::Cancelled => "cancelled",
-            Outcome::Killed => "killed",
-            Outcome::NotStarted(_) => "not_started",
-            Outcome::SandboxError(_) => "sandbox_error",
-        }
-    }
-
     /// The error of an outcome that has one.
     pub fn error(&self) -> Option<&RunError> {
         match self {
@@ -150,38 +111,4 @@ pub struct Figures {
     pub peak_memory_bytes: u64,
     /// The most processes and threads at one time; `None` if the backend cannot measure them.
     pub peak_processes: Option<u32>,
-}
-
-impl fmt::Display for RunResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.outcome {
-            Outcome::Exited(code) => write!(f, "exited with {code}"),
-            Outcome::Signaled(signal) => write!(f, "killed by signal {}", signal_name(*signal)),
-            Outcome::RealTimeLimit => f.write_str("real time limit exceeded"),
-            Outcome::CpuTimeLimit => f.write_str("CPU time limit exceeded"),
-            Outcome::MemoryLimit => f.write_str("memory limit exceeded"),
-            Outcome::OutputLimit => f.write_str("output limit exceeded"),
-            Outcome::Cancelled => f.write_str("cancelled"),
-            Outcome::Killed => f.write_str("killed by the caller"),
-            Outcome::NotStarted(error) => write!(f, "could not be started: {error}"),
-            Outcome::SandboxError(error) => write!(f, "sandbox failure: {error}"),
-        }
-    }
-}
-
-/// The name of a signal without `SIG` (signal(7), x86-64 and aarch64), or its number.
-pub(crate) fn signal_name(number: i32) -> String {
-    const NAMES: [&str; 32] = [
-        "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV",
-        "USR2", "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU",
-        "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
-    ];
-    match usize::try_from(number)
-        .ok()
-        .and_then(|index| NAMES.get(index))
-    {
-        Some(name) => (*name).to_owned(),
-        None if (34..=64).contains(&number) => format!("RTMIN+{}", number - 34),
-        None => number.to_string(),
-    }
 }

@@ -2,7 +2,7 @@
 //! checkers.
 
 use crate::Target;
-use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox::{Backend, Outcome, RunResult};
 use millibox_judge::checker::custom::checker_limits;
 use millibox_judge::checker::tokens::Options;
 use millibox_judge::checker::{exact, lines, tokens};
@@ -361,14 +361,7 @@ fn answer(bytes: &[u8]) {
         for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
             std::fs::write(directory.join(name), bytes).expect("the directory is writable");
         }
-        let run = RunResult {
-            outcome: Outcome::Exited(code),
-            exit_code: Some(code),
-            signal: None,
-            figures: Figures::default(),
-            ended_ns: None,
-            backend: Backend::Rlimit,
-        };
+        let run = RunResult::new(Outcome::Exited(code), Backend::Rlimit);
         let answer = interpret(
             convention,
             &run,

@@ -69,22 +69,12 @@ fn time_limit_takes_precedence_over_other_verdicts() {
         processes: 1,
     };
     let verdict = |outcome: Outcome, cpu_ms: u64, real_ms: u64| {
-        let figures = Figures {
-            cpu_user_ns: cpu_ms * 500_000,
-            cpu_system_ns: cpu_ms * 500_000,
-            real_time_ns: real_ms * 1_000_000,
+        let figures = Figures::default()
+            .with_cpu_ns(cpu_ms * 500_000, cpu_ms * 500_000)
+            .with_real_time_ns(real_ms * 1_000_000)
             // The verdict does not depend on this figure.
-            peak_memory_bytes: u64::MAX,
-            ..Default::default()
-        };
-        let result = RunResult {
-            outcome,
-            exit_code: None,
-            signal: None,
-            figures,
-            ended_ns: None,
-            backend: Backend::Rlimit,
-        };
+            .with_peak_memory_bytes(u64::MAX);
+        let result = RunResult::new(outcome, Backend::Rlimit).with_figures(figures);
         judge_run(&result, &limits)
     };
     let is = |verdict, fault: RunFault| Some((verdict, fault));

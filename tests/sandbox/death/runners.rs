@@ -104,10 +104,7 @@ fn killed_mounter_is_replaced() {
         // Each world is new and takes long to mount, longer in each round, for machines on which
         // reading /proc is slow.
         let many = (0..200 << round.min(3)).fold(World::minimal(), |world, index| {
-            world.mount(Mount::CreateDir {
-                path: format!("/{round}-{index}").into(),
-                mode: 0o755,
-            })
+            world.mount(Mount::create_dir(format!("/{round}-{index}"), 0o755))
         });
         let request = Request::new("/bin/true").world(&many);
         let run = supervisor.run(&request).unwrap();

@@ -37,10 +37,7 @@ fn supervisor_out_of_descriptors_recovers() {
             limit(Some((open + room) as u64)),
         )
         .unwrap();
-        let directory = millibox::Mount::CreateDir {
-            path: format!("/new-{room}").into(),
-            mode: 0o755,
-        };
+        let directory = millibox::Mount::create_dir(format!("/new-{room}"), 0o755);
         let new_world = millibox::World::minimal().mount(directory);
         let mut handles = Vec::new();
         for _ in 0..10 {

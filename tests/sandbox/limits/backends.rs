@@ -3,7 +3,8 @@
 use super::MIB;
 use crate::{builder, supervisor};
 use millibox::{
-    Backend, BackendChoice, Error, Outcome, Request, RequestError, StartError, Step, SupervisorStep,
+    Backend, BackendChoice, BackendStep, Error, Outcome, Request, RequestMistake, StartError, Step,
+    SupervisorHint, SupervisorStep,
 };
 use millibox_tests::{request, result, run, start, wait};
 use std::time::Duration;
@@ -19,9 +20,10 @@ fn weaker_backend_is_used_only_if_requested() {
             request(["exit", "0"])
                 .cpu_bandwidth(Duration::from_millis(10), Duration::from_millis(20)),
         ] {
+            let error = automatic.run(&request).unwrap_err();
             assert!(matches!(
-                automatic.run(&request),
-                Err(Error::Request(RequestError::NeedsCgroup { .. }))
+                error.request_mistakes(),
+                [RequestMistake::NeedsCgroup { .. }]
             ));
         }
         assert!(!automatic.info().declined().is_empty());
@@ -35,11 +37,50 @@ fn weaker_backend_is_used_only_if_requested() {
 }
 
 fn lacks_backend(started: &Result<(), Error>, backend: &str) -> bool {
-    matches!(
-        started,
-        Err(Error::Start(StartError::Failed { error, .. }))
-            if error.step == SupervisorStep::Backend && error.subject.as_deref() == Some(backend)
-    )
+    let Err(Error::Start(StartError::Failed { error, .. })) = started else {
+        return false;
+    };
+    let has_cause = match &error.hint {
+        Some(SupervisorHint::Refused(causes)) => !causes.is_empty(),
+        _ => false,
+    };
+    error.step == SupervisorStep::Backend && error.subject.as_deref() == Some(backend) && has_cause
+}
+
+#[test]
+fn refusal_names_backend_step_and_file() {
+    let automatic = start(builder());
+    for refusal in automatic.info().declined() {
+        assert_ne!(refusal.backend, automatic.info().backend());
+        assert!(!refusal.causes.is_empty(), "{refusal}");
+    }
+    // This cgroup does not exist in any hierarchy.
+    let Err(Error::Start(StartError::Failed { error, .. })) =
+        builder().cgroup_parent("/millibox-missing").start()
+    else {
+        panic!("a supervisor started below a missing cgroup");
+    };
+    let Some(SupervisorHint::Declined(refusals)) = &error.hint else {
+        panic!("{error:?}");
+    };
+    let backends: Vec<Backend> = refusals.iter().map(|refusal| refusal.backend).collect();
+    assert_eq!(backends, [Backend::Cgroup2, Backend::Hybrid]);
+    // Where a backend is available here, it fails at the missing directory.
+    for refusal in refusals {
+        let cause = &refusal.causes[0];
+        if refusal.backend == automatic.info().backend() {
+            assert_eq!(cause.errno, Some(libc::ENOENT), "{refusal}");
+            assert!(
+                matches!(
+                    cause.step,
+                    BackendStep::CreateCgroup | BackendStep::CheckWritable
+                ),
+                "{refusal}"
+            );
+            let subject = cause.subject.as_deref().unwrap_or_default();
+            assert!(subject.contains("/millibox-missing"), "{refusal}");
+        }
+    }
 }
 
 #[test]

@@ -72,10 +72,7 @@ fn bind_of_file_shows_its_content() {
     );
     // A bind may cover an existing file.
     let world = World::minimal()
-        .mount(Mount::CreateFile {
-            path: "/here".into(),
-            mode: 0o600,
-        })
+        .mount(Mount::create_file("/here", 0o600))
         .read_only(&file, "/here");
     assert_eq!(
         run(&supervisor, &request(["cat", "/here"]).world(&world)).text(),
@@ -93,18 +90,9 @@ fn bind_below_tmpfs_or_other_bind_is_visible() {
     let world = World::minimal()
         .read_only(inner.path(), "/tmp/x/y")
         .read_only(inner.path().join("file"), "/tmp/f")
-        .mount(Mount::CreateDir {
-            path: "/tmp/made".into(),
-            mode: 0o751,
-        })
-        .mount(Mount::CreateFile {
-            path: "/tmp/x/empty".into(),
-            mode: 0o640,
-        })
-        .mount(Mount::Symlink {
-            target: "x/y/file".into(),
-            path: "/tmp/link".into(),
-        })
+        .mount(Mount::create_dir("/tmp/made", 0o751))
+        .mount(Mount::create_file("/tmp/x/empty", 0o640))
+        .mount(Mount::symlink("x/y/file", "/tmp/link"))
         .mount(sized("/tmp/more", Some(4096), None))
         .read_only(outer.path(), "/outer")
         .read_only(inner.path(), "/outer/inner");

@@ -4,6 +4,8 @@ use super::{EROFS, assert_mount_fails, assert_supervisor_rejects, number, tmpfs}
 use crate::supervisor;
 use millibox::{Hint, Mount, Step, World, WorldProblem};
 use millibox_tests::{directory, not_started, request, result, run, world_with_proc};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 #[test]
@@ -13,9 +15,7 @@ fn new_root_replaces_the_root_directory() {
     std::fs::create_dir(root.path().join("mine")).unwrap();
     let world = World::empty()
         .read_only(root.path(), "/new")
-        .mount(Mount::NewRoot {
-            path: "/new".into(),
-        });
+        .mount(Mount::new_root("/new"));
     let output = run(&supervisor, &request(["ls", "/"]).world(&world));
     // The probe is dynamic, and this world has no loader.
     assert_eq!(
@@ -31,9 +31,7 @@ fn new_root_replaces_the_root_directory() {
             world = world.read_only(Path::new("/").join(name), Path::new("/new").join(name));
         }
     }
-    let world = world.mount(Mount::NewRoot {
-        path: "/new".into(),
-    });
+    let world = world.mount(Mount::new_root("/new"));
     let output = run(&supervisor, &request(["ls", "/"]).world(&world));
     assert_eq!(
         output.text(),
@@ -54,17 +52,12 @@ fn new_root_replaces_the_root_directory() {
 #[test]
 fn new_root_without_mount_point_returns_error() {
     let supervisor = supervisor();
-    let directory = Mount::CreateDir {
-        path: "/plain".into(),
-        mode: 0o755,
-    };
-    let world = World::empty().mount(directory).mount(Mount::NewRoot {
-        path: "/plain".into(),
-    });
+    let directory = Mount::create_dir("/plain", 0o755);
+    let world = World::empty()
+        .mount(directory)
+        .mount(Mount::new_root("/plain"));
     assert_mount_fails(&supervisor, &world, Step::NewRoot, libc::EINVAL, "/plain");
-    let missing = World::empty().mount(Mount::NewRoot {
-        path: "/missing".into(),
-    });
+    let missing = World::empty().mount(Mount::new_root("/missing"));
     assert_mount_fails(
         &supervisor,
         &missing,
@@ -74,7 +67,7 @@ fn new_root_without_mount_point_returns_error() {
     );
     let late = World::empty()
         .mount(tmpfs("/t"))
-        .mount(Mount::NewRoot { path: "/t".into() });
+        .mount(Mount::new_root("/t"));
     assert_supervisor_rejects(&supervisor, &late, "/t", WorldProblem::NewRootTooLate);
 }
 
@@ -106,10 +99,7 @@ fn procfs_is_read_only_and_noexec() {
         number(&supervisor, &world, &["stat", "/proc/meminfo"], "errno"),
         0
     );
-    let only = World::minimal().mount(Mount::Proc {
-        at: "/proc".into(),
-        processes_only: true,
-    });
+    let only = World::minimal().mount(Mount::proc("/proc").processes_only());
     assert_eq!(
         number(&supervisor, &only, &["stat", "/proc/self"], "errno"),
         0
@@ -136,14 +126,8 @@ fn created_files_and_directories_have_exact_modes() {
     let supervisor = supervisor();
     for mode in [0o777, 0o755, 0o4711, 0o1000, 0o0, 0o640] {
         let world = World::minimal()
-            .mount(Mount::CreateDir {
-                path: "/a/b/dir".into(),
-                mode,
-            })
-            .mount(Mount::CreateFile {
-                path: "/a/file".into(),
-                mode,
-            });
+            .mount(Mount::create_dir("/a/b/dir", mode))
+            .mount(Mount::create_file("/a/file", mode));
         for (path, kind) in [("/a/b/dir", "40000"), ("/a/file", "100000")] {
             let output = run(&supervisor, &request(["stat", path]).world(&world));
             assert_eq!(
@@ -154,10 +138,7 @@ fn created_files_and_directories_have_exact_modes() {
         let output = run(&supervisor, &request(["stat", "/a/b"]).world(&world));
         assert_eq!(output.value("mode"), "755");
     }
-    let link = World::minimal().mount(Mount::Symlink {
-        target: "/usr/bin".into(),
-        path: "/programs".into(),
-    });
+    let link = World::minimal().mount(Mount::symlink("/usr/bin", "/programs"));
     assert_eq!(
         number(&supervisor, &link, &["stat", "/programs/env"], "errno"),
         0
@@ -169,18 +150,9 @@ fn creating_existing_path_returns_error() {
     let supervisor = supervisor();
     for path in ["/usr", "/tmp", "/", "/dev/null", "/usr/bin"] {
         for mount in [
-            Mount::CreateDir {
-                path: path.into(),
-                mode: 0o755,
-            },
-            Mount::CreateFile {
-                path: path.into(),
-                mode: 0o644,
-            },
-            Mount::Symlink {
-                target: "x".into(),
-                path: path.into(),
-            },
+            Mount::create_dir(path, 0o755),
+            Mount::create_file(path, 0o644),
+            Mount::symlink("x", path),
         ] {
             let world = World::minimal().mount(mount.clone());
             let result = result(&supervisor, &request(["exit", "0"]).world(&world));
@@ -196,14 +168,8 @@ fn creating_existing_path_returns_error() {
         }
     }
     let inside = World::minimal()
-        .mount(Mount::CreateDir {
-            path: "/tmp/a".into(),
-            mode: 0o755,
-        })
-        .mount(Mount::CreateDir {
-            path: "/tmp/a".into(),
-            mode: 0o755,
-        });
+        .mount(Mount::create_dir("/tmp/a", 0o755))
+        .mount(Mount::create_dir("/tmp/a", 0o755));
     assert_mount_fails(
         &supervisor,
         &inside,
@@ -212,10 +178,7 @@ fn creating_existing_path_returns_error() {
         "/tmp/a",
     );
     // No file is created on a foreign file system.
-    let foreign = World::minimal().mount(Mount::CreateDir {
-        path: "/usr/millibox-was-here".into(),
-        mode: 0o755,
-    });
+    let foreign = World::minimal().mount(Mount::create_dir("/usr/millibox-was-here", 0o755));
     assert_mount_fails(
         &supervisor,
         &foreign,
@@ -230,20 +193,13 @@ fn creating_existing_path_returns_error() {
 fn mount_path_with_special_bytes_works() {
     let supervisor = supervisor();
     let odd: &[u8] = b"/sp ace/n\nl/\xff\xfe,colon=1";
-    let mount = Mount::Tmpfs {
-        at: odd.into(),
-        size: Some(4096),
-        inodes: None,
-        mode: 0o777,
-        read_only: false,
-        no_exec: false,
-    };
-    let world = World::minimal().mount(mount).mount(Mount::CreateDir {
-        path: [odd, b"/d,ir"].concat(),
-        mode: 0o700,
-    });
-    let path = std::os::unix::ffi::OsStringExt::from_vec([odd, b"/d,ir"].concat());
-    let path: std::ffi::OsString = path;
+    let mount = Mount::tmpfs(OsStr::from_bytes(odd))
+        .size_limit(4096)
+        .mode(0o777);
+    let path = OsString::from_vec([odd, b"/d,ir"].concat());
+    let world = World::minimal()
+        .mount(mount)
+        .mount(Mount::create_dir(&path, 0o700));
     let output = run(&supervisor, &request(["stat"]).arg(path).world(&world));
     assert_eq!(output.value("mode"), "700");
 }

@@ -21,9 +21,9 @@ fn mounts_create_nothing_on_host_file_system() {
             .read_write(host.path(), at)
             .mount(mount(format!("{at}/missing")))
     };
-    let nested = |at: String| Mount::tmpfs(at + "/more");
+    let nested = |at: String| -> Mount { Mount::tmpfs(at + "/more").into() };
     let makers: [fn(String) -> Mount; 4] = [
-        |at| Mount::tmpfs(at),
+        |at| Mount::tmpfs(at).into(),
         |at| {
             bind(
                 Path::new("/usr"),
@@ -33,8 +33,9 @@ fn mounts_create_nothing_on_host_file_system() {
                     ..PLAIN
                 },
             )
+            .into()
         },
-        |at| bind(Path::new("/etc/passwd"), &at, PLAIN),
+        |at| bind(Path::new("/etc/passwd"), &at, PLAIN).into(),
         nested,
     ];
     for make in makers {
@@ -56,24 +57,15 @@ fn mounts_create_nothing_on_host_file_system() {
     }
     assert_mount_fails(
         &supervisor,
-        &add("/x", Mount::proc),
+        &add("/x", |at| Mount::proc(at).into()),
         Step::MountPoint,
         libc::EXDEV,
         "/x/missing",
     );
     let creators: [fn(String) -> Mount; 3] = [
-        |path| Mount::CreateDir {
-            path: path.into(),
-            mode: 0o755,
-        },
-        |path| Mount::CreateFile {
-            path: path.into(),
-            mode: 0o644,
-        },
-        |path| Mount::Symlink {
-            target: "/".into(),
-            path: path.into(),
-        },
+        |path| Mount::create_dir(path, 0o755),
+        |path| Mount::create_file(path, 0o644),
+        |path| Mount::symlink("/", path),
     ];
     for make in creators {
         assert_mount_fails(
@@ -92,7 +84,7 @@ fn mounts_create_nothing_on_host_file_system() {
     }
     let root = World::empty()
         .read_write(host.path(), "/x")
-        .mount(Mount::NewRoot { path: "/x".into() })
+        .mount(Mount::new_root("/x"))
         .mount(Mount::proc("/missing/proc"));
     assert_mount_fails(
         &supervisor,
@@ -248,20 +240,14 @@ fn mount_below_symlink_of_world_is_rejected() {
     let linked = |mount: Mount| {
         World::minimal()
             .read_write(host.path(), "/tmp/a")
-            .mount(Mount::Symlink {
-                target: "/tmp/a".into(),
-                path: "/tmp/l".into(),
-            })
+            .mount(Mount::symlink("/tmp/a", "/tmp/l"))
             .mount(mount)
     };
     for mount in [
-        Mount::CreateDir {
-            path: "/tmp/l/made".into(),
-            mode: 0o755,
-        },
-        bind(Path::new("/etc/hostname"), "/tmp/l/deep/file", PLAIN),
+        Mount::create_dir("/tmp/l/made", 0o755),
+        bind(Path::new("/etc/hostname"), "/tmp/l/deep/file", PLAIN).into(),
     ] {
-        let path = String::from_utf8(mount.path().to_vec()).unwrap();
+        let path = mount.path().to_str().unwrap().to_owned();
         assert_supervisor_rejects(
             &supervisor,
             &linked(mount),
@@ -294,10 +280,7 @@ fn symlink_in_bind_does_not_lead_outside() {
     std::os::unix::fs::symlink("/../../../../tmp", directory.path().join("link")).unwrap();
     let world = World::empty()
         .read_write(directory.path(), "/x")
-        .mount(Mount::CreateDir {
-            path: "/x/link/out".into(),
-            mode: 0o755,
-        });
+        .mount(Mount::create_dir("/x/link/out", 0o755));
     let _ = result(&supervisor, &request(["exit", "0"]).world(&world));
     assert!(
         !Path::new("/tmp/out").exists(),

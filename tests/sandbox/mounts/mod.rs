@@ -8,8 +8,8 @@ mod host;
 mod tmpfs;
 
 use millibox::{
-    Error, Hint, Mount, Outcome, Request, RequestError, RunError, Step, Supervisor, World,
-    WorldError, WorldProblem,
+    BindMount, Error, Hint, Mount, Outcome, Request, RequestMistake, RunError, Step, Supervisor,
+    TmpfsMount, World, WorldError, WorldProblem,
 };
 use millibox_tests::{not_started, request, result, run};
 use std::path::Path;
@@ -17,19 +17,19 @@ use std::path::Path;
 const EROFS: i64 = libc::EROFS as i64;
 const EACCES: i64 = libc::EACCES as i64;
 
-fn tmpfs(at: &str) -> Mount {
+fn tmpfs(at: &str) -> TmpfsMount {
     Mount::tmpfs(at)
 }
 
-fn sized(at: &str, bytes: Option<u64>, count: Option<u64>) -> Mount {
-    Mount::Tmpfs {
-        at: at.into(),
-        size: bytes,
-        inodes: count,
-        mode: 0o1777,
-        read_only: false,
-        no_exec: false,
+fn sized(at: &str, bytes: Option<u64>, count: Option<u64>) -> TmpfsMount {
+    let mut mount = Mount::tmpfs(at);
+    if let Some(bytes) = bytes {
+        mount = mount.size_limit(bytes);
     }
+    if let Some(count) = count {
+        mount = mount.inode_limit(count);
+    }
+    mount
 }
 
 struct Bind {
@@ -46,16 +46,22 @@ const PLAIN: Bind = Bind {
     no_follow: false,
 };
 
-fn bind(source: &Path, at: &str, how: Bind) -> Mount {
-    Mount::Bind {
-        source: source.to_str().unwrap().into(),
-        at: at.into(),
-        read_only: how.read_only,
-        recursive: how.recursive,
-        no_exec: how.no_exec,
-        no_follow: how.no_follow,
-        device: false,
+fn bind(source: &Path, at: &str, how: Bind) -> BindMount {
+    let mut mount = if how.read_only {
+        Mount::read_only(source, at)
+    } else {
+        Mount::read_write(source, at)
+    };
+    if !how.recursive {
+        mount = mount.not_recursive();
     }
+    if how.no_exec {
+        mount = mount.no_exec();
+    }
+    if how.no_follow {
+        mount = mount.no_follow();
+    }
+    mount
 }
 
 /// The number that the probe prints for `key` in this world.
@@ -123,8 +129,9 @@ fn assert_client_rejects(
     problem: WorldProblem,
 ) {
     match supervisor.run(&request(["exit", "0"]).world(world)) {
-        Err(Error::Request(RequestError::World(error))) => {
-            assert_eq!(error, WorldError::at(path.as_bytes(), problem));
+        Err(error @ Error::Request(_)) => {
+            let expected = WorldError::at(path.as_bytes(), problem);
+            assert_eq!(error.request_mistakes(), [RequestMistake::World(expected)]);
         }
         other => panic!("{path}: {other:?}"),
     }

@@ -101,14 +101,7 @@ fn tmpfs_without_limits_is_unlimited() {
 fn tmpfs_has_requested_mode() {
     let supervisor = supervisor();
     for mode in [0o755, 0o700, 0o1777, 0o2775, 0o555, 0o0] {
-        let mount = Mount::Tmpfs {
-            at: "/it".into(),
-            size: None,
-            inodes: None,
-            mode,
-            read_only: false,
-            no_exec: false,
-        };
+        let mount = Mount::tmpfs("/it").mode(mode);
         let output = run(
             &supervisor,
             &request(["stat", "/it"]).world(&World::minimal().mount(mount)),
@@ -121,14 +114,13 @@ fn tmpfs_has_requested_mode() {
 fn tmpfs_with_read_only_or_noexec_enforces_it() {
     let supervisor = supervisor();
     let mount = |read_only, no_exec| {
-        let mount = Mount::Tmpfs {
-            at: "/it".into(),
-            size: None,
-            inodes: None,
-            mode: 0o777,
-            read_only,
-            no_exec,
-        };
+        let mut mount = Mount::tmpfs("/it").mode(0o777);
+        if read_only {
+            mount = mount.read_only();
+        }
+        if no_exec {
+            mount = mount.no_exec();
+        }
         World::minimal().mount(mount)
     };
     assert_eq!(

@@ -4,10 +4,13 @@
 mod frames;
 mod runs;
 
-use millibox::{Backend, FrameProblem, Hint, Outcome, RunError, RunResult, Step, WorldError};
+use millibox::{Backend, FrameProblem, Hint, RunError, Step, WorldError};
 use millibox_tests::{executable, probe, readable};
 use millibox_wire::frame::{Header, Kind};
-use millibox_wire::{DecodeError, Descriptors, Hello, Limits, Located, Run, World, decode, encode};
+use millibox_wire::{
+    DecodeError, Descriptors, Hello, Limits, Located, Outcome, Run, RunResult, World, decode,
+    encode,
+};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
@@ -103,7 +106,9 @@ impl RawClient {
     fn rejection(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd]) -> RunError {
         self.send(frame, descriptors);
         let (answered, result) = self.result();
-        let error = millibox_tests::not_started(&result).clone();
+        let Outcome::NotStarted(error) = result.outcome else {
+            panic!("{result:?}");
+        };
         assert_eq!(answered, id, "{error}");
         self.assert_works();
         error
@@ -120,7 +125,7 @@ impl RawClient {
         assert_eq!(
             (answered, &result.outcome),
             (id, &Outcome::Exited(7)),
-            "{result}"
+            "{result:?}"
         );
     }
 }

@@ -1,12 +1,12 @@
 //! Requests for runs with invalid contents.
 
 use super::{RawClient, exit_7, frame, frame_error, located, request_error, world, world_error};
-use millibox::{
-    FrameProblem, Hint, Limit, LimitError, Outcome, RunError, Step, WorldError, WorldProblem,
-};
+use millibox::{FrameProblem, Hint, Limit, LimitError, RunError, Step, WorldError, WorldProblem};
 use millibox_tests::probe;
 use millibox_wire::frame::Kind;
-use millibox_wire::{Kill, KillReason, Limits, Located, Mount, Run, Source, World, decode, encode};
+use millibox_wire::{
+    Kill, KillReason, Limits, Located, Mount, Outcome, Run, Source, World, decode, encode,
+};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 

@@ -2,7 +2,7 @@
 
 use super::{assert_client_rejects, assert_not_started, exec_error};
 use crate::supervisor;
-use millibox::{Error, Hint, Outcome, Program, Request, RequestError, RunError, Step};
+use millibox::{Error, Hint, Outcome, Program, Request, RequestMistake, RunError, Step};
 use millibox_tests::{probe, request, result, run, run_probe};
 use std::os::unix::ffi::OsStringExt;
 
@@ -17,23 +17,23 @@ fn empty_argv_is_accepted_only_by_descriptor() {
     assert_client_rejects(
         &supervisor,
         &Request::of(Program::Path("/bin/true".into())),
-        &RequestError::NoArgv0,
+        &RequestMistake::NoArgv0,
     );
     assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").argv([""]),
-        &RequestError::NoArgv0,
+        &RequestMistake::NoArgv0,
     );
-    assert_client_rejects(&supervisor, &Request::new(""), &RequestError::EmptyPath);
+    assert_client_rejects(&supervisor, &Request::new(""), &RequestMistake::EmptyPath);
     assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").arg("a\0b"),
-        &RequestError::HasNul("a\0b".into()),
+        &RequestMistake::HasNul("a\0b".into()),
     );
     assert_client_rejects(
         &supervisor,
         &Request::new("/bin/\0true"),
-        &RequestError::HasNul("/bin/\0true".into()),
+        &RequestMistake::HasNul("/bin/\0true".into()),
     );
 }
 
@@ -121,7 +121,10 @@ fn long_arguments_arrive_up_to_the_limit() {
     );
     let longest = request(["args"]).args(vec!["x".repeat(100_000); 50]);
     match supervisor.run(&longest) {
-        Err(Error::Request(RequestError::TooLong { bytes, max_bytes })) => {
+        Err(error @ Error::Request(_)) => {
+            let [RequestMistake::TooLong { bytes, max_bytes }] = *error.request_mistakes() else {
+                panic!("{error:?}");
+            };
             assert!(
                 bytes > 5_000_000 && max_bytes < bytes,
                 "{bytes} bytes of {max_bytes}"
@@ -158,20 +161,20 @@ fn variable_set_twice_has_the_last_value() {
         .env("B", "2")
         .env("A", "3");
     assert_eq!(run(&supervisor, &request).text(), "B=2\nA=3\n");
-    let unnamed = RequestError::UnnamedVariable("=x".into());
+    let unnamed = RequestMistake::UnnamedVariable("=x".into());
     assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").env("", "x"),
         &unnamed,
     );
     // "A=B" would set the variable A, which would then occur twice.
-    let equals = RequestError::VariableHasEquals("A=B".into());
+    let equals = RequestMistake::VariableHasEquals("A=B".into());
     assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").env("A=B", "c").env("A", "1"),
         &equals,
     );
-    let nul = RequestError::VariableHasNul("A\0B".into());
+    let nul = RequestMistake::VariableHasNul("A\0B".into());
     assert_client_rejects(
         &supervisor,
         &Request::new("/bin/true").env("A\0B", "c"),

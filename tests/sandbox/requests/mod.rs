@@ -5,7 +5,7 @@ mod programs;
 mod queue;
 mod values;
 
-use millibox::{Error, Outcome, Request, RequestError, RunError, Step, Supervisor};
+use millibox::{Error, Outcome, Request, RequestMistake, RunError, Step, Supervisor};
 use millibox_tests::result;
 
 /// Asserts that the request does not start because of this error, and that the next request works.
@@ -27,9 +27,11 @@ fn exec_error(errno: i32) -> RunError {
 }
 
 /// Asserts that the client rejects the request before it sends anything.
-fn assert_client_rejects(supervisor: &Supervisor, request: &Request, expected: &RequestError) {
+fn assert_client_rejects(supervisor: &Supervisor, request: &Request, expected: &RequestMistake) {
     match supervisor.run(request) {
-        Err(Error::Request(error)) => assert_eq!(error, *expected),
+        Err(error @ Error::Request(_)) => {
+            assert_eq!(error.request_mistakes(), [expected.clone()]);
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(

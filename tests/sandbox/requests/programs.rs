@@ -2,7 +2,7 @@
 
 use super::{assert_client_rejects, assert_not_started, exec_error};
 use crate::supervisor;
-use millibox::{Hint, Outcome, Program, Request, RequestError, World};
+use millibox::{Hint, Outcome, Program, Request, RequestMistake, World};
 use millibox_tests::{copy_probe, directory, pipe, probe, request, result, set_mode, wait};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -188,17 +188,17 @@ fn program_by_name_is_looked_up_in_directories() {
     assert_client_rejects(
         &supervisor,
         &search("a/b", &["/bin"]),
-        &RequestError::NameHasSlash("a/b".into()),
+        &RequestMistake::NameHasSlash("a/b".into()),
     );
     assert_client_rejects(
         &supervisor,
         &search("", &["/bin"]),
-        &RequestError::EmptyName,
+        &RequestMistake::EmptyName,
     );
     assert_client_rejects(
         &supervisor,
         &search("true", &[]),
-        &RequestError::NoDirectories("true".into()),
+        &RequestMistake::NoDirectories("true".into()),
     );
     // A path without a slash is not looked up.
     let bare_name = exec_error(libc::ENOENT)
@@ -261,5 +261,5 @@ fn script_by_descriptor_is_rejected() {
     let script = rustix::fs::memfd_create("script", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     rustix::io::write(&script, b"#!/bin/sh\nexit 3\n").unwrap();
     let request = Request::from_descriptor(script).arg("script");
-    assert_client_rejects(&supervisor(), &request, &RequestError::ScriptByDescriptor);
+    assert_client_rejects(&supervisor(), &request, &RequestMistake::ScriptByDescriptor);
 }

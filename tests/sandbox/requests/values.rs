@@ -3,7 +3,7 @@
 use super::{assert_client_rejects, assert_not_started};
 use crate::{builder, supervisor};
 use millibox::{
-    Error, Hint, Limit, LimitError, Mount, Outcome, Request, RequestError, RunError, Step, World,
+    Error, Hint, Limit, LimitError, Mount, Outcome, Request, RequestMistake, RunError, Step, World,
     WorldError, WorldProblem,
 };
 use millibox_tests::{has_cgroups_or_skips, request, result, run};
@@ -16,31 +16,34 @@ fn values_that_the_kernel_rejects_are_reported() {
     let bandwidth = |max, period| request(["exit", "0"]).cpu_bandwidth(micros(max), micros(period));
     if supervisor.info().backend() != millibox::Backend::Rlimit {
         for period_us in [999, 1_000_001] {
-            let expected = RequestError::Limit(LimitError::BandwidthPeriod { period_us });
+            let expected = RequestMistake::Limit(LimitError::BandwidthPeriod { period_us });
             assert_client_rejects(&supervisor, &bandwidth(5000, period_us), &expected);
         }
-        let expected = RequestError::Limit(LimitError::BandwidthMax { max_us: 999 });
+        let expected = RequestMistake::Limit(LimitError::BandwidthMax { max_us: 999 });
         assert_client_rejects(&supervisor, &bandwidth(999, 5000), &expected);
     }
     let swap = request(["exit", "0"]).swap_limit(1 << 20);
     assert_client_rejects(
         &supervisor,
         &swap,
-        &RequestError::Limit(LimitError::SwapWithoutMemory),
+        &RequestMistake::Limit(LimitError::SwapWithoutMemory),
     );
     assert_eq!(
         request(["x"]).rlimit("BOGUS", 1).check(),
-        Err(RequestError::UnknownRlimit("BOGUS".to_owned()))
+        Err(RequestMistake::UnknownRlimit("BOGUS".to_owned()).into())
     );
-    assert_eq!(request(["x"]).cpus([]).check(), Err(RequestError::NoCpus));
+    assert_eq!(
+        request(["x"]).cpus([]).check(),
+        Err(RequestMistake::NoCpus.into())
+    );
     assert_eq!(
         request(["x"]).cpus([1024]).check(),
-        Err(RequestError::CpuNumber(1024))
+        Err(RequestMistake::CpuNumber(1024).into())
     );
     assert_client_rejects(
         &supervisor,
         &request(["x"]).cpus([1024]),
-        &RequestError::CpuNumber(1024),
+        &RequestMistake::CpuNumber(1024),
     );
     let no_such_cpu = request(["exit", "0"]).cpus([1023]);
     assert_not_started(
@@ -50,25 +53,12 @@ fn values_that_the_kernel_rejects_are_reported() {
     );
     for mode in [0o10000, u32::MAX] {
         for mount in [
-            Mount::CreateDir {
-                path: "/a".into(),
-                mode,
-            },
-            Mount::CreateFile {
-                path: "/a".into(),
-                mode,
-            },
-            Mount::Tmpfs {
-                at: "/a".into(),
-                size: None,
-                inodes: None,
-                mode,
-                read_only: false,
-                no_exec: false,
-            },
+            Mount::create_dir("/a", mode),
+            Mount::create_file("/a", mode),
+            Mount::tmpfs("/a").mode(mode).into(),
         ] {
             let world = World::minimal().mount(mount);
-            let expected = RequestError::World(WorldError::at(b"/a", WorldProblem::Mode(mode)));
+            let expected = RequestMistake::World(WorldError::at(b"/a", WorldProblem::Mode(mode)));
             assert_client_rejects(
                 &supervisor,
                 &request(["exit", "0"]).world(&world),
@@ -85,15 +75,14 @@ fn values_that_the_kernel_rejects_are_reported() {
         (Some(0), None, WorldProblem::ZeroSize),
     ] {
         for at in ["/a", "/tmp/a"] {
-            let tmpfs = Mount::Tmpfs {
-                at: at.into(),
-                size,
-                inodes,
-                mode: 0o755,
-                read_only: false,
-                no_exec: false,
-            };
-            let expected = RequestError::World(WorldError::at(at.as_bytes(), problem.clone()));
+            let mut tmpfs = Mount::tmpfs(at).mode(0o755);
+            if let Some(size) = size {
+                tmpfs = tmpfs.size_limit(size);
+            }
+            if let Some(inodes) = inodes {
+                tmpfs = tmpfs.inode_limit(inodes);
+            }
+            let expected = RequestMistake::World(WorldError::at(at.as_bytes(), problem.clone()));
             assert_client_rejects(
                 &supervisor,
                 &request(["exit", "0"]).world(&World::minimal().mount(tmpfs)),
@@ -102,15 +91,10 @@ fn values_that_the_kernel_rejects_are_reported() {
         }
     }
     for (size, inodes) in [((1 << 63) - 1, (1 << 54) - 1), (1, 1)] {
-        let (size, inodes) = (Some(size), Some(inodes));
-        let tmpfs = Mount::Tmpfs {
-            at: "/a".into(),
-            size,
-            inodes,
-            mode: 0o755,
-            read_only: false,
-            no_exec: false,
-        };
+        let tmpfs = Mount::tmpfs("/a")
+            .size_limit(size)
+            .inode_limit(inodes)
+            .mode(0o755);
         let world = World::minimal().mount(tmpfs);
         assert_eq!(
             result(&supervisor, &request(["exit", "0"]).world(&world)).outcome,
@@ -122,6 +106,54 @@ fn values_that_the_kernel_rejects_are_reported() {
         .with_errno(libc::EPERM)
         .with_subject("RLIMIT_NICE");
     assert_not_started(&supervisor, &hard, &expected);
+}
+
+#[test]
+fn request_with_several_mistakes_reports_all() {
+    let supervisor = supervisor();
+    let world = World::minimal()
+        .mount(Mount::tmpfs("/a").size_limit(0))
+        .mount(Mount::read_only("usr", "/x"))
+        .uid(u32::MAX);
+    let request = Request::new("")
+        .rlimit("BOGUS", 1)
+        .cpus([1024])
+        .env("A=B", "c")
+        .env("", "d")
+        .arg("e\0")
+        .real_time_limit(Duration::ZERO)
+        .world(&world);
+    let expected = [
+        RequestMistake::UnknownRlimit("BOGUS".to_owned()),
+        RequestMistake::CpuNumber(1024),
+        RequestMistake::EmptyPath,
+        RequestMistake::Limit(LimitError::Zero(Limit::RealTime)),
+        RequestMistake::VariableHasEquals("A=B".into()),
+        RequestMistake::UnnamedVariable("=d".into()),
+        RequestMistake::HasNul("e\0".into()),
+        RequestMistake::World(WorldError::at(b"/a", WorldProblem::ZeroSize)),
+        RequestMistake::World(WorldError::at(
+            b"/x",
+            WorldProblem::SourceNotAbsolute("usr".to_owned()),
+        )),
+        RequestMistake::from(WorldProblem::NoId {
+            method: "World::uid".to_owned(),
+        }),
+    ];
+    let error = supervisor.run(&request).unwrap_err();
+    assert_eq!(error.request_mistakes(), expected);
+    assert_eq!(error.to_string().lines().count(), expected.len());
+    let checked = request.check().unwrap_err();
+    assert_eq!(checked.as_slice(), expected);
+    // A pair reports the mistakes of both requests.
+    let other = self::request(["x"]).memory_limit(0);
+    let error = supervisor.run_pair([&request, &other]).unwrap_err();
+    let of_pair = [
+        &expected[..],
+        &[RequestMistake::Limit(LimitError::Zero(Limit::Memory))],
+    ]
+    .concat();
+    assert_eq!(error.request_mistakes(), of_pair);
 }
 
 #[test]
@@ -149,7 +181,7 @@ fn smaller_of_two_file_size_limits_applies() {
 fn process_limit_above_maximum_is_rejected() {
     let supervisor = supervisor();
     for limit in [Request::MAX_PROCESS_LIMIT + 1, 5_000_000] {
-        let expected = RequestError::Limit(LimitError::TooManyProcesses { limit });
+        let expected = RequestMistake::Limit(LimitError::TooManyProcesses { limit });
         assert_client_rejects(
             &supervisor,
             &Request::new("/bin/true").process_limit(limit),
@@ -175,7 +207,7 @@ fn limits_of_zero_are_rejected() {
         assert_client_rejects(
             &supervisor,
             &request,
-            &RequestError::Limit(LimitError::Zero(limit)),
+            &RequestMistake::Limit(LimitError::Zero(limit)),
         );
     }
 }
@@ -215,7 +247,7 @@ fn invalid_user_and_group_ids_are_rejected() {
         (World::minimal().uid(u32::MAX), "World::uid"),
         (World::minimal().gid(u32::MAX), "World::gid"),
     ] {
-        let expected = RequestError::from(WorldProblem::NoId {
+        let expected = RequestMistake::from(WorldProblem::NoId {
             method: method.to_owned(),
         });
         assert_client_rejects(

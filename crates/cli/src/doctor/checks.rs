@@ -220,7 +220,7 @@ impl Checkup<'_> {
         let (choice, trees) = match self.found.backend {
             Some(Backend::Cgroup2) => (BackendChoice::Cgroup2, true),
             Some(Backend::Hybrid) => (BackendChoice::Hybrid, true),
-            Some(Backend::Rlimit) => (BackendChoice::Rlimit, false),
+            Some(_) => (BackendChoice::Rlimit, false),
             None => return,
         };
         let started = machine

@@ -213,7 +213,7 @@ pub fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
 }
 
 pub fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
-    let world = World::minimal().mount(Mount::tmpfs("/small").with_size(MIB));
+    let world = World::minimal().mount(Mount::tmpfs("/small").size_limit(MIB));
     let trial = run(
         supervisor,
         shell("head -c 3000000 /dev/zero > /small/f; wc -c < /small/f").world(&world),

@@ -3,8 +3,8 @@
 
 use super::trial::TrialError;
 use millibox::{
-    EndReason, Error, FrameProblem, Hint, RunError, StartError, Step, SupervisorError,
-    SupervisorHint, SupervisorStep,
+    EndReason, Error, FrameProblem, Hint, OptionMistake, RunError, StartError, Step,
+    SupervisorError, SupervisorHint, SupervisorStep,
 };
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,10 @@ pub fn cgroup_parent(error: &TrialError) -> Option<String> {
     };
     let is_cause = match &**error {
         Error::Start(StartError::Failed { cgroup_parent, .. }) => cgroup_parent.is_some(),
-        Error::Start(StartError::CgroupParent { .. }) => true,
+        Error::Start(StartError::Options(mistakes)) => mistakes
+            .as_slice()
+            .iter()
+            .any(|mistake| matches!(mistake, OptionMistake::CgroupParent { .. })),
         _ => false,
     };
     is_cause.then(|| "set MILLIBOX_CGROUP_PARENT to an existing cgroup, or unset it".to_owned())

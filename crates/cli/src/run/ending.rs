@@ -46,7 +46,8 @@ impl Ending {
                     caught.map_or(failure::SANDBOX, after_signal)
                 }
                 Outcome::NotStarted(error) => not_started(error),
-                Outcome::SandboxError(_) => failure::SANDBOX,
+                // A failure of the sandbox, or an outcome that the command does not know.
+                _ => failure::SANDBOX,
             },
         }
     }
@@ -76,6 +77,7 @@ impl Ending {
                 ),
                 None => result.to_string(),
             },
+            _ => result.to_string(),
         };
         (!args.quiet).then_some(line)
     }
@@ -161,15 +163,7 @@ mod tests {
     use super::*;
 
     fn ended(outcome: Outcome) -> Ending {
-        let backend = Backend::Rlimit;
-        let result = RunResult {
-            outcome,
-            exit_code: None,
-            signal: None,
-            figures: Default::default(),
-            ended_ns: None,
-            backend,
-        };
+        let result = RunResult::new(outcome, Backend::Rlimit);
         Ending::Result(result, None)
     }
 

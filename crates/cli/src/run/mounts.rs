@@ -8,7 +8,6 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{ArgMatches, Command, FromArgMatches};
 use millibox::{Mount, World};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// The options as clap returns them, grouped by option.
@@ -160,8 +159,9 @@ impl Mounts {
             return minimal;
         }
         let replaced = |mount: &&Mount| {
-            let path = Path::new(std::ffi::OsStr::from_bytes(mount.path()));
-            self.0.iter().any(|added| path.starts_with(added.at()))
+            self.0
+                .iter()
+                .any(|added| mount.path().starts_with(added.at()))
         };
         minimal
             .mounts()
@@ -176,23 +176,19 @@ impl Mounts {
             Added::ReadOnly(Bind { source, at }) => world.read_only(source, at),
             Added::ReadWrite(Bind { source, at }) => world.read_write(source, at),
             Added::Tmpfs(Tmpfs { at, size, inodes }) => {
-                let mut mount = Mount::tmpfs(bytes(at));
+                let mut mount = Mount::tmpfs(at);
                 if let Some(size) = size {
-                    mount = mount.with_size(*size);
+                    mount = mount.size_limit(*size);
                 }
                 if let Some(inodes) = inodes {
-                    mount = mount.with_inodes(*inodes);
+                    mount = mount.inode_limit(*inodes);
                 }
                 world.mount(mount)
             }
-            Added::Proc(at) => world.mount(Mount::proc(bytes(at))),
+            Added::Proc(at) => world.mount(Mount::proc(at)),
             Added::Dev(at) => world.dev(at),
         })
     }
-}
-
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().to_owned().into_vec()
 }
 
 #[cfg(test)]
@@ -230,7 +226,7 @@ mod tests {
             world
                 .mounts()
                 .iter()
-                .filter(|mount| mount.path() == path.as_bytes())
+                .filter(|mount| mount.path() == Path::new(path))
                 .count()
         };
         let mounts = parse("x --tmpfs /tmp:1M --tmpfs /dev");
@@ -244,9 +240,8 @@ mod tests {
             (0, 0, 1)
         );
         let world = mounts.add_to(world);
-        assert!(world.mounts().iter().any(
-            |mount| matches!(mount, Mount::Tmpfs { size: Some(size), .. } if *size == 1 << 20)
-        ));
+        let limited = Mount::tmpfs("/tmp").size_limit(1 << 20).into();
+        assert!(world.mounts().contains(&limited));
         assert_eq!(at(&parse("x").minimal_world(), "/tmp"), 1);
     }
 }

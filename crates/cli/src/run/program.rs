@@ -313,19 +313,15 @@ fn seen(world: &World, path: &Path) -> Option<PathBuf> {
     for _ in 0..MAX_LINKS {
         // A later mount covers earlier ones.
         let (mount, rest) = world.mounts().iter().rev().find_map(|mount| {
-            let rest = path.strip_prefix(OsStr::from_bytes(mount.path())).ok()?;
+            let rest = path.strip_prefix(mount.path()).ok()?;
             Some((mount, rest.to_owned()))
         })?;
         match mount {
-            Mount::Bind { source, .. } => {
-                return Some(joined(Path::new(OsStr::from_bytes(source)), &rest));
-            }
-            Mount::Symlink { target, path: at } => {
-                let at = Path::new(OsStr::from_bytes(at));
-                let target = at
-                    .parent()
-                    .unwrap_or(Path::new("/"))
-                    .join(OsStr::from_bytes(target));
+            Mount::Bind(bind) => return Some(joined(bind.source(), &rest)),
+            Mount::Symlink {
+                target, path: at, ..
+            } => {
+                let target = at.parent().unwrap_or(Path::new("/")).join(target);
                 path = plain(&joined(&target, &rest));
             }
             _ => return None,
@@ -339,16 +335,13 @@ fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
     // The file may be a link whose target the world has as well, so resolve its directory only.
     let host = host.parent()?.canonicalize().ok()?.join(host.file_name()?);
     world.mounts().iter().rev().find_map(|mount| {
-        let Mount::Bind {
-            source,
-            at,
-            device: false,
-            ..
-        } = mount
-        else {
+        let Mount::Bind(bind) = mount else {
             return None;
         };
-        let source = Path::new(OsStr::from_bytes(source));
+        if bind.is_device() {
+            return None;
+        }
+        let source = bind.source();
         let given = source
             .parent()
             .and_then(|parent| Some(parent.canonicalize().ok()?.join(source.file_name()?)));
@@ -359,7 +352,7 @@ fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
                 .ok()?
                 .to_owned(),
         };
-        let path = joined(Path::new(OsStr::from_bytes(at)), &rest);
+        let path = joined(bind.at(), &rest);
         // Another mount may cover it.
         (seen(world, &path)? == joined(source, &rest)).then_some(path)
     })

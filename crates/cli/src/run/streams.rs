@@ -258,8 +258,8 @@ impl Movers {
         let mut deadline = None;
         loop {
             match self.waits.recv_timeout(Duration::from_millis(50)) {
-                Ok(Ok(Moved::All)) => {}
                 Ok(Ok(Moved::LimitReached)) => all = Moved::LimitReached,
+                Ok(Ok(_)) => {}
                 Ok(Err(why)) => failed = failed.or(Some(why)),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {

@@ -98,20 +98,15 @@ fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millibox::{Backend, Figures, RunError};
+    use millibox::{Backend, RunError};
 
     const FIRST: u64 = 1_000_000_000;
     const MUCH_LATER: u64 = FIRST + 10 * END_GRACE.as_nanos() as u64;
 
     fn run(outcome: Outcome, ended_ns: Option<u64>) -> RunResult {
-        RunResult {
-            outcome,
-            exit_code: None,
-            signal: None,
-            figures: Figures::default(),
-            ended_ns,
-            backend: Backend::Rlimit,
-        }
+        let mut result = RunResult::new(outcome, Backend::Rlimit);
+        result.ended_ns = ended_ns;
+        result
     }
 
     fn verdict(solution: (Outcome, u64), answer: (Verdict, u64)) -> Verdict {

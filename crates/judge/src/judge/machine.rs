@@ -3,7 +3,7 @@
 //! A judge borrows from a supervisor for its whole life, so the machine keeps a dead supervisor and
 //! has room for one more. The machine does not replace the second one.
 
-use millibox::{Backend, Builder, Error, Supervisor};
+use millibox::{Backend, BackendRefusal, Builder, Error, Supervisor};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ pub enum MachineError {
     #[error(transparent)]
     Supervisor(#[from] Error),
     /// This process may not use a CPU.
-    #[error("CPU {cpu} may not be used here; the allowed ones are {}", list(.allowed))]
+    #[error("CPU {cpu} may not be used here; the allowed ones are {}", list(.allowed, ","))]
     CpuNotAllowed {
         /// The CPU.
         cpu: usize,
@@ -29,19 +29,17 @@ pub enum MachineError {
     /// Only the backend without cgroups is available, and the caller did not select it.
     #[error(
         "the judge limits runs by cgroups, which cannot be used here ({}); choose --backend rlimit \
-         to limit single processes instead, or run `millibox doctor`", .declined.join("; ")
+         to limit single processes instead, or run `millibox doctor`", list(.declined, "; ")
     )]
     NeedsCgroups {
         /// Why each backend with cgroups was rejected.
-        declined: Vec<String>,
+        declined: Vec<BackendRefusal>,
     },
 }
 
-fn list(cpus: &[usize]) -> String {
-    cpus.iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+fn list(values: &[impl ToString], separator: &str) -> String {
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    texts.join(separator)
 }
 
 /// A supervisor, and the CPUs of the judge's threads.

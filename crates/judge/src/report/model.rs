@@ -42,6 +42,7 @@ pub struct JudgeReport {
 
 /// The problem.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ProblemReport {
     /// The title.
     pub name: String,
@@ -87,6 +88,7 @@ pub struct WarningReport {
 
 /// Limits of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
+#[non_exhaustive]
 pub struct LimitsReport {
     /// CPU time of all processes together.
     pub cpu_time_ns: u64,
@@ -102,6 +104,7 @@ pub struct LimitsReport {
 
 /// The result of one submission.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct SubmissionReport {
     /// The name.
     pub name: String,
@@ -158,6 +161,7 @@ pub struct CompilationReport {
 
 /// The result of a group.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct GroupReport {
     /// The name. It is empty for the root.
     pub name: String,

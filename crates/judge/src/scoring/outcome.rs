@@ -80,6 +80,7 @@ pub enum SkipCause {
 
 /// Why something was not judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skip {
     /// The kind of reason.
     pub cause: SkipCause,
@@ -89,6 +90,7 @@ pub struct Skip {
 
 /// The known result of a group or a submission.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct GroupResult {
     /// The verdict. `None` while it is open, or if no test of the group was judged.
     pub verdict: Option<Verdict>,

@@ -55,13 +55,11 @@ fn scored_problem() -> Problem {
 }
 
 fn figures(ms: u64) -> Figures {
-    Figures {
-        real_time_ns: ms * 1_100_000,
-        cpu_user_ns: ms * 900_000,
-        cpu_system_ns: ms * 100_000,
-        peak_memory_bytes: 3 << 20,
-        peak_processes: Some(1),
-    }
+    Figures::default()
+        .with_real_time_ns(ms * 1_100_000)
+        .with_cpu_ns(ms * 900_000, ms * 100_000)
+        .with_peak_memory_bytes(3 << 20)
+        .with_peak_processes(Some(1))
 }
 
 /// Records results for all tests that are due, as words of `tree`. The second result has hostile
@@ -74,10 +72,8 @@ fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
         };
         judged.cpus = vec![test % 2];
         if let Some(run) = &mut judged.result.run {
-            run.figures = Figures {
-                cpu_user_ns: run.figures.cpu_user_ns,
-                ..figures(12 + test as u64)
-            };
+            let of_test = figures(12 + test as u64);
+            run.figures = of_test.with_cpu_ns(run.figures.cpu_user_ns, of_test.cpu_system_ns);
         }
         match judged.result.verdict {
             Verdict::TimeLimit => judged.result.reason = "CPU time limit".to_owned(),

@@ -100,19 +100,11 @@ pub fn program() -> Program {
 
 /// A result whose run used a part of the time limit.
 pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest {
-    let figures = Figures {
-        real_time_ns: (LIMIT.as_nanos() as f64 * time) as u64,
-        cpu_user_ns: (LIMIT.as_nanos() as f64 * time) as u64,
-        ..Figures::default()
-    };
-    let run = RunResult {
-        outcome: Outcome::Exited(0),
-        exit_code: Some(0),
-        signal: None,
-        figures,
-        ended_ns: None,
-        backend: Backend::Rlimit,
-    };
+    let used_ns = (LIMIT.as_nanos() as f64 * time) as u64;
+    let figures = Figures::default()
+        .with_real_time_ns(used_ns)
+        .with_cpu_ns(used_ns, 0);
+    let run = RunResult::new(Outcome::Exited(0), Backend::Rlimit).with_figures(figures);
     JudgedTest {
         result: TestResult {
             verdict,

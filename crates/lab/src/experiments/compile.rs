@@ -42,7 +42,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         words
     };
     let supervisor = lab.supervisor(1)?;
-    let world = World::minimal().mount(Mount::read_only(sources.display().to_string(), "/src"));
+    let world = World::minimal().mount(Mount::read_only(&sources, "/src"));
     let request = Request::new(&compiler).args(options(Path::new("/src"), Path::new("/tmp")));
     let request = lab.limit_to(
         request.env("PATH", "/usr/bin:/bin"),

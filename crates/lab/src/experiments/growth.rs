@@ -63,10 +63,7 @@ fn mounts(lab: &Lab) -> Result<Table, Error> {
         .pick(vec![1, 10], vec![1, 10, 100], vec![1, 3, 10, 30, 100, 300])
     {
         let world = (0..count).fold(World::minimal(), |world, at| {
-            world.mount(Mount::read_only(
-                source.display().to_string(),
-                format!("/mnt/{at}"),
-            ))
+            world.mount(Mount::read_only(&source, format!("/mnt/{at}")))
         });
         let request = lab.limit(Request::new("/bin/true").world(&world));
         let supervisor = &supervisor;

@@ -31,10 +31,9 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let mut number = 0u64;
     let mut unseen = || {
         number += 1;
-        minimal.clone().mount(Mount::CreateDir {
-            path: format!("/n{number}").into_bytes(),
-            mode: 0o755,
-        })
+        minimal
+            .clone()
+            .mount(Mount::create_dir(format!("/n{number}"), 0o755))
     };
     let of = |name: &str, about: &str, supervisor, world: &World| {
         plain(name, about, supervisor, request.clone().world(world))

@@ -18,10 +18,7 @@ fn entry_of(bytes: &[u8]) -> Entry {
     };
     Entry {
         messages: "a warning".to_owned(),
-        figures: Some(Figures {
-            real_time_ns: 5,
-            ..Figures::default()
-        }),
+        figures: Some(Figures::default().with_real_time_ns(5)),
         files: {
             let mut store = Store::new(ids()).unwrap();
             store

@@ -218,15 +218,14 @@ fn product_of(
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
             return Err(InternalError::NotRun(Box::new(error.clone())).into());
         }
-        Outcome::Cancelled | Outcome::Killed => {
-            return Err(InternalError::Ended(Box::new(result)).into());
-        }
         Outcome::CpuTimeLimit => return exceeded(Limit::CpuTime(limits.cpu_time)),
         Outcome::RealTimeLimit => return exceeded(Limit::RealTime(limits.real_time())),
         Outcome::MemoryLimit => return exceeded(Limit::Memory(limits.memory.unwrap_or_default())),
         // Only `take` causes this outcome.
         Outcome::OutputLimit => {}
         Outcome::Exited(_) | Outcome::Signaled(_) => {}
+        // Cancelled or killed.
+        _ => return Err(InternalError::Ended(Box::new(result)).into()),
     }
     let disk_full = || {
         let messages = messages.to_lowercase();

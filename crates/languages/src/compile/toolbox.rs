@@ -157,16 +157,13 @@ impl<'s> Toolbox<'s> {
         let Some(program) = program else { return false };
         self.run_example(&program, limits, arguments, cpus)
             .is_ok_and(|captured| match captured.result.outcome {
-                Outcome::NotStarted(_)
-                | Outcome::SandboxError(_)
-                | Outcome::Cancelled
-                | Outcome::Killed => false,
                 Outcome::Exited(_)
                 | Outcome::Signaled(_)
                 | Outcome::RealTimeLimit
                 | Outcome::CpuTimeLimit
                 | Outcome::MemoryLimit
                 | Outcome::OutputLimit => true,
+                _ => false,
             })
     }
 

@@ -2,9 +2,8 @@
 
 use crate::Cause;
 use crate::suite::{Surroundings, System};
-use millibox::{Mount, World};
+use millibox::{Mount, TmpfsMount, World};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Directories of the worlds.
@@ -51,7 +50,7 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
             .map_err(|error| WorldError::Policy(error.into()))?;
     }
     for mount in World::minimal().mounts() {
-        let path = Path::new(OsStr::from_bytes(mount.path()));
+        let path = mount.path();
         world = match surroundings.system {
             _ if path == Path::new("/tmp") => world,
             System::Libraries if path == Path::new("/usr") => LIBRARY_DIRECTORIES
@@ -76,10 +75,7 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
         }
     }
     if surroundings.proc {
-        world = world.mount(Mount::Proc {
-            at: b"/proc".to_vec(),
-            processes_only: true,
-        });
+        world = world.mount(Mount::proc("/proc").processes_only());
     }
     Ok(world)
 }
@@ -94,15 +90,10 @@ fn of_libraries(path: &Path) -> bool {
 }
 
 /// Returns a writable directory in memory, of at most `size` bytes.
-pub(super) fn tmpfs(at: &str, size: u64) -> Mount {
-    Mount::Tmpfs {
-        at: at.into(),
-        size: Some(size),
-        inodes: Some(MAX_TMPFS_INODES),
-        mode: 0o1777,
-        read_only: false,
-        no_exec: false,
-    }
+pub(super) fn tmpfs(at: &str, size: u64) -> TmpfsMount {
+    Mount::tmpfs(at)
+        .size_limit(size)
+        .inode_limit(MAX_TMPFS_INODES)
 }
 
 /// Whether the world of [`System::All`] contains the path. The path has no symbolic links.

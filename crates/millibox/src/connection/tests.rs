@@ -302,8 +302,9 @@ fn awaited_result_wakes_its_task() {
         };
         let (first, second, ()) =
             tokio::join!(handles[0].wait_async(), handles[1].wait_async(), send);
-        assert_eq!(first.expect("read"), result("0".to_owned()));
-        assert_eq!(second.expect("read"), result("1".to_owned()));
+        let expected = |text: &str| crate::convert::result_of_wire(result(text.to_owned()));
+        assert_eq!(first.expect("read"), expected("0"));
+        assert_eq!(second.expect("read"), expected("1"));
     });
     assert_eq!(connection.lock().polled, 0);
 }

@@ -20,6 +20,7 @@ pub const DIRECTORY: &str = "submissions";
 pub const FILE: &str = "submissions/submissions.yaml";
 
 /// A pattern of submissions: a key of submissions.yaml, or the name of a directory.
+#[non_exhaustive]
 pub struct Glob {
     pub text: String,
     matcher: GlobMatcher,
@@ -91,6 +92,7 @@ pub struct Claim {
 
 /// `use_for_time_limit`, unless it leaves the decision to the verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimeLimitUse {
     Never,
     Lower,

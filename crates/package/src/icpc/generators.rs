@@ -23,6 +23,7 @@ const DIRECTORY: &str = "generators";
 
 /// The content of the file.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Generations {
     pub list: Vec<Generation>,
     /// The place and path of the program that makes answers, if the file names it.

@@ -25,6 +25,7 @@ pub const GRADERS: &str = "graders";
 
 /// Settings that tests and groups inherit from the group above. `None`: the file does not state it.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Settings {
     stop: Option<bool>,
     custom_grader: Option<bool>,
@@ -49,6 +50,7 @@ struct Grader {
 
 /// How a group of the successor format gets its points. Other groups do not inherit it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Aggregation {
     pub place: Place,
     pub max_score: Option<MaxScore>,
@@ -59,6 +61,7 @@ pub struct Aggregation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum MaxScore {
     Unbounded,
     Points(f64),

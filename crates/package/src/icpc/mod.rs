@@ -45,6 +45,7 @@ use std::path::Path;
 
 /// The purpose of reading a package.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Purpose {
     /// The package is judged, so its tests must exist.
     Judge,

@@ -16,6 +16,7 @@ const MAX_SEARCHED_BYTES: u64 = 1 << 20;
 
 /// The values of the tags.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Tags {
     pub expected: Option<Vec<Expected>>,
     pub score: Option<f64>,

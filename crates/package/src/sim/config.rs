@@ -12,6 +12,7 @@ use std::str::Chars;
 
 /// One value with its place.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Item {
     pub place: Place,
     pub text: String,

@@ -61,6 +61,7 @@ pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
 
 /// Why a text is not expanded as a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RangeError {
     Fault(RangeFault),
     Exceeds(Bound),

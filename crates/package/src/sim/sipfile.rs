@@ -18,6 +18,7 @@ pub const FILE: &str = "Sipfile";
 
 /// The content of a Sipfile.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Sipfile {
     /// The time limit of tests without a limit in the Simfile.
     pub time_limit: Option<Duration>,

@@ -26,6 +26,7 @@ struct Found {
 }
 
 /// Reads the tests of a package.
+#[non_exhaustive]
 pub struct TestReader<'a> {
     pub tree: &'a Tree,
     pub config: &'a Config<'a>,

@@ -326,7 +326,7 @@ impl Blame {
 pub enum ExecutionError {
     /// The request is not valid.
     #[error(transparent)]
-    Request(#[from] millibox::RequestError),
+    Request(#[from] millibox::Mistakes<millibox::RequestMistake>),
     /// The supervisor cannot be started or ended twice during the run.
     #[error(transparent)]
     Sandbox(millibox::Error),

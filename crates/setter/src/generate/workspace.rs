@@ -31,6 +31,7 @@ impl Options {
 
 /// The files that were made.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Files, in the order of their tests: inputs, then answers.
     pub made: Vec<MadeFile>,
@@ -43,6 +44,7 @@ pub struct Report {
 
 /// A made file.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct MadeFile {
     /// Path below the package.
     pub path: String,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The faults, and the numbers of examined files.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Faults. Those of reading the package come first.
     pub faults: Vec<Fault>,

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// The result of reading one file.
+#[non_exhaustive]
 pub struct FileScan {
     pub digest: [u8; 32],
     /// Probable mistakes with their lines.

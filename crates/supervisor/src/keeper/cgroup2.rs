@@ -17,13 +17,14 @@
 //! disables controllers there as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
-use super::{Made, Refusal, Supervisor, Top, fresh_name, remove};
+use super::{Made, Supervisor, Top, cause, fresh_name, remove};
 use crate::backend::Handover;
 use crate::options::Options;
+use millibox_wire::{BackendCause, BackendStep, ProcessEnd};
 use rustix::fs::{Access, FlockOperation, Mode, OFlags};
 use rustix::io::FdFlags;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -69,61 +70,47 @@ impl Evacuated {
     }
 }
 
-/// Creates the subtree.
-pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
+/// Creates the subtree. The error has one cause for each place that was tried.
+pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, Vec<BackendCause>> {
     let hierarchy = hosts
         .version2
         .as_ref()
-        .ok_or("no unified hierarchy is mounted")?;
+        .ok_or_else(|| vec![BackendCause::new(BackendStep::FindHierarchy)])?;
     let own = hierarchy
         .own_directory()
-        .ok_or("the keeper's cgroup is outside the mounted end_partner of the hierarchy")?;
-    let missing = missing(&hierarchy.mount, "cgroup.controllers");
-    if !missing.is_empty() {
-        return Err(format!(
-            "{} has no {} controller",
-            hierarchy.mount,
-            missing.join(", ")
-        ));
-    }
+        .ok_or_else(|| vec![BackendCause::new(BackendStep::FindOwnCgroup)])?;
+    has_controllers(&hierarchy.mount).map_err(|cause| vec![cause])?;
     if let Some(parent) = &options.cgroup_parent {
-        return below(
-            &format!("{}{}", hierarchy.mount, parent.trim_end_matches('/')),
-            Occupancy::Empty,
-            options,
-        );
+        let parent = format!("{}{}", hierarchy.mount, parent.trim_end_matches('/'));
+        return below(&parent, Occupancy::Empty, options).map_err(|cause| vec![cause]);
     }
     // The choice treats processes that were moved to `callers` as if they were in PARENT.
     let (own, moved) = match own.strip_suffix(&format!("/{CALLERS}")) {
         Some(parent) => (parent, true),
         None => (own.as_str(), false),
     };
-    let mut reasons = Vec::new();
+    let mut causes = Vec::new();
     match may_divide(hierarchy, own, options) {
         Ok(()) => {
             for (parent, occupancy) in candidates(hierarchy, own, moved) {
                 match below(&parent, occupancy, options) {
                     Ok(made) => return Ok(made),
                     // One directory can be tried twice and fail twice for the same reason.
-                    Err(why) if reasons.contains(&why) => {}
-                    Err(why) => reasons.push(why),
+                    Err(cause) if causes.contains(&cause) => {}
+                    Err(cause) => causes.push(cause),
                 }
             }
         }
-        Err(why) => reasons.push(why),
+        Err(cause) => causes.push(cause),
     }
     if !options.scoped {
-        reasons.push(match Manager::find() {
+        causes.push(match Manager::find() {
             Some(manager) => manager.scope(options),
-            None => "no systemd manager that could delegate one answers".to_owned(),
+            None => BackendCause::new(BackendStep::FindManager),
         });
     }
-    reasons.push(
-        "run under `systemd-run --user --scope -p Delegate=yes`, or name a delegated cgroup with \
-         --cgroup-parent"
-            .to_owned(),
-    );
-    Err(format!("no delegated cgroup: {}", reasons.join("; ")))
+    causes.push(BackendCause::new(BackendStep::FindDelegated));
+    Err(causes)
 }
 
 /// Whether PARENT has processes, which must not be beside child cgroups.
@@ -176,14 +163,14 @@ fn may_divide_top() -> bool {
 
 /// Checks that `own` does not lie in a part that only systemd manages. Returns the reason
 /// otherwise.
-fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(), String> {
+fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(), BackendCause> {
     let path = own.strip_prefix(hierarchy.mount.as_str()).unwrap_or("");
     let Some(unit) = unit_of(path) else {
         let usable = !path.is_empty() || may_divide_top();
         return if usable {
             Ok(())
         } else {
-            Err(format!("{own} belongs to systemd"))
+            Err(BackendCause::new(BackendStep::LeaveSystemd).with_subject(own))
         };
     };
     // systemd has just created it for this keeper.
@@ -192,11 +179,8 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     }
     let directory = format!("{}{unit}", hierarchy.mount);
     let name = unit.rsplit('/').next().unwrap_or(unit);
-    let managed_by_systemd = || {
-        Err(format!(
-            "{directory} belongs to systemd: the unit has no Delegate=yes"
-        ))
-    };
+    let managed_by_systemd =
+        || Err(BackendCause::new(BackendStep::CheckDelegation).with_subject(&directory));
     if name.starts_with("user@") {
         // It is delegated, but to the user's manager.
         return managed_by_systemd();
@@ -276,13 +260,11 @@ impl Manager {
     }
 
     /// Executes this program again in its own scope. Returns only if that fails.
-    fn scope(&self, options: &Options) -> String {
+    fn scope(&self, options: &Options) -> BackendCause {
         // systemd-run resolves the program itself, so it needs the path and not /proc/self/exe.
         let program = match std::env::current_exe() {
             Ok(program) => program,
-            Err(error) => {
-                return format!("cannot find the path of the supervisor's own executable: {error}");
-            }
+            Err(error) => return BackendCause::new(BackendStep::FindExecutable).with_io(&error),
         };
         let scope = || {
             let mut command = self.command("systemd-run");
@@ -301,20 +283,21 @@ impl Manager {
         match scope().arg("--version").stdin(Stdio::null()).output() {
             Ok(answer) if answer.status.success() => {}
             Ok(answer) => {
-                let said = String::from_utf8_lossy(&answer.stderr)
-                    .trim()
-                    .replace('\n', ", ");
-                return format!(
-                    "systemd-run cannot make a scope ({}): {said}",
-                    answer.status
-                );
+                let message = String::from_utf8_lossy(&answer.stderr);
+                return BackendCause::new(BackendStep::CreateScope {
+                    end: match (answer.status.code(), answer.status.signal()) {
+                        (Some(code), _) => ProcessEnd::Exited(code),
+                        (None, signal) => ProcessEnd::Killed(signal.unwrap_or_default()),
+                    },
+                    message: message.trim().replace('\n', ", "),
+                });
             }
-            Err(error) => return format!("cannot execute systemd-run: {error}"),
+            Err(error) => return BackendCause::new(BackendStep::ExecuteSystemdRun).with_io(&error),
         }
         let socket = crate::sys::borrow(options.socket);
         let pass = |flags| rustix::io::fcntl_setfd(socket, flags);
         if let Err(errno) = pass(FdFlags::empty()) {
-            return format!("cannot pass the client's socket on: {errno}");
+            return BackendCause::new(BackendStep::PassSocket).with_errno(errno.raw_os_error());
         }
         let arguments = std::env::args_os()
             .skip(1)
@@ -326,7 +309,7 @@ impl Manager {
             .arg("--scoped");
         let error = command.exec();
         let _ = pass(FdFlags::CLOEXEC);
-        format!("cannot execute systemd-run: {error}")
+        BackendCause::new(BackendStep::ExecuteSystemdRun).with_io(&error)
     }
 }
 
@@ -346,19 +329,14 @@ fn lock(parent: &str) -> Option<OwnedFd> {
 }
 
 /// Creates the subtree below `parent`.
-fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, String> {
+fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, BackendCause> {
     for file in ["", "/cgroup.procs"] {
-        rustix::fs::access(format!("{parent}{file}"), Access::WRITE_OK)
-            .map_err(|errno| format!("{parent}{file} is not writable: {errno}"))?;
+        let file = format!("{parent}{file}");
+        rustix::fs::access(&file, Access::WRITE_OK)
+            .map_err(cause(BackendStep::CheckWritable, file))?;
     }
     let lock = lock(parent);
-    let not_there = missing(parent, "cgroup.controllers");
-    if !not_there.is_empty() {
-        return Err(format!(
-            "{parent} has no {} controller",
-            not_there.join(", ")
-        ));
-    }
+    has_controllers(parent)?;
     remove::sweep_orphans(parent);
     let mut evacuated = (occupancy == Occupancy::Moved).then(|| Evacuated {
         parent: parent.to_owned(),
@@ -368,7 +346,7 @@ fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, 
             let callers = format!("{parent}/{CALLERS}");
             match rustix::fs::mkdir(&callers, Mode::from_raw_mode(0o755)) {
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-                Err(errno) => return Err(format!("cannot make the cgroup {callers}: {errno}")),
+                Err(errno) => return Err(cause(BackendStep::CreateCgroup, callers)(errno)),
             }
             move_all(parent, &callers);
             evacuated = Some(Evacuated {
@@ -383,19 +361,18 @@ fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, 
             return Err(why);
         }
     }
-    let top = Top::make(parent, &fresh_name()).map_err(Refusal::words)?;
+    let top = Top::make(parent, &fresh_name())?;
     let path = top.path.clone();
     let made = (|| {
         enable(&path)?;
         let supervisor = format!("{path}/supervisor");
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
-            .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
+            .map_err(cause(BackendStep::CreateCgroup, supervisor.as_str()))?;
         super::check_swap_limit(&format!("{supervisor}/memory.swap.max"))?;
         let directory = super::open_control(
             &supervisor,
             OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        )
-        .map_err(Refusal::words)?;
+        )?;
         if let Some((uid, gid)) = crate::start::target_user(options) {
             // The supervisor may divide the cgroup, but not change its limits. The files of `path`
             // itself belong to root, except for those that moving processes below it needs.
@@ -411,11 +388,10 @@ fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, 
                     Some(rustix::fs::Uid::from_raw(uid)),
                     Some(rustix::fs::Gid::from_raw(gid)),
                 )
-                .map_err(|errno| format!("cannot hand over {file}: {errno}"))?;
+                .map_err(cause(BackendStep::HandOver, file))?;
             }
         }
-        let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY)
-            .map_err(Refusal::words)?;
+        let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         Ok((base, directory))
     })();
     match made {
@@ -450,13 +426,18 @@ fn words(path: &str) -> Vec<String> {
         .collect()
 }
 
-/// The required controllers that `file` of `directory` does not list.
-fn missing(directory: &str, file: &str) -> Vec<&'static str> {
-    let there = words(&format!("{directory}/{file}"));
-    NEEDED
+/// Checks that a cgroup has the required controllers.
+fn has_controllers(directory: &str) -> Result<(), BackendCause> {
+    let present = words(&format!("{directory}/cgroup.controllers"));
+    let missing: Vec<String> = NEEDED
         .into_iter()
-        .filter(|name| !there.iter().any(|have| have == name))
-        .collect()
+        .filter(|name| !present.iter().any(|controller| controller == name))
+        .map(str::to_owned)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(BackendCause::new(BackendStep::Controllers(missing)).with_subject(directory))
 }
 
 /// The wanted controllers that `directory` has and that are not yet enabled for its children.
@@ -468,21 +449,14 @@ fn wanted(directory: &str) -> Vec<String> {
     wanted
 }
 
-fn enable(directory: &str) -> Result<(), String> {
+fn enable(directory: &str) -> Result<(), BackendCause> {
     let wanted = wanted(directory);
     let control = format!("{directory}/cgroup.subtree_control");
     let on: Vec<String> = wanted.iter().map(|name| format!("+{name}")).collect();
     std::fs::write(&control, on.join(" ")).map_err(|error| {
-        let remedy = match error.raw_os_error() {
-            Some(libc::EBUSY) => {
-                ": it has processes of its own, and only leaves may have processes (cgroups(7))"
-            }
-            _ => "",
-        };
-        format!(
-            "cannot enable {} below {directory}: {error}{remedy}",
-            wanted.join(", ")
-        )
+        BackendCause::new(BackendStep::EnableControllers(wanted))
+            .with_subject(directory)
+            .with_io(&error)
     })
 }
 

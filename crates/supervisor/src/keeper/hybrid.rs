@@ -6,13 +6,14 @@
 
 use super::hosts::{Hierarchy, Hosts};
 use super::{
-    Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_present, remove,
+    Made, Supervisor, Top, answer, cause, fresh_name, open_control, open_if_present, remove,
     seqpacket_pair,
 };
 use crate::backend::Handover;
 use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEW_MEMORY, RENEWED};
 use crate::options::Options;
 use crate::sys::calls;
+use millibox_wire::{BackendCause, BackendStep};
 use rustix::event::EventfdFlags;
 use rustix::fs::OFlags;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -41,11 +42,11 @@ struct Renewal {
 }
 
 /// Creates a set of cgroups for each runner and opens their files.
-pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Refusal> {
+pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, BackendCause> {
     let find = |controller: &str| {
         hosts
             .version1_of(controller)
-            .ok_or_else(|| format!("the {controller} controller is not on a version 1 hierarchy"))
+            .ok_or_else(|| BackendCause::new(BackendStep::FindController).with_subject(controller))
     };
     let hierarchies = [
         find("memory")?,
@@ -54,17 +55,12 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
         find("cpuacct")?,
     ];
     if !rustix::process::geteuid().is_root() {
-        return Err(
-            "only root can make version 1 cgroups: start the client as root, it drops to an \
-                    unprivileged user by itself"
-                .to_owned()
-                .into(),
-        );
+        return Err(BackendCause::new(BackendStep::BecomeRoot));
     }
     let name = fresh_name();
     let mut tops: Vec<Top> = Vec::new();
     // cpu and cpuacct are often mounted together.
-    let mut top_of = |hierarchy: &Hierarchy| -> Result<String, Refusal> {
+    let mut top_of = |hierarchy: &Hierarchy| -> Result<String, BackendCause> {
         let parent = format!(
             "{}{}",
             hierarchy.mount,
@@ -103,7 +99,7 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
                 closed: false,
             });
         }
-        Ok::<_, Refusal>((
+        Ok::<_, BackendCause>((
             Handover::Hybrid { runners: all },
             open,
             Renewals {
@@ -141,17 +137,12 @@ fn runner(
     slot: usize,
     tops: [&str; 4],
     open: &mut Vec<OwnedFd>,
-) -> Result<(Files, OwnedFd), Refusal> {
-    let directories: Vec<String> = tops
-        .iter()
-        .map(|top| format!("{top}/home-{index}"))
-        .collect();
+) -> Result<(Files, OwnedFd), BackendCause> {
+    let directories = tops.map(|top| format!("{top}/home-{index}"));
     for directory in &directories {
         make_directory(directory)?;
     }
-    let [memory, pids, cpu, cpuacct] = &directories[..] else {
-        return Err("four hierarchies".to_owned().into());
-    };
+    let [memory, pids, cpu, cpuacct] = &directories;
     let mut number = |fd: OwnedFd| {
         let number = fd.as_raw_fd();
         open.push(fd);
@@ -168,16 +159,18 @@ fn runner(
     };
     super::check_swap_limit(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let memory_files = MemoryFiles::open(memory)?;
-    let mut join =
-        |directory: &str| Ok::<_, Refusal>(Some(number(control(directory, JOIN, OFlags::WRONLY)?)));
+    let mut join = |directory: &str| {
+        Ok::<_, BackendCause>(Some(number(control(directory, JOIN, OFlags::WRONLY)?)))
+    };
     let join_others = [
         join(&lives_in)?,
         if cpu == cpuacct { None } else { join(cpuacct)? },
     ];
     let pids_files = PidsFiles::open(pids)?;
     let (ours, its) = seqpacket_pair()?;
-    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)
-        .map_err(|errno| Refusal::new(errno, "cannot keep a socket"))?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).map_err(|errno| {
+        BackendCause::new(BackendStep::CreateSocket).with_errno(errno.raw_os_error())
+    })?;
     let limits = Limits {
         memory_join: Some(number(memory_files.join)),
         join_others,
@@ -207,13 +200,10 @@ fn runner(
     Ok((files, ours))
 }
 
-fn make_directory(path: &str) -> Result<(), Refusal> {
+fn make_directory(path: &str) -> Result<(), BackendCause> {
     match rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
-        Err(errno) => Err(Refusal::new(
-            errno,
-            format_args!("cannot make the cgroup {path}"),
-        )),
+        Err(errno) => Err(cause(BackendStep::CreateCgroup, path)(errno)),
     }
 }
 
@@ -230,7 +220,7 @@ struct MemoryFiles {
 }
 
 impl MemoryFiles {
-    fn open(directory: &str) -> Result<MemoryFiles, Refusal> {
+    fn open(directory: &str) -> Result<MemoryFiles, BackendCause> {
         let control = |file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
         let if_there = |file: &str| open_if_present(&format!("{directory}/{file}"), OFlags::WRONLY);
         let oom_control = control("memory.oom_control", OFlags::RDONLY)?;
@@ -238,17 +228,16 @@ impl MemoryFiles {
         // (Documentation/admin-guide/cgroup-v1/memory.rst, 10). The removal of a cgroup also
         // signals its eventfd, so each cgroup has its own.
         let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK)
-            .map_err(|errno| Refusal::new(errno, "cannot make an eventfd"))?;
+            .map_err(cause(BackendStep::CreateEventfd, directory))?;
         let event_control = control("cgroup.event_control", OFlags::WRONLY)?;
         calls::write(
             event_control.as_raw_fd(),
             format!("{} {}", oom_event.as_raw_fd(), oom_control.as_raw_fd()).as_bytes(),
         )
         .map_err(|errno| {
-            format!(
-                "cannot watch {directory} for out of memory: {}",
-                crate::messages::errno_text(errno)
-            )
+            BackendCause::new(BackendStep::WatchMemory)
+                .with_subject(directory)
+                .with_errno(errno.0)
         })?;
         Ok(MemoryFiles {
             join: control(JOIN, OFlags::WRONLY)?,
@@ -290,7 +279,7 @@ struct PidsFiles {
 }
 
 impl PidsFiles {
-    fn open(directory: &str) -> Result<PidsFiles, Refusal> {
+    fn open(directory: &str) -> Result<PidsFiles, BackendCause> {
         Ok(PidsFiles {
             join: open_control(&format!("{directory}/{JOIN}"), OFlags::WRONLY)?,
             max: open_control(&format!("{directory}/pids.max"), OFlags::WRONLY)?,
@@ -334,7 +323,7 @@ impl Renewals {
         };
         let make = |path: &str| {
             rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755))
-                .map_err(|errno| Refusal::new(errno, path))
+                .map_err(cause(BackendStep::CreateCgroup, path))
         };
         match calls::receive(socket, &mut byte, libc::MSG_DONTWAIT) {
             Ok(received) if received.length == 1 && byte[0] == RENEW => {

@@ -26,9 +26,13 @@ use crate::messages::{complain, failed};
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
 use crate::sys::{self, calls, process};
-use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
+use millibox_wire::{
+    Backend, BackendCause, BackendRefusal, BackendStep, SupervisorError, SupervisorHint,
+    SupervisorStep,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -64,9 +68,9 @@ pub struct Top {
 
 impl Top {
     /// Creates `parent/name` and locks it.
-    fn make(parent: &str, name: &str) -> Result<Top, Refusal> {
+    fn make(parent: &str, name: &str) -> Result<Top, BackendCause> {
         let path = format!("{parent}/{name}");
-        let failed = |errno| Refusal::new(errno, format_args!("cannot make the cgroup {path}"));
+        let failed = |errno| cause(BackendStep::CreateCgroup, path.as_str())(errno);
         // Another keeper that starts now takes a directory that is not locked yet for an orphan.
         // Each keeper looks only once.
         for _ in 0..1000 {
@@ -77,9 +81,7 @@ impl Top {
                 Err(errno) => return Err(failed(errno)),
             }
         }
-        Err(Refusal::NotHere(format!(
-            "cannot make the cgroup {path}: another process removes it repeatedly"
-        )))
+        Err(BackendCause::new(BackendStep::KeepCgroup).with_subject(path))
     }
 }
 
@@ -305,11 +307,14 @@ fn clean_up(made: Made) {
 }
 
 /// Chooses the requested backend, or the best available one. `None` means rlimit.
-fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>, SupervisorError> {
-    let rejected = |backend: &str, reason| {
+fn choose(
+    options: &Options,
+    declined: &mut Vec<BackendRefusal>,
+) -> Result<Option<Made>, SupervisorError> {
+    let refused = |backend: Backend, causes| {
         SupervisorError::new(SupervisorStep::Backend)
-            .with_subject(backend)
-            .with_hint(SupervisorHint::Declined(vec![reason]))
+            .with_subject(backend.to_string())
+            .with_hint(SupervisorHint::Refused(causes))
     };
     let runners = options.slots * options.runners_per_slot;
     let hosts = hosts::Hosts::read()?;
@@ -317,24 +322,21 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
         BackendChoice::Rlimit => Ok(None),
         BackendChoice::Cgroup2 => cgroup2::make(&hosts, options)
             .map(Some)
-            .map_err(|why| rejected("cgroup2", why)),
+            .map_err(|causes| refused(Backend::Cgroup2, causes)),
         BackendChoice::Hybrid => hybrid::make(&hosts, options, runners)
             .map(Some)
-            .map_err(|why| match why {
-                Refusal::Short(why, errno) => rejected("hybrid", why).with_errno(errno),
-                Refusal::NotHere(why) => rejected("hybrid", why),
-            }),
+            .map_err(|cause| refused(Backend::Hybrid, vec![cause])),
         BackendChoice::Auto => {
             match cgroup2::make(&hosts, options) {
                 Ok(made) => return Ok(Some(made)),
-                Err(why) => declined.push(format!("cgroup2: {why}")),
+                Err(causes) => declined.push(BackendRefusal::new(Backend::Cgroup2, causes)),
             }
             match hybrid::make(&hosts, options, runners) {
                 Ok(made) => return Ok(Some(made)),
-                Err(Refusal::Short(why, errno)) => {
-                    return Err(rejected("hybrid", why).with_errno(errno));
+                Err(cause) if is_shortage(&cause) => {
+                    return Err(refused(Backend::Hybrid, vec![cause]));
                 }
-                Err(Refusal::NotHere(why)) => declined.push(format!("hybrid: {why}")),
+                Err(cause) => declined.push(BackendRefusal::new(Backend::Hybrid, vec![cause])),
             }
             match &options.cgroup_parent {
                 // A caller that names a parent wants cgroups.
@@ -347,87 +349,63 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
     }
 }
 
-/// The reason why a backend is not available.
-#[derive(Debug)]
-enum Refusal {
-    /// The backend is missing on this host or not usable by this user. A weaker one may be chosen.
-    NotHere(String),
-    /// The backend exists but lacks a resource at the moment, which is no reason to choose a weaker
-    /// one.
-    Short(String, i32),
-}
-
-impl Refusal {
-    fn new(errno: rustix::io::Errno, what: impl core::fmt::Display) -> Refusal {
-        use rustix::io::Errno;
-        match errno {
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => {
-                Refusal::Short(what.to_string(), errno.raw_os_error())
-            }
-            _ => Refusal::NotHere(format!("{what}: {errno}")),
-        }
-    }
-
-    fn words(self) -> String {
-        match self {
-            Refusal::NotHere(why) => why,
-            Refusal::Short(why, errno) => {
-                format!("{why}: {}", crate::messages::errno_text(sys::Errno(errno)))
-            }
-        }
+/// The cause of a failed system call on a file.
+fn cause(step: BackendStep, path: impl Into<String>) -> impl FnOnce(Errno) -> BackendCause {
+    move |errno| {
+        BackendCause::new(step)
+            .with_subject(path)
+            .with_errno(errno.raw_os_error())
     }
 }
 
-impl From<String> for Refusal {
-    fn from(why: String) -> Refusal {
-        Refusal::NotHere(why)
-    }
+/// Whether the host lacks a resource at the moment, which is no reason to choose a weaker backend.
+fn is_shortage(cause: &BackendCause) -> bool {
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
+    shortages
+        .iter()
+        .any(|errno| cause.errno == Some(errno.raw_os_error()))
 }
 
 /// Opens a control file without `O_CLOEXEC`.
-fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, Refusal> {
+fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, BackendCause> {
     // The supervisor inherits it by number. The one exec that must not pass it on is the
     // supervisor's: there the supervisor sets the flag on all inherited descriptors.
-    rustix::fs::open(path, flags, rustix::fs::Mode::empty())
-        .map_err(|errno| Refusal::new(errno, format_args!("cannot open {path}")))
+    rustix::fs::open(path, flags, rustix::fs::Mode::empty()).map_err(cause(BackendStep::Open, path))
 }
 
 /// Opens a control file that some kernels do not have.
-fn open_if_present(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> {
+fn open_if_present(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, BackendCause> {
     match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
         Err(rustix::io::Errno::NOENT) => Ok(None),
         Ok(file) => Ok(Some(file)),
-        Err(errno) => Err(Refusal::new(errno, format_args!("cannot open {path}"))),
+        Err(errno) => Err(cause(BackendStep::Open, path)(errno)),
     }
 }
 
 /// Checks that a memory limit covers swap: no swap exists, or the kernel accounts for it.
-fn check_swap_limit(swap_limit: &str) -> Result<(), String> {
+fn check_swap_limit(swap_limit: &str) -> Result<(), BackendCause> {
     check_swap_limit_of("/proc/swaps", swap_limit)
 }
 
-fn check_swap_limit_of(swaps: &str, swap_limit: &str) -> Result<(), String> {
+fn check_swap_limit_of(swaps: &str, swap_limit: &str) -> Result<(), BackendCause> {
     let areas = match std::fs::read_to_string(swaps) {
         // One line for each area, after a heading (proc(5)).
         Ok(text) => text.lines().skip(1).count(),
         // The kernel cannot swap.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
         Err(error) => {
-            return Err(format!(
-                "cannot determine whether swap exists: cannot read {swaps}: {error}"
-            ));
+            return Err(BackendCause::new(BackendStep::ReadSwaps)
+                .with_subject(swaps)
+                .with_io(&error));
         }
     };
     if areas == 0 || std::path::Path::new(swap_limit).exists() {
         return Ok(());
     }
-    Err(format!(
-        "swap is in use, but {swap_limit} does not exist, so a memory limit would not cover \
-         swap; boot with swapaccount=1, or disable swap"
-    ))
+    Err(BackendCause::new(BackendStep::LimitSwap).with_subject(swap_limit))
 }
 
-fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
+fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), BackendCause> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     socketpair(
         AddressFamily::UNIX,
@@ -435,7 +413,7 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
         SocketFlags::empty(),
         None,
     )
-    .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
+    .map_err(|errno| BackendCause::new(BackendStep::CreateSocket).with_errno(errno.raw_os_error()))
 }
 
 /// Sends a runner the descriptors of its new files. The runner would wait for the answer forever,
@@ -472,16 +450,17 @@ mod tests {
         assert_eq!(check_swap_limit_of(&none, &absent), Ok(()));
         // The file does not exist, so the kernel cannot swap.
         assert_eq!(check_swap_limit_of(&absent, &absent), Ok(()));
-        let why = check_swap_limit_of(&some, &absent).unwrap_err();
-        assert!(
-            why.contains(&absent) && why.contains("swapaccount=1"),
-            "{why}"
+        let uncovered = check_swap_limit_of(&some, &absent).unwrap_err();
+        assert_eq!(
+            uncovered,
+            BackendCause::new(BackendStep::LimitSwap).with_subject(&absent)
         );
         // A directory cannot be read, so the answer is unknown.
-        let why = check_swap_limit_of(place.path().to_str().unwrap(), &absent).unwrap_err();
-        assert!(
-            why.contains("cannot determine whether swap exists"),
-            "{why}"
+        let directory = place.path().to_str().unwrap();
+        let unreadable = check_swap_limit_of(directory, &absent).unwrap_err();
+        assert_eq!(
+            unreadable,
+            cause(BackendStep::ReadSwaps, directory)(Errno::ISDIR)
         );
     }
 

@@ -335,15 +335,18 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             let [source, at, flags] = parts[..] else {
                 return Err("bind=SOURCE:AT:FLAGS".to_owned());
             };
-            plan.world = plan.world.clone().mount(Mount::Bind {
-                source: source.into(),
-                at: at.into(),
-                read_only: flags.contains('r'),
-                recursive: flags.contains('R'),
-                no_exec: flags.contains('n'),
-                no_follow: false,
-                device: false,
-            });
+            let mut mount = if flags.contains('r') {
+                Mount::read_only(source, at)
+            } else {
+                Mount::read_write(source, at)
+            };
+            if !flags.contains('R') {
+                mount = mount.not_recursive();
+            }
+            if flags.contains('n') {
+                mount = mount.no_exec();
+            }
+            plan.world = plan.world.clone().mount(mount);
             Ok(())
         }
         "dirty" => change_inherited_state(),

@@ -76,18 +76,8 @@ mod tests {
 
     /// The result of a test that used this CPU time.
     fn result(verdict: Verdict, outcome: Outcome, cpu_ms: u64) -> TestResult {
-        let figures = Figures {
-            cpu_user_ns: cpu_ms * 1_000_000,
-            ..Figures::default()
-        };
-        let run = RunResult {
-            outcome,
-            exit_code: None,
-            signal: None,
-            figures,
-            ended_ns: None,
-            backend: Backend::Rlimit,
-        };
+        let figures = Figures::default().with_cpu_ns(cpu_ms * 1_000_000, 0);
+        let run = RunResult::new(outcome, Backend::Rlimit).with_figures(figures);
         TestResult {
             verdict,
             run: Some(run),

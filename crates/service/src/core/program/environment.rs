@@ -7,7 +7,7 @@ use crate::core::execution::{
     Live, Output, Streams,
 };
 use bytes::Bytes;
-use millibox::{Mount, World};
+use millibox::{Mount, TmpfsMount, World};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tokio::sync::mpsc;
@@ -152,42 +152,32 @@ impl Streams {
 
 /// The system, read-only, with processes of the run in /proc.
 pub fn command_world() -> World {
-    World::minimal().mount(Mount::Proc {
-        at: b"/proc".to_vec(),
-        processes_only: true,
-    })
+    World::minimal().mount(Mount::proc("/proc").processes_only())
 }
 
 /// The working directory: a tmpfs of this size.
-pub fn work_directory(bytes: u64) -> Mount {
+pub fn work_directory(bytes: u64) -> TmpfsMount {
     work_directory_at(WORK_DIRECTORY, bytes)
 }
 
 /// A working directory at another path.
-pub fn work_directory_at(path: &str, bytes: u64) -> Mount {
-    Mount::Tmpfs {
-        at: path.into(),
-        size: Some(bytes),
-        inodes: Some(MAX_WORK_INODES),
-        mode: 0o777,
-        read_only: false,
-        no_exec: false,
-    }
+pub fn work_directory_at(path: &str, bytes: u64) -> TmpfsMount {
+    Mount::tmpfs(path)
+        .size_limit(bytes)
+        .inode_limit(MAX_WORK_INODES)
+        .mode(0o777)
 }
 
 /// The world with a tmpfs of this size at /tmp, unless it has one already.
 fn with_temporary_directory(world: World, bytes: u64) -> World {
-    if world.mounts().iter().any(|mount| mount.path() == b"/tmp") {
+    if world.mounts().iter().any(|mount| mount.path() == "/tmp") {
         return world;
     }
-    world.mount(Mount::Tmpfs {
-        at: b"/tmp".to_vec(),
-        size: Some(bytes),
-        inodes: Some(MAX_WORK_INODES),
-        mode: 0o1777,
-        read_only: false,
-        no_exec: false,
-    })
+    world.mount(
+        Mount::tmpfs("/tmp")
+            .size_limit(bytes)
+            .inode_limit(MAX_WORK_INODES),
+    )
 }
 
 /// A file of the working directory with the usual mode.

@@ -40,22 +40,17 @@ const MIN_TIME: Duration = Duration::from_millis(1);
 
 /// What commands see. All runs share it, so that the supervisor prepares it once.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
-    let directory = |path: &str| Mount::Tmpfs {
-        at: path.into(),
-        size: Some(DIRECTORY_BYTES),
-        inodes: Some(DIRECTORY_INODES),
-        mode: 0o777,
-        read_only: false,
-        no_exec: false,
+    let directory = |path: &str| {
+        Mount::tmpfs(path)
+            .size_limit(DIRECTORY_BYTES)
+            .inode_limit(DIRECTORY_INODES)
+            .mode(0o777)
     };
     World::empty()
         .system()
         .dev("/dev")
         .mount(directory("/tmp"))
-        .mount(Mount::Proc {
-            at: b"/proc".to_vec(),
-            processes_only: true,
-        })
+        .mount(Mount::proc("/proc").processes_only())
         .mount(directory(WORK_DIRECTORY))
 });
 

@@ -125,6 +125,7 @@ fn status(outcome: &Outcome) -> (Status, i32, String) {
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
             return (Status::InternalError, 0, error.to_string());
         }
+        unknown => return (Status::InternalError, 0, unknown.name().to_owned()),
     };
     (status, exit_status, String::new())
 }
@@ -159,13 +160,10 @@ mod tests {
         let report = ExecutionReport {
             exit_code: None,
             signal: None,
-            figures: Figures {
-                real_time_ns: 1,
-                cpu_user_ns: time,
-                cpu_system_ns: 0,
-                peak_memory_bytes: memory,
-                peak_processes: None,
-            },
+            figures: Figures::default()
+                .with_real_time_ns(1)
+                .with_cpu_ns(time, 0)
+                .with_peak_memory_bytes(memory),
             captured: Vec::new(),
             outputs: Vec::new(),
             attempts: 1,

@@ -389,9 +389,7 @@ impl End {
             ),
             Outcome::NotStarted(error) => end(Status::ExecFormatError, &error.to_string(), None),
             Outcome::SandboxError(error) => end(Status::InternalError, &error.to_string(), None),
-            Outcome::Cancelled | Outcome::Killed => {
-                end(Status::InternalError, "the run was ended", None)
-            }
+            _ => end(Status::InternalError, "the run was ended", None),
         }
     }
 }

@@ -210,13 +210,10 @@ mod tests {
             outcome,
             exit_code: None,
             signal: None,
-            figures: Figures {
-                real_time_ns: 2_900_000,
-                cpu_user_ns: 900_000,
-                cpu_system_ns: 200_000,
-                peak_memory_bytes: 4096,
-                peak_processes: None,
-            },
+            figures: Figures::default()
+                .with_real_time_ns(2_900_000)
+                .with_cpu_ns(900_000, 200_000)
+                .with_peak_memory_bytes(4096),
             captured: vec![captured(0), captured(written[0]), captured(written[1])],
             outputs: Vec::new(),
             attempts: 1,

@@ -11,7 +11,7 @@ use std::fmt;
 /// why, and what to do about it.
 ///
 /// ```
-/// use millibox_wire::{RunError, Step};
+/// use millibox_vocabulary::{RunError, Step};
 /// let error = RunError::new(Step::Exec).with_errno(13).with_subject("/data");
 /// assert!(error.to_string().starts_with("cannot execute /data: Permission denied (os error 13); "));
 /// ```
@@ -126,7 +126,13 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 /// How a process ended.
+///
+/// ```
+/// use millibox_vocabulary::ProcessEnd;
+/// assert_eq!(ProcessEnd::Exited(1).to_string(), "exited with status 1");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum ProcessEnd {
     /// It exited with this status.
     Exited(i32),
@@ -143,16 +149,20 @@ impl fmt::Display for ProcessEnd {
                 "was killed by signal SYS: it made a system call that its policy forbids, so it \
                  has a bug or was taken over; the kernel's log names the call (type=1326)",
             ),
-            ProcessEnd::Killed(signal) => write!(
-                f,
-                "was killed by signal {}",
-                crate::result::signal_name(*signal)
-            ),
+            ProcessEnd::Killed(signal) => {
+                write!(f, "was killed by signal {}", crate::signal_name(*signal))
+            }
         }
     }
 }
 
 /// Knowledge about the cause of a [`RunError`] beyond its step and errno.
+///
+/// ```
+/// use millibox_vocabulary::{Hint, RunError, Step};
+/// let error = RunError::new(Step::Exec).with_errno(2).with_hint(Hint::InterpreterMissing);
+/// assert!(matches!(error.hint, Some(Hint::InterpreterMissing)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Hint {
@@ -224,6 +234,11 @@ pub enum Hint {
 }
 
 /// The reason why a request's frame cannot be read.
+///
+/// ```
+/// use millibox_vocabulary::FrameProblem;
+/// assert_eq!(FrameProblem::NotMemfd.to_string(), "the descriptor of its body is not a memfd");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FrameProblem {

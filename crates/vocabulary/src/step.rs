@@ -9,6 +9,12 @@ use std::fmt;
 macro_rules! steps {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, $action:literal $(, $on:literal)?;)*) => {
         /// A step of a run that can fail, in the order of a run.
+        ///
+        /// ```
+        /// use millibox_vocabulary::Step;
+        /// assert_eq!(Step::MountSource.name(), "mount_source");
+        /// assert!(Step::Pid1.is_sandbox_failure());
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[repr(u32)]
         #[non_exhaustive]

@@ -73,10 +73,10 @@ fn messages_match_the_golden_file() {
         process_ends().iter().map(|end| line(end, end)).collect(),
     );
     section(
-        "Results",
-        outcomes()
+        "Backends that cannot be used",
+        backend_steps()
             .into_iter()
-            .map(|outcome| line(&outcome.clone(), result(outcome)))
+            .map(|step| line(&step.clone(), refusal(step)))
             .collect(),
     );
     section(
@@ -254,7 +254,7 @@ fn frame_problems() -> Vec<FrameProblem> {
             FrameProblem::MemfdUnreadable { errno: libc::EIO },
         ],
         FrameProblem::Malformed(_) => [
-            FrameProblem::Malformed(DecodeError::Trailing(4).to_string()),
+            FrameProblem::Malformed("malformed message: 4 bytes too many".to_owned()),
         ],
         FrameProblem::WrongDirection => [FrameProblem::WrongDirection],
         FrameProblem::StringCount => [FrameProblem::StringCount],
@@ -328,7 +328,7 @@ fn world_problems() -> Vec<WorldProblem> {
             WorldProblem::RunMountsTooLong { bytes: 70_000, max_bytes: 65_536 },
         ],
         WorldProblem::Malformed(_) => [
-            WorldProblem::Malformed(DecodeError::Trailing(4).to_string()),
+            WorldProblem::Malformed("malformed message: 4 bytes too many".to_owned()),
         ],
         WorldProblem::Internal(_) => [WorldProblem::Internal("a mount has no place".to_owned())],
     })
@@ -362,8 +362,19 @@ fn supervisor_errors() -> Vec<SupervisorError> {
         ],
         SupervisorHint::Declined(_) => [
             SupervisorHint::Declined(vec![
-                "cgroup2: not delegated".to_owned(),
-                "hybrid: not root".to_owned(),
+                BackendRefusal::new(Backend::Cgroup2, vec![
+                    BackendCause::new(BackendStep::FindManager),
+                    BackendCause::new(BackendStep::FindDelegated),
+                ]),
+                BackendRefusal::new(
+                    Backend::Hybrid,
+                    vec![BackendCause::new(BackendStep::BecomeRoot)],
+                ),
+            ]),
+        ],
+        SupervisorHint::Refused(_) => [
+            SupervisorHint::Refused(vec![
+                BackendCause::new(BackendStep::FindController).with_subject("memory"),
             ]),
         ],
         SupervisorHint::Superuser => [SupervisorHint::Superuser],
@@ -371,7 +382,7 @@ fn supervisor_errors() -> Vec<SupervisorError> {
         SupervisorHint::NotNullDevice => [SupervisorHint::NotNullDevice],
         SupervisorHint::KeeperDied => [SupervisorHint::KeeperDied],
         SupervisorHint::Malformed(_) => [
-            SupervisorHint::Malformed(DecodeError::Trailing(4).to_string()),
+            SupervisorHint::Malformed("malformed message: 4 bytes too many".to_owned()),
         ],
         SupervisorHint::CpuMissing { .. } => [
             SupervisorHint::CpuMissing { cpu: 7, available: vec![0, 1] },
@@ -399,6 +410,7 @@ fn supervisor_errors() -> Vec<SupervisorError> {
             SupervisorHint::Declined(_) => {
                 E::new(SupervisorStep::CgroupParent).with_subject("/missing")
             }
+            SupervisorHint::Refused(_) => E::new(SupervisorStep::Backend).with_subject("hybrid"),
             SupervisorHint::Superuser | SupervisorHint::PrivilegesRegained => {
                 E::new(SupervisorStep::Unprivileged)
             }
@@ -426,37 +438,68 @@ fn supervisor_errors() -> Vec<SupervisorError> {
     all
 }
 
-fn outcomes() -> Vec<Outcome> {
-    let exec = RunError::new(Step::Exec)
-        .with_errno(libc::ENOENT)
-        .with_subject("/missing");
-    let pid1 = RunError::new(Step::Pid1).with_hint(Hint::Ended(ProcessEnd::Killed(9)));
-    samples!(Outcome {
-        Outcome::Exited(_) => [Outcome::Exited(7)],
-        Outcome::Signaled(_) => [
-            Outcome::Signaled(11),
-            Outcome::Signaled(34),
-            Outcome::Signaled(64),
-        ],
-        Outcome::RealTimeLimit => [Outcome::RealTimeLimit],
-        Outcome::CpuTimeLimit => [Outcome::CpuTimeLimit],
-        Outcome::MemoryLimit => [Outcome::MemoryLimit],
-        Outcome::OutputLimit => [Outcome::OutputLimit],
-        Outcome::Cancelled => [Outcome::Cancelled],
-        Outcome::Killed => [Outcome::Killed],
-        Outcome::NotStarted(_) => [Outcome::NotStarted(exec.clone())],
-        Outcome::SandboxError(_) => [Outcome::SandboxError(pid1.clone())],
-    })
+/// A refusal with all that the step is known with.
+fn refusal(step: BackendStep) -> BackendRefusal {
+    use BackendStep as S;
+    let cause = match &step {
+        S::FindHierarchy
+        | S::FindOwnCgroup
+        | S::BecomeRoot
+        | S::FindDelegated
+        | S::FindManager
+        | S::CreateScope { .. } => BackendCause::new(step),
+        S::FindController => BackendCause::new(step).with_subject("memory"),
+        S::Controllers(_) | S::LeaveSystemd | S::CheckDelegation | S::KeepCgroup | S::LimitSwap => {
+            BackendCause::new(step).with_subject("/cg/x")
+        }
+        S::FindExecutable
+        | S::ExecuteSystemdRun
+        | S::PassSocket
+        | S::CreateSocket
+        | S::CreateEventfd => BackendCause::new(step).with_errno(libc::EMFILE),
+        S::EnableControllers(_) => BackendCause::new(step)
+            .with_subject("/cg/x")
+            .with_errno(libc::EBUSY),
+        S::CheckWritable
+        | S::CreateCgroup
+        | S::HandOver
+        | S::Open
+        | S::ReadSwaps
+        | S::WatchMemory => BackendCause::new(step)
+            .with_subject("/cg/x")
+            .with_errno(libc::EACCES),
+    };
+    BackendRefusal::new(Backend::Cgroup2, vec![cause])
 }
 
-fn result(outcome: Outcome) -> RunResult {
-    let (backend, figures) = (Backend::Rlimit, Figures::default());
-    RunResult {
-        outcome,
-        exit_code: None,
-        signal: None,
-        figures,
-        ended_ns: None,
-        backend,
-    }
+fn backend_steps() -> Vec<BackendStep> {
+    use BackendStep as S;
+    samples!(BackendStep {
+        S::FindHierarchy => [S::FindHierarchy],
+        S::FindController => [S::FindController],
+        S::FindOwnCgroup => [S::FindOwnCgroup],
+        S::Controllers(_) => [S::Controllers(vec!["memory".to_owned(), "pids".to_owned()])],
+        S::BecomeRoot => [S::BecomeRoot],
+        S::LeaveSystemd => [S::LeaveSystemd],
+        S::CheckDelegation => [S::CheckDelegation],
+        S::FindDelegated => [S::FindDelegated],
+        S::FindManager => [S::FindManager],
+        S::FindExecutable => [S::FindExecutable],
+        S::ExecuteSystemdRun => [S::ExecuteSystemdRun],
+        S::CreateScope { .. } => [
+            S::CreateScope { end: ProcessEnd::Exited(1), message: "Access denied".to_owned() },
+        ],
+        S::PassSocket => [S::PassSocket],
+        S::CheckWritable => [S::CheckWritable],
+        S::CreateCgroup => [S::CreateCgroup],
+        S::KeepCgroup => [S::KeepCgroup],
+        S::EnableControllers(_) => [S::EnableControllers(vec!["memory".to_owned()])],
+        S::HandOver => [S::HandOver],
+        S::Open => [S::Open],
+        S::ReadSwaps => [S::ReadSwaps],
+        S::LimitSwap => [S::LimitSwap],
+        S::CreateSocket => [S::CreateSocket],
+        S::CreateEventfd => [S::CreateEventfd],
+        S::WatchMemory => [S::WatchMemory],
+    })
 }

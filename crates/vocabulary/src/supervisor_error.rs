@@ -1,6 +1,7 @@
 //! Why the supervisor could not start, or had to end.
 
-use crate::{ProcessEnd, RunError};
+use crate::backend::write_list;
+use crate::{BackendCause, BackendRefusal, ProcessEnd, RunError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,7 +11,7 @@ use std::fmt;
 /// later. [`Display`](fmt::Display) renders one sentence.
 ///
 /// ```
-/// use millibox_wire::{SupervisorError, SupervisorStep};
+/// use millibox_vocabulary::{SupervisorError, SupervisorStep};
 /// let error = SupervisorError::new(SupervisorStep::Open).with_subject("/proc").with_errno(13);
 /// assert_eq!(error.to_string(), "cannot open /proc: Permission denied (os error 13)");
 /// ```
@@ -106,8 +107,8 @@ fn remedy(step: SupervisorStep, errno: Option<i32>) -> &'static str {
             Some(libc::EPERM | libc::EACCES),
         )
         | (Namespaces, _) => "user namespaces seem to be forbidden here; see `millibox doctor`",
-        (_, Some(libc::EMFILE)) => crate::error::MORE_FILES,
-        (_, Some(libc::EAGAIN)) => crate::error::MORE_PROCESSES,
+        (_, Some(libc::EMFILE)) => crate::run_error::MORE_FILES,
+        (_, Some(libc::EAGAIN)) => crate::run_error::MORE_PROCESSES,
         (StartRunner, Some(libc::ETOOMANYREFS)) => {
             "this user has more descriptors in transit through sockets than the supervisor may \
              have open (unix(7)); end the programs that do not receive them, or raise the hard \
@@ -121,6 +122,12 @@ fn remedy(step: SupervisorStep, errno: Option<i32>) -> &'static str {
 macro_rules! steps {
     ($($(#[$doc:meta])* $variant:ident, $action:literal;)*) => {
         /// A step of the supervisor, or of its keeper, that can fail.
+        ///
+        /// ```
+        /// use millibox_vocabulary::{SupervisorError, SupervisorStep};
+        /// let error = SupervisorError::new(SupervisorStep::Cpus);
+        /// assert_eq!(error.to_string(), "cannot use the requested CPUs");
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum SupervisorStep {
@@ -260,6 +267,13 @@ steps! {
 }
 
 /// What is known about a failure beyond step and errno.
+///
+/// ```
+/// use millibox_vocabulary::{SupervisorError, SupervisorHint, SupervisorStep};
+/// let error = SupervisorError::new(SupervisorStep::ParentDeath)
+///     .with_hint(SupervisorHint::KeeperDied);
+/// assert!(error.to_string().ends_with("the keeper has died"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum SupervisorHint {
@@ -290,7 +304,9 @@ pub enum SupervisorHint {
         needed: u64,
     },
     /// Why each backend could not be used.
-    Declined(Vec<String>),
+    Declined(Vec<BackendRefusal>),
+    /// Why the requested backend, which is the subject, cannot be used.
+    Refused(Vec<BackendCause>),
     /// The supervisor would run as the superuser.
     Superuser,
     /// Privileges could be regained after dropping them.
@@ -341,7 +357,8 @@ impl fmt::Display for SupervisorHint {
                 "the hard limit on the size of files is {limit} bytes, and {needed} are needed; \
                  raise it (ulimit -Hf)"
             ),
-            SupervisorHint::Declined(reasons) => f.write_str(&reasons.join("; ")),
+            SupervisorHint::Declined(refusals) => write_list(f, refusals),
+            SupervisorHint::Refused(causes) => write_list(f, causes),
             SupervisorHint::Superuser => f.write_str(
                 "the supervisor does not run as the superuser; start the client as root, so that \
                  the supervisor drops its privileges, or as an ordinary user",

@@ -1,0 +1,339 @@
+//! Mount operations. Each kind has a type of its own, with the setters that fit it.
+
+use std::path::{Path, PathBuf};
+
+/// A mount operation of a [`World`](crate::World). Its functions create operations; those of kinds
+/// with options return a type with setters.
+///
+/// Paths are absolute inside the new root. The source of a bind is a path of the host, as the
+/// unprivileged supervisor sees it. A missing mount point and the directories above it are created
+/// with mode 0755 if they lie on a file system of the world: one of its tmpfses or its root.
+/// Nothing is created on file systems of the host.
+///
+/// ```
+/// use millibox::{Mount, World};
+///
+/// let world = World::minimal()
+///     .mount(Mount::read_only("/srv/tests", "/tests").no_follow())
+///     .mount(Mount::tmpfs("/work").size_limit(64 << 20).no_exec())
+///     .mount(Mount::create_dir("/work/out", 0o755))
+///     .mount(Mount::proc("/proc").processes_only());
+/// assert!(world.mounts().iter().any(|mount| mount.path().ends_with("out")));
+/// ```
+///
+/// A setter of another kind does not compile:
+///
+/// ```compile_fail
+/// millibox::Mount::proc("/proc").no_follow();
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mount {
+    /// A file or directory of the host.
+    Bind(BindMount),
+    /// An empty tmpfs, new for every run.
+    Tmpfs(TmpfsMount),
+    /// A procfs of the run's processes.
+    Proc(ProcMount),
+    /// A directory with the devices null, zero, full, random and urandom, and the links fd, stdin,
+    /// stdout and stderr to the run's own descriptors. The links need a procfs at /proc.
+    #[non_exhaustive]
+    Devices {
+        /// The directory.
+        at: PathBuf,
+    },
+    /// Creates a directory with exactly this mode. Fails if the path exists.
+    #[non_exhaustive]
+    CreateDir {
+        /// The path of the directory.
+        path: PathBuf,
+        /// The mode, at most 0o7777.
+        mode: u32,
+    },
+    /// Creates an empty regular file with exactly this mode. Fails if the path exists.
+    #[non_exhaustive]
+    CreateFile {
+        /// The path of the file.
+        path: PathBuf,
+        /// The mode, at most 0o7777.
+        mode: u32,
+    },
+    /// Creates a symbolic link.
+    #[non_exhaustive]
+    Symlink {
+        /// The target of the link.
+        target: PathBuf,
+        /// The path of the link.
+        path: PathBuf,
+    },
+    /// Makes `path` the root for the following operations. It must be a mount point of an earlier
+    /// operation.
+    #[non_exhaustive]
+    NewRoot {
+        /// The mount point.
+        path: PathBuf,
+    },
+}
+
+impl Mount {
+    /// A file or directory of the host with everything below it, read-only.
+    pub fn read_only(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> BindMount {
+        BindMount {
+            source: source.into(),
+            at: at.into(),
+            read_only: true,
+            recursive: true,
+            no_exec: false,
+            no_follow: false,
+            device: false,
+        }
+    }
+
+    /// A file or directory of the host with everything below it. The run may write to it as far as
+    /// the supervisor's user may.
+    pub fn read_write(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> BindMount {
+        BindMount {
+            read_only: false,
+            ..Mount::read_only(source, at)
+        }
+    }
+
+    /// A usable device node of the host.
+    pub fn device(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> BindMount {
+        BindMount {
+            recursive: false,
+            no_exec: true,
+            device: true,
+            ..Mount::read_only(source, at)
+        }
+    }
+
+    /// A writable tmpfs of mode 1777 without its own limits, new for every run.
+    pub fn tmpfs(at: impl Into<PathBuf>) -> TmpfsMount {
+        TmpfsMount {
+            at: at.into(),
+            size: None,
+            inodes: None,
+            mode: 0o1777,
+            read_only: false,
+            no_exec: false,
+        }
+    }
+
+    /// A procfs (proc(5)) of the run's processes. Read-only, noexec, nosuid and nodev.
+    pub fn proc(at: impl Into<PathBuf>) -> ProcMount {
+        ProcMount {
+            at: at.into(),
+            processes_only: false,
+        }
+    }
+
+    /// A directory with the devices null, zero, full, random and urandom.
+    pub fn devices(at: impl Into<PathBuf>) -> Mount {
+        Mount::Devices { at: at.into() }
+    }
+
+    /// A new directory with this mode.
+    pub fn create_dir(path: impl Into<PathBuf>, mode: u32) -> Mount {
+        let path = path.into();
+        Mount::CreateDir { path, mode }
+    }
+
+    /// A new empty regular file with this mode.
+    pub fn create_file(path: impl Into<PathBuf>, mode: u32) -> Mount {
+        let path = path.into();
+        Mount::CreateFile { path, mode }
+    }
+
+    /// A symbolic link at `path`.
+    pub fn symlink(target: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Mount {
+        Mount::Symlink {
+            target: target.into(),
+            path: path.into(),
+        }
+    }
+
+    /// Makes `path`, a mount point of an earlier operation, the root for the following operations.
+    pub fn new_root(path: impl Into<PathBuf>) -> Mount {
+        Mount::NewRoot { path: path.into() }
+    }
+
+    /// The path inside the new root to which this operation applies.
+    pub fn path(&self) -> &Path {
+        match self {
+            Mount::Bind(BindMount { at, .. })
+            | Mount::Tmpfs(TmpfsMount { at, .. })
+            | Mount::Proc(ProcMount { at, .. })
+            | Mount::Devices { at } => at,
+            Mount::CreateDir { path, .. }
+            | Mount::CreateFile { path, .. }
+            | Mount::Symlink { path, .. }
+            | Mount::NewRoot { path } => path,
+        }
+    }
+}
+
+/// A file or directory of the host in a world. Always nosuid; nodev unless it is a device.
+///
+/// ```
+/// use millibox::{Mount, World};
+///
+/// let sources = Mount::read_only("/usr/src", "/src").not_recursive().no_exec();
+/// assert_eq!(sources.source().to_str(), Some("/usr/src"));
+/// let world = World::minimal().mount(sources);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BindMount {
+    pub(crate) source: PathBuf,
+    pub(crate) at: PathBuf,
+    pub(crate) read_only: bool,
+    pub(crate) recursive: bool,
+    pub(crate) no_exec: bool,
+    pub(crate) no_follow: bool,
+    pub(crate) device: bool,
+}
+
+impl BindMount {
+    /// Fails if a component of the source is a symbolic link. Set it if an untrusted program, such
+    /// as an earlier run, could write to a directory above the source. Links in /proc to the open
+    /// files of a process are never followed.
+    #[must_use]
+    pub fn no_follow(mut self) -> BindMount {
+        self.no_follow = true;
+        self
+    }
+
+    /// Forbids the execution of its files, including those on submounts.
+    #[must_use]
+    pub fn no_exec(mut self) -> BindMount {
+        self.no_exec = true;
+        self
+    }
+
+    /// Leaves out mounts below the source.
+    #[must_use]
+    pub fn not_recursive(mut self) -> BindMount {
+        self.recursive = false;
+        self
+    }
+
+    /// The path on the host.
+    pub fn source(&self) -> &Path {
+        &self.source
+    }
+
+    /// The mount point.
+    pub fn at(&self) -> &Path {
+        &self.at
+    }
+
+    /// Whether it is a device node, made by [`Mount::device`].
+    pub fn is_device(&self) -> bool {
+        self.device
+    }
+
+    /// Whether the run may only read it, including submounts.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+}
+
+/// An empty tmpfs (tmpfs(5)) in a world, new for every run. Mounted nosuid and nodev.
+///
+/// ```
+/// use millibox::{Mount, Outcome, Request, Supervisor, World};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let world = World::minimal().mount(Mount::tmpfs("/work").size_limit(1 << 20));
+/// let request = Request::new("/bin/sh")
+///     .args(["-c", "head -c 2M /dev/zero > /work/large"])
+///     .world(&world);
+/// // The file system is full after one MiB.
+/// assert_eq!(supervisor.run(&request).unwrap().wait().unwrap().outcome, Outcome::Exited(1));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TmpfsMount {
+    pub(crate) at: PathBuf,
+    pub(crate) size: Option<u64>,
+    pub(crate) inodes: Option<u64>,
+    pub(crate) mode: u32,
+    pub(crate) read_only: bool,
+    pub(crate) no_exec: bool,
+}
+
+impl TmpfsMount {
+    /// Limits its bytes, rounded up to whole pages. The default is only the memory limit.
+    #[must_use]
+    pub fn size_limit(mut self, bytes: u64) -> TmpfsMount {
+        self.size = Some(bytes);
+        self
+    }
+
+    /// Limits its inodes, including its root directory. The default is no limit.
+    #[must_use]
+    pub fn inode_limit(mut self, inodes: u64) -> TmpfsMount {
+        self.inodes = Some(inodes);
+        self
+    }
+
+    /// Sets the mode of its root directory, at most 0o7777. The default is 0o1777.
+    #[must_use]
+    pub fn mode(mut self, mode: u32) -> TmpfsMount {
+        self.mode = mode;
+        self
+    }
+
+    /// Makes it read-only, to hide a directory.
+    #[must_use]
+    pub fn read_only(mut self) -> TmpfsMount {
+        self.read_only = true;
+        self
+    }
+
+    /// Forbids the execution of its files.
+    #[must_use]
+    pub fn no_exec(mut self) -> TmpfsMount {
+        self.no_exec = true;
+        self
+    }
+}
+
+/// A procfs (proc(5)) of the run's processes in a world. Read-only, noexec, nosuid and nodev.
+///
+/// ```
+/// use millibox::{Mount, World};
+///
+/// let world = World::minimal().mount(Mount::proc("/proc").processes_only());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcMount {
+    pub(crate) at: PathBuf,
+    pub(crate) processes_only: bool,
+}
+
+impl ProcMount {
+    /// Shows only the directories of processes (`subset=pid`, Linux 5.8).
+    #[must_use]
+    pub fn processes_only(mut self) -> ProcMount {
+        self.processes_only = true;
+        self
+    }
+}
+
+impl From<BindMount> for Mount {
+    fn from(mount: BindMount) -> Mount {
+        Mount::Bind(mount)
+    }
+}
+
+impl From<TmpfsMount> for Mount {
+    fn from(mount: TmpfsMount) -> Mount {
+        Mount::Tmpfs(mount)
+    }
+}
+
+impl From<ProcMount> for Mount {
+    fn from(mount: ProcMount) -> Mount {
+        Mount::Proc(mount)
+    }
+}
