@@ -426,7 +426,7 @@ pub enum FileFault {
     Io(#[from] io::Error),
     /// The files cannot be made readable for the sandbox.
     #[error("{0}")]
-    Staging(#[from] StagingError),
+    Staging(Box<StagingError>),
     /// The archive's writer failed.
     #[error("{0}")]
     Zip(ZipError),
@@ -469,6 +469,12 @@ pub enum FileFault {
     /// The file's text cannot be edited.
     #[error(transparent)]
     Edit(EditError),
+}
+
+impl From<StagingError> for FileFault {
+    fn from(error: StagingError) -> FileFault {
+        FileFault::Staging(Box::new(error))
+    }
 }
 
 impl From<Errno> for FileFault {

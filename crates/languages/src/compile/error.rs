@@ -125,7 +125,7 @@ pub enum Refusal {
 #[non_exhaustive]
 pub struct NoSuite {
     /// The reason.
-    pub error: ChoiceError,
+    pub error: Box<ChoiceError>,
     /// Whether the message advises to name the language of the sources.
     pub can_be_named: bool,
 }
@@ -134,7 +134,7 @@ impl NoSuite {
     /// The error of choosing a suite, and whether the user may name one.
     pub fn new(error: ChoiceError, can_be_named: bool) -> NoSuite {
         NoSuite {
-            error,
+            error: Box::new(error),
             can_be_named,
         }
     }
