@@ -2,7 +2,7 @@
 
 use crate::capture::sealed_file;
 use crate::{Error, RequestError, World};
-use millibox_wire::frame::MAX_BODY;
+use millibox_wire::frame::MAX_RUN;
 use millibox_wire::path::shown;
 use millibox_wire::{
     Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Outcome, Run, RunResult, Step, rlimit_number,
@@ -402,10 +402,7 @@ impl Request {
     }
 
     /// Checks and encodes the request. The descriptors travel beside it.
-    pub(crate) fn encode(
-        &self,
-        partner: Option<u64>,
-    ) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
+    pub(crate) fn encode(&self) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
         self.check()?;
         let paths = self.program_paths()?;
         let mut strings = Vec::new();
@@ -449,13 +446,12 @@ impl Request {
             limits: self.limits,
             rlimits,
             cpus: self.cpus.clone(),
-            partner,
         };
         let body = millibox_wire::encode(&run);
-        if body.len() > MAX_BODY {
+        if body.len() > MAX_RUN {
             return Err(RequestError::TooLong {
                 bytes: body.len(),
-                max_bytes: MAX_BODY,
+                max_bytes: MAX_RUN,
             }
             .into());
         }

@@ -69,7 +69,7 @@ impl Supervisor {
     /// The request is not valid, or the supervisor has ended.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         let [id] = self.connection.ids();
-        let run = new_run(id, None, request)?;
+        let run = new_run(id, request)?;
         self.reject_weaker_limits(request)?;
         self.connection.run([run])?;
         Ok(Handle::new(self.connection.clone(), id, request.names()))
@@ -92,10 +92,7 @@ impl Supervisor {
             return Err(RequestError::PairNeedsTwoRunners.into());
         }
         let [first, second] = self.connection.ids();
-        let runs = [
-            new_run(first, Some(second), requests[0])?,
-            new_run(second, Some(first), requests[1])?,
-        ];
+        let runs = [new_run(first, requests[0])?, new_run(second, requests[1])?];
         requests
             .into_iter()
             .try_for_each(|request| self.reject_weaker_limits(request))?;
@@ -182,11 +179,10 @@ impl std::fmt::Debug for Supervisor {
     }
 }
 
-fn new_run(id: u64, partner: Option<u64>, request: &Request) -> Result<NewRun, Error> {
-    let (body, descriptors) = request.encode(partner)?;
+fn new_run(id: u64, request: &Request) -> Result<NewRun, Error> {
+    let (body, descriptors) = request.encode()?;
     Ok(NewRun {
         id,
-        partner,
         body,
         descriptors,
         output_limited: request.has_output_limit(),
