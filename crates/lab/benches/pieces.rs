@@ -88,7 +88,6 @@ fn wire(criterion: &mut Criterion) {
         },
         rlimits: Vec::new(),
         cpus: Vec::new(),
-        partner: None,
     };
     let bytes = millibox_wire::encode(&request);
     let mut group = criterion.benchmark_group("wire");

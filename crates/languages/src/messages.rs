@@ -9,7 +9,7 @@ use crate::compile::{
 use crate::files::{HostError, NameFault, StoreError};
 use crate::staging::{StagingAction, StagingError};
 use crate::suite::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
-use millibox::{Backend, EndReason, Figures, Outcome, ProcessEnd, RunResult};
+use millibox::{Backend, EndReason, Outcome, ProcessEnd, RunResult};
 use millibox_golden::assert_messages;
 use rustix::io::Errno;
 use std::fmt::Display;

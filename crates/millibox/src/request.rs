@@ -3,7 +3,7 @@
 use crate::capture::sealed_file;
 use crate::convert;
 use crate::{Mistakes, Outcome, RequestMistake, RunResult, World};
-use millibox_wire::frame::MAX_BODY;
+use millibox_wire::frame::MAX_RUN;
 use millibox_wire::path::shown;
 use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Run, Step, rlimit_number};
 use std::ffi::{OsStr, OsString};
@@ -432,7 +432,6 @@ impl Request {
     /// the supervisor has found.
     pub(crate) fn encode(
         &self,
-        partner: Option<u64>,
         mut mistakes: Vec<RequestMistake>,
     ) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Mistakes<RequestMistake>> {
         let paths = self.program_paths(&mut mistakes);
@@ -476,13 +475,12 @@ impl Request {
             limits: self.limits,
             rlimits,
             cpus: self.cpus.clone(),
-            partner,
         };
         let body = millibox_wire::encode(&run);
-        if body.len() > MAX_BODY {
+        if body.len() > MAX_RUN {
             return Err(RequestMistake::TooLong {
                 bytes: body.len(),
-                max_bytes: MAX_BODY,
+                max_bytes: MAX_RUN,
             }
             .into());
         }

@@ -72,7 +72,7 @@ impl Supervisor {
     /// The request is not valid, or the supervisor has ended.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         let [id] = self.connection.ids();
-        let run = new_run(id, None, request, self.weaker_limits(request))?;
+        let run = new_run(id, request, self.weaker_limits(request))?;
         self.connection.run([run])?;
         Ok(Handle::new(self.connection.clone(), id, request.names()))
     }
@@ -96,13 +96,8 @@ impl Supervisor {
             mistakes.push(RequestMistake::PairNeedsTwoRunners);
         }
         let runs = match (
-            new_run(first, Some(second), requests[0], mistakes),
-            new_run(
-                second,
-                Some(first),
-                requests[1],
-                self.weaker_limits(requests[1]),
-            ),
+            new_run(first, requests[0], mistakes),
+            new_run(second, requests[1], self.weaker_limits(requests[1])),
         ) {
             (Ok(first), Ok(second)) => [first, second],
             (first, second) => {
@@ -212,14 +207,12 @@ impl std::fmt::Debug for Supervisor {
 
 fn new_run(
     id: u64,
-    partner: Option<u64>,
     request: &Request,
     mistakes: Vec<RequestMistake>,
 ) -> Result<NewRun, Mistakes<RequestMistake>> {
-    let (body, descriptors) = request.encode(partner, mistakes)?;
+    let (body, descriptors) = request.encode(mistakes)?;
     Ok(NewRun {
         id,
-        partner,
         body,
         descriptors,
         output_limited: request.has_output_limit(),

@@ -175,8 +175,6 @@ fn step_of(hint: &Hint) -> RunError {
         | Hint::DescriptorCount { .. }
         | Hint::IdInUse
         | Hint::PairNeedsTwoRunners
-        | Hint::PartnerIsItself
-        | Hint::PartnerNotMutual { .. }
         | Hint::PartnerNotStarted
         | Hint::ProcHidesProcesses => RunError::new(Step::Request),
         Hint::Limit(error) => RunError::new(error.step()),
@@ -221,8 +219,6 @@ fn hints() -> Vec<Hint> {
             },
         ],
         Hint::PairNeedsTwoRunners => [Hint::PairNeedsTwoRunners],
-        Hint::PartnerIsItself => [Hint::PartnerIsItself],
-        Hint::PartnerNotMutual { .. } => [Hint::PartnerNotMutual { partner: 8 }],
         Hint::PartnerNotStarted => [Hint::PartnerNotStarted],
         Hint::ProcHidesProcesses => [Hint::ProcHidesProcesses],
         Hint::SwapNeedsCgroups => [Hint::SwapNeedsCgroups],

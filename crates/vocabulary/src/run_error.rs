@@ -194,13 +194,6 @@ pub enum Hint {
     },
     /// A pair needs a slot with two runners.
     PairNeedsTwoRunners,
-    /// A run names itself as its partner.
-    PartnerIsItself,
-    /// The partner does not name this run as its partner.
-    PartnerNotMutual {
-        /// The partner's id.
-        partner: u64,
-    },
     /// The run's partner is not started.
     PartnerNotStarted,
     /// Without cgroups the supervisor limits CPU time by looking at the processes, which /proc
@@ -352,12 +345,6 @@ impl fmt::Display for Hint {
             Hint::PairNeedsTwoRunners => f.write_str(
                 "two runs that start together need two runners in one slot, and this supervisor \
                  has one per slot; start it with more runners per slot",
-            ),
-            Hint::PartnerIsItself => f.write_str("a run cannot start together with itself"),
-            Hint::PartnerNotMutual { partner } => write!(
-                f,
-                "run {partner} is not paired with this \
-                run"
             ),
             Hint::PartnerNotStarted => f.write_str(
                 "its partner, with which it was to start \

@@ -6,22 +6,25 @@
 use crate::DecodeError;
 
 /// The first word of every frame. Its last byte is the version of the protocol.
-pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x04");
+pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x05");
 
 /// The longest frame that is sent through the socket itself. A longer body is sent as a sealed
 /// memfd, the first descriptor of the frame. The bound is well below the smallest default buffer of
 /// a socket (`net.core.wmem_default`, 212,992 bytes with overhead).
 pub const MAX_INLINE: usize = 60 * 1024;
 
-/// The longest body in a memfd. It has room for a world and for more strings than `ARG_MAX` allows
+/// The longest encoded run. It has room for a world and for more strings than `ARG_MAX` allows
 /// under the default stack limit (2 MiB, execve(2)).
-pub const MAX_BODY: usize = 4 * 1024 * 1024;
+pub const MAX_RUN: usize = 4 * 1024 * 1024;
+
+/// The longest body in a memfd: a pair of runs.
+pub const MAX_BODY: usize = 2 * MAX_RUN;
 
 /// The length of an encoded header in bytes.
 pub const HEADER: usize = 16;
 
-/// The most descriptors of one frame.
-pub const MAX_DESCRIPTORS: usize = 8;
+/// The most descriptors of one frame: a memfd, and those of a pair of runs.
+pub const MAX_DESCRIPTORS: usize = 9;
 
 /// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,9 @@ pub const MAX_DESCRIPTORS: usize = 8;
 pub enum Kind {
     /// Client: run a program ([`crate::Run`]).
     Run = 1,
+    /// Client: run two programs that start together, in one slot, or not at all (two
+    /// [`crate::Run`]). The header has the id of the first; that of the second follows it.
+    Pair = 4,
     /// Client: end a run and send its result ([`crate::Kill`]).
     Kill = 2,
     /// Client: end a run without a result.
@@ -86,6 +92,7 @@ impl Header {
             1 => Kind::Run,
             2 => Kind::Kill,
             3 => Kind::Cancel,
+            4 => Kind::Pair,
             16 => Kind::Hello,
             17 => Kind::Result,
             18 => Kind::Failure,

@@ -29,10 +29,6 @@ pub struct Run<'a> {
     /// The CPUs that the run may use, as a mask (bit n of word n / 64); empty for all CPUs of the
     /// slot.
     pub cpus: Vec<u64>,
-    /// The run that starts together with this one, in the same slot; neither starts alone. Each of
-    /// the two names the other. The client sends the run with the smaller id first, and that run
-    /// waits for the other, which follows soon.
-    pub partner: Option<u64>,
 }
 
 /// The descriptors of a run, in the order in which they are sent. A missing standard stream is

@@ -8,7 +8,7 @@ use millibox_wire::{Hello, Kill, Located, Run, RunResult, decode, encode};
 pub const FRAME: Target = Target {
     name: "frame",
     run: frame,
-    dictionary: &["mbx\x04", "/\0", "\0\0\0\0", "\x01\x01"],
+    dictionary: &["mbx\x05", "/\0", "\0\0\0\0", "\x01\x01"],
 };
 pub const WORLD: Target = Target {
     name: "world",
@@ -38,6 +38,12 @@ fn frame(bytes: &[u8]) {
                 );
                 // A frame contains the world's bytes without decoding them.
                 world(run.world);
+            }
+            if let Ok(pair) = decode::<[Run; 2]>(body) {
+                assert_eq!(
+                    decode::<[Run; 2]>(&encode(&pair)).expect("an encoded value"),
+                    pair
+                );
             }
             if let Ok(kill) = decode::<Kill>(body) {
                 assert_eq!(

@@ -114,6 +114,18 @@ impl RawClient {
         error
     }
 
+    /// The errors with which the supervisor answers the two runs of a pair.
+    fn errors_of_pair(&self, id: u64) -> [RunError; 2] {
+        [id, id + 1].map(|id| {
+            let (answered, result) = self.result();
+            assert_eq!(answered, id, "{result:?}");
+            let Outcome::NotStarted(error) = result.outcome else {
+                panic!("{result:?}");
+            };
+            error
+        })
+    }
+
     fn assert_works(&mut self) {
         let id = self.id();
         let probe = probe();
@@ -209,7 +221,6 @@ fn exit_7(world: &[u8]) -> Run<'_> {
         limits: Limits::default(),
         rlimits: Vec::new(),
         cpus: Vec::new(),
-        partner: None,
     }
 }
 

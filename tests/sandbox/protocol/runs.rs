@@ -3,7 +3,7 @@
 use super::{RawClient, exit_7, frame, frame_error, located, request_error, world, world_error};
 use millibox::{FrameProblem, Hint, Limit, LimitError, RunError, Step, WorldError, WorldProblem};
 use millibox_tests::probe;
-use millibox_wire::frame::Kind;
+use millibox_wire::frame::{Header, Kind};
 use millibox_wire::{
     Kill, KillReason, Limits, Located, Mount, Outcome, Run, Source, World, decode, encode,
 };
@@ -233,17 +233,91 @@ fn pair_with_one_runner_is_rejected() {
     let probe = probe();
     let world = located(world());
     let id = client.id();
-    let half = Run {
-        partner: Some(id + 1),
-        ..exit_7(&world)
-    };
-    let expected = request_error(Hint::PairNeedsTwoRunners);
-    client.assert_rejected(
-        id,
-        &frame(Kind::Run, id, &encode(&half)),
-        &[probe.as_fd()],
-        &expected,
+    let run = exit_7(&world);
+    client.send(
+        &frame(Kind::Pair, id, &encode(&[&run, &run])),
+        &[probe.as_fd(); 2],
     );
+    let expected = request_error(Hint::PairNeedsTwoRunners);
+    assert_eq!(client.errors_of_pair(id), [expected.clone(), expected]);
+    client.assert_works();
+}
+
+/// Both runs of a pair are answered, for each fault of the frame.
+#[test]
+fn pair_with_one_wrong_run_is_rejected_as_a_whole() {
+    let mut client = RawClient::start();
+    let probe = probe();
+    let world = located(world());
+    let good = exit_7(&world);
+    let wrong = Run {
+        limits: Limits {
+            real_time_ns: Some(0),
+            ..Limits::default()
+        },
+        ..good.clone()
+    };
+    let zero = request_error(Hint::Limit(LimitError::Zero(Limit::RealTime)));
+    let other = request_error(Hint::PartnerNotStarted);
+    let missing = request_error(Hint::DescriptorCount {
+        announced: 1,
+        received: 0,
+    });
+    for (runs, descriptors, expected) in [
+        ([&wrong, &good], 2, [zero.clone(), other.clone()]),
+        ([&good, &wrong], 2, [other.clone(), zero.clone()]),
+        ([&wrong, &wrong], 2, [zero.clone(), zero.clone()]),
+        ([&good, &good], 1, [other.clone(), missing.clone()]),
+        ([&good, &good], 0, [missing.clone(), missing]),
+    ] {
+        let id = client.id();
+        client.next += 1;
+        client.send(
+            &frame(Kind::Pair, id, &encode(&runs)),
+            &vec![probe.as_fd(); descriptors],
+        );
+        assert_eq!(client.errors_of_pair(id), expected);
+        client.assert_works();
+    }
+    let id = client.id();
+    client.next += 1;
+    let body = encode(&good);
+    client.send(&frame(Kind::Pair, id, &body), &[probe.as_fd()]);
+    let error = decode::<[Run; 2]>(&body).unwrap_err();
+    let expected = request_error(Hint::Frame(FrameProblem::Malformed(error.to_string())));
+    assert_eq!(client.errors_of_pair(id), [expected.clone(), expected]);
+    let id = client.id();
+    client.next += 1;
+    let header = Header {
+        kind: Kind::Pair,
+        in_memfd: true,
+        id,
+    };
+    client.send(&header.encode(), &[]);
+    let expected = request_error(Hint::Frame(FrameProblem::MemfdMissing));
+    assert_eq!(client.errors_of_pair(id), [expected.clone(), expected]);
+    client.assert_works();
+}
+
+#[test]
+fn pair_in_one_frame_runs() {
+    let mut client = RawClient::start();
+    let probe = probe();
+    let world = located(world());
+    let run = exit_7(&world);
+    let id = client.id();
+    client.next += 1;
+    client.send(
+        &frame(Kind::Pair, id, &encode(&[&run, &run])),
+        &[probe.as_fd(); 2],
+    );
+    let mut answered = [0; 2].map(|_: u64| {
+        let (id, result) = client.result();
+        assert_eq!(result.outcome, Outcome::Exited(7), "{result:?}");
+        id
+    });
+    answered.sort_unstable();
+    assert_eq!(answered, [id, id + 1]);
 }
 
 /// The client library does not send these limits.

@@ -74,8 +74,6 @@ impl Entry {
 pub struct NewRun {
     /// One of [`Connection::ids`].
     pub id: u64,
-    /// The run that it starts together with.
-    pub partner: Option<u64>,
     /// The encoded request.
     pub body: Vec<u8>,
     /// The descriptors that travel with it.
@@ -261,39 +259,35 @@ impl Connection {
         std::array::from_fn(|index| first + index as u64)
     }
 
-    /// Sends runs, now or as soon as the supervisor has a place for them: all of them or, after an
-    /// error, none. Does not wait. No other run comes between them.
+    /// Sends one run, or two that start together, now or as soon as the supervisor has a place for
+    /// them: both or, after an error, none. Does not wait.
+    ///
+    /// The ids of two runs are successive.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
-        let mut all = Vec::with_capacity(N);
-        for NewRun {
-            id,
-            partner,
-            body,
-            descriptors,
-            output_limited,
-        } in runs
-        {
-            let outgoing = Outgoing {
-                partner,
-                ..outgoing(Kind::Run, id, &body, descriptors)
-            };
-            all.push((outgoing, output_limited));
+        let kind = if N == 1 { Kind::Run } else { Kind::Pair };
+        let ids = runs.each_ref().map(|run| run.id);
+        let output_limited = runs.each_ref().map(|run| run.output_limited);
+        let (mut body, mut descriptors) = (Vec::new(), Vec::new());
+        for run in runs {
+            body.extend(run.body);
+            descriptors.extend(run.descriptors);
         }
+        let outgoing = Outgoing {
+            runs: N,
+            ..outgoing(kind, ids[0], &body, descriptors)
+        };
         let mut state = self.explained(self.owned().ok_or_else(Connection::elsewhere)?);
         if let Some(error) = over(&state) {
             return Err(error);
         }
-        let ids: Vec<u64> = all.iter().map(|(outgoing, _)| outgoing.id).collect();
-        for (outgoing, output_limited) in all {
-            state.entries.insert(
-                outgoing.id,
-                Entry {
-                    output_limited,
-                    ..Entry::default()
-                },
-            );
-            state.waiting.push_back(outgoing);
+        for (id, output_limited) in ids.into_iter().zip(output_limited) {
+            let entry = Entry {
+                output_limited,
+                ..Entry::default()
+            };
+            state.entries.insert(id, entry);
         }
+        state.waiting.push_back(outgoing);
         self.flush(&mut state);
         let mut state = self.explained(state);
         // A run that was sent may have begun and must not be requested again: its handle will
@@ -302,9 +296,9 @@ impl Connection {
         if let Some(error) = over(&state)
             && !ids.iter().any(may_have_begun)
         {
+            let _ = unsent(&mut state, ids[0]);
             for id in ids {
                 state.entries.remove(&id);
-                let _ = unsent(&mut state, id);
             }
             return Err(error);
         }
@@ -317,7 +311,8 @@ impl Connection {
     /// The number of runs without a result whose handles exist.
     pub fn unfinished(&self) -> usize {
         let Some(state) = self.owned() else { return 0 };
-        (state.waiting.len() + state.in_flight).saturating_sub(state.abandoned)
+        let waiting: usize = state.waiting.iter().map(|outgoing| outgoing.runs).sum();
+        (waiting + state.in_flight).saturating_sub(state.abandoned)
     }
 
     /// Asks the supervisor to end a run. The result names the reason.
@@ -376,37 +371,27 @@ impl Connection {
         self.urgent(&mut state, Kind::Cancel, id, &[]);
     }
 
-    /// Withdraws a run that was not sent, and its partner, which would wait for it. Returns false
-    /// if it was sent.
-    fn withdraw(self: &Arc<Self>, state: &mut State, id: u64, outcome: Outcome) -> bool {
+    /// Withdraws a run that was not sent, with its partner. Returns false if it was sent.
+    fn withdraw(&self, state: &mut State, id: u64, outcome: Outcome) -> bool {
         let Some(withdrawn) = unsent(state, id) else {
             return false;
         };
-        let result = never_run(state, outcome);
-        self.settle(state, id, result);
-        self.part(state, &withdrawn);
+        self.settle_unsent(state, &withdrawn, id, outcome);
         self.flush(state);
-        if !state.urgent.is_empty() {
-            let _ = self.need_dispatcher(state);
-        }
         true
     }
 
-    /// Ends the partner of a run that will not be sent.
-    fn part(&self, state: &mut State, gone: &Outgoing) {
-        let Some(partner) = gone.partner else { return };
-        if unsent(state, partner).is_some() {
-            let error = RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted);
-            let result = never_run(state, Outcome::NotStarted(error));
-            self.settle(state, partner, result);
-        } else if partner < gone.id {
-            // The partner waits in the supervisor.
-            let kill = encode(&millibox_wire::Kill {
-                reason: KillReason::Caller,
-            });
-            state
-                .urgent
-                .push_back(outgoing(Kind::Kill, partner, &kill, Vec::new()));
+    /// Settles a run that will not be sent, and its partner.
+    fn settle_unsent(&self, state: &mut State, gone: &Outgoing, id: u64, outcome: Outcome) {
+        for each in gone.ids() {
+            let outcome = if each == id {
+                outcome.clone()
+            } else {
+                let error = RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted);
+                Outcome::NotStarted(error)
+            };
+            let result = never_run(state, outcome);
+            self.settle(state, each, result);
         }
     }
 
@@ -463,12 +448,12 @@ fn over_output(result: &mut RunResult) {
     }
 }
 
-/// Removes a run from the waiting ones. `None` if it was sent.
+/// Removes the frame of a run from the waiting ones. `None` if it was sent.
 fn unsent(state: &mut State, id: u64) -> Option<Outgoing> {
     let place = state
         .waiting
         .iter()
-        .position(|outgoing| outgoing.id == id)?;
+        .position(|outgoing| outgoing.ids().contains(&id))?;
     state.waiting.remove(place)
 }
 

@@ -1,8 +1,8 @@
 //! Sending frames. A frame waits while the supervisor has no place for its run, or the socket is
 //! full.
 
-use super::{Connection, State, never_run};
-use millibox_wire::frame::{HEADER, Header, Kind, MAX_INLINE};
+use super::{Connection, State};
+use millibox_wire::frame::{HEADER, Header, Kind, MAX_DESCRIPTORS, MAX_INLINE};
 use millibox_wire::{Outcome, RunError, Step};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
@@ -10,20 +10,28 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// A frame and the descriptors that travel with it.
 pub(super) struct Outgoing {
     pub(super) id: u64,
-    /// The run that it starts together with.
-    pub(super) partner: Option<u64>,
+    /// The number of runs that it requests, with successive ids.
+    pub(super) runs: usize,
     /// Header and body.
     pub(super) frame: Vec<u8>,
     /// The body travels in a memfd, which is created when the frame is sent, so that waiting frames
     /// hold no descriptors.
     pub(super) in_memfd: bool,
     pub(super) descriptors: Vec<Arc<OwnedFd>>,
+}
+
+impl Outgoing {
+    /// The ids of the requested runs.
+    pub(super) fn ids(&self) -> Range<u64> {
+        self.id..self.id + self.runs as u64
+    }
 }
 
 impl Connection {
@@ -45,12 +53,15 @@ impl Connection {
         {
             match self.send(next, state.in_flight > 0) {
                 Ok(Sent::Yes) => {
-                    if let Some(sent) = state.waiting.pop_front()
-                        && let Some(entry) = state.entries.get_mut(&sent.id)
-                    {
-                        entry.sent = true;
+                    let Some(sent) = state.waiting.pop_front() else {
+                        return;
+                    };
+                    for id in sent.ids() {
+                        if let Some(entry) = state.entries.get_mut(&id) {
+                            entry.sent = true;
+                        }
                     }
-                    state.in_flight += 1;
+                    state.in_flight += sent.runs;
                 }
                 Ok(refused) => {
                     state.crowded = refused == Sent::Crowded;
@@ -62,17 +73,12 @@ impl Connection {
                     return;
                 }
                 Err(errno) => {
-                    // Only this run cannot be sent, for example because of its descriptors.
+                    // Only this frame cannot be sent, for example because of its descriptors.
                     let Some(refused) = state.waiting.pop_front() else {
                         return;
                     };
                     let error = RunError::new(Step::Send).with_errno(errno.raw_os_error());
-                    let result = never_run(state, Outcome::SandboxError(error));
-                    self.settle(state, refused.id, result);
-                    self.part(state, &refused);
-                    if !state.urgent.is_empty() {
-                        return self.flush(state);
-                    }
+                    self.settle_unsent(state, &refused, refused.id, Outcome::SandboxError(error));
                 }
             }
         }
@@ -98,7 +104,7 @@ impl Connection {
         };
         let given = outgoing.descriptors.iter().map(|fd| fd.as_fd());
         let borrowed: Vec<BorrowedFd> = memfd.iter().map(|fd| fd.as_fd()).chain(given).collect();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !borrowed.is_empty() {
             control.push(SendAncillaryMessage::ScmRights(&borrowed));
@@ -145,13 +151,12 @@ pub(super) fn raise_open_files() -> bool {
         .is_ok()
 }
 
-/// Whether the next run may be sent. The first run of a pair needs places for both: it would
-/// otherwise wait in the supervisor for its partner while other runs take all places.
+/// Whether the supervisor has places for the runs of the next frame.
 pub(super) fn has_credit(state: &State) -> bool {
-    state.waiting.front().is_some_and(|next| {
-        let more = usize::from(next.partner.is_some_and(|partner| partner > next.id));
-        state.in_flight + more < state.credits
-    })
+    state
+        .waiting
+        .front()
+        .is_some_and(|next| state.in_flight + next.runs <= state.credits)
 }
 
 pub(super) fn outgoing(
@@ -165,7 +170,7 @@ pub(super) fn outgoing(
     frame.extend_from_slice(body);
     Outgoing {
         id,
-        partner: None,
+        runs: 0,
         frame,
         in_memfd,
         descriptors,

@@ -47,7 +47,6 @@ fn with_end_reason<const N: usize>(
     let ids = connection.ids();
     let run = |id| NewRun {
         id,
-        partner: None,
         body: Vec::new(),
         descriptors: Vec::new(),
         output_limited: false,

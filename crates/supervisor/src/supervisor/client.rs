@@ -2,7 +2,7 @@
 
 use super::deaths::Unreaped;
 use super::limits::Cause;
-use super::{Request, Setbacks, Supervisor, Token};
+use super::{Request, Setbacks, Supervisor, Token, WorldId};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
 use crate::messages::Fatal;
@@ -10,7 +10,7 @@ use crate::messages::failed;
 use crate::rlimits::default_nofile;
 use crate::sys::{Errno, calls};
 use millibox_wire::SupervisorStep;
-use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
+use millibox_wire::frame::{Header, Kind, MAX_BODY};
 use millibox_wire::{
     Backend, DEFAULT_PROCESS_LIMIT, DecodeError, Figures, FrameProblem, Hello, Hint, Kill,
     KillReason, Outcome, Run, RunError, RunResult, Step, decode, encode,
@@ -169,6 +169,14 @@ impl Supervisor {
         self.answer_error(id.unwrap_or(0), Outcome::failed(error));
     }
 
+    /// Rejects all runs that a frame requests.
+    fn reject_frame(&mut self, header: Header, problem: &FrameProblem) {
+        self.reject(Some(header.id), problem.clone());
+        if header.kind == Kind::Pair {
+            self.reject(Some(header.id.wrapping_add(1)), problem.clone());
+        }
+    }
+
     fn handle_client_frame(&mut self, frame: &[u8], mut descriptors: Vec<OwnedFd>) {
         let (header, inline) = match Header::decode(frame) {
             Ok(parts) => parts,
@@ -177,11 +185,11 @@ impl Supervisor {
         let outside;
         let body = if header.in_memfd {
             if descriptors.is_empty() {
-                return self.reject(Some(header.id), FrameProblem::MemfdMissing);
+                return self.reject_frame(header, &FrameProblem::MemfdMissing);
             }
             match read_memfd(&descriptors.remove(0)) {
                 Ok(bytes) => outside = bytes,
-                Err(why) => return self.reject(Some(header.id), why),
+                Err(why) => return self.reject_frame(header, &why),
             }
             &outside[..]
         } else {
@@ -189,8 +197,12 @@ impl Supervisor {
         };
         match header.kind {
             Kind::Run => match decode::<Run>(body) {
-                Ok(run) => self.handle_request(header.id, run, descriptors),
-                Err(error) => self.reject(Some(header.id), malformed(&error)),
+                Ok(run) => self.handle_run(header.id, run, descriptors),
+                Err(error) => self.reject_frame(header, &malformed(&error)),
+            },
+            Kind::Pair => match decode::<[Run; 2]>(body) {
+                Ok(runs) => self.handle_pair(header.id, runs, descriptors),
+                Err(error) => self.reject_frame(header, &malformed(&error)),
             },
             Kind::Kill => match decode::<Kill>(body) {
                 Ok(Kill {
@@ -208,29 +220,66 @@ impl Supervisor {
         }
     }
 
-    /// Accepts a run. If it is rejected, its partner does not wait for it.
-    fn handle_request(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
-        let partner = run.partner;
-        self.accept(id, run, descriptors);
-        if let Some(partner) = partner
-            && !self.requests.contains_key(&id)
-        {
-            self.end_partner(partner, id);
+    fn handle_run(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
+        match self.new_request(id, run, descriptors) {
+            Ok(request) => {
+                let world = request.world;
+                self.enqueue(id, request);
+                self.build_or_fail(world);
+            }
+            Err(error) => self.answer_error(id, Outcome::NotStarted(error)),
         }
     }
 
-    fn accept(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
-        let checked = check(&run, &descriptors).and_then(|launch| {
-            if self.requests.contains_key(&id) {
-                return Err(RunError::new(Step::Request).with_hint(Hint::IdInUse));
+    /// Accepts two runs that start together, or neither of them.
+    fn handle_pair(&mut self, id: u64, [first, second]: [Run; 2], mut descriptors: Vec<OwnedFd>) {
+        let ids = [id, id.wrapping_add(1)];
+        let refused = |hint| Outcome::NotStarted(RunError::new(Step::Request).with_hint(hint));
+        if self.setup.runners_per_slot < 2 {
+            for id in ids {
+                self.answer_error(id, refused(Hint::PairNeedsTwoRunners));
             }
-            self.check_partner(id, run.partner)?;
-            Ok(launch)
-        });
-        let mut launch = match checked {
-            Ok(launch) => launch,
-            Err(error) => return self.answer_error(id, Outcome::NotStarted(error)),
-        };
+            return;
+        }
+        let of_first = first.descriptors.count().min(descriptors.len());
+        let of_second = descriptors.split_off(of_first);
+        let requests = [
+            self.new_request(ids[0], first, descriptors),
+            self.new_request(ids[1], second, of_second),
+        ];
+        match requests {
+            [Ok(first), Ok(second)] => {
+                let worlds = [first.world, second.world];
+                for (id, partner, request) in [(ids[0], ids[1], first), (ids[1], ids[0], second)] {
+                    let partner = Some(partner);
+                    self.enqueue(id, Request { partner, ..request });
+                }
+                for world in worlds {
+                    self.build_or_fail(world);
+                }
+            }
+            requests => {
+                for (id, request) in ids.into_iter().zip(requests) {
+                    let outcome = request
+                        .err()
+                        .map_or(refused(Hint::PartnerNotStarted), Outcome::NotStarted);
+                    self.answer_error(id, outcome);
+                }
+            }
+        }
+    }
+
+    /// Checks a run.
+    fn new_request(
+        &mut self,
+        id: u64,
+        run: Run,
+        descriptors: Vec<OwnedFd>,
+    ) -> Result<Request, RunError> {
+        let mut launch = check(&run, &descriptors)?;
+        if self.requests.contains_key(&id) {
+            return Err(RunError::new(Step::Request).with_hint(Hint::IdInUse));
+        }
         if launch.cpu_words == 0
             && let Some(mask) = self.setup.cpus.of_programs()
         {
@@ -238,92 +287,59 @@ impl Supervisor {
             launch.cpus[..mask.len()].copy_from_slice(mask);
         }
         if run.limits.cpu_time_ns.is_some() && !self.reads_cpu_time {
-            let error = RunError::new(Step::Request).with_hint(Hint::ProcHidesProcesses);
-            return self.answer_error(id, Outcome::NotStarted(error));
+            return Err(RunError::new(Step::Request).with_hint(Hint::ProcHidesProcesses));
         }
         if run.limits.swap.is_some() && matches!(self.setup.handover, Handover::Rlimit) {
-            let error = RunError::new(Step::SwapLimit).with_hint(Hint::SwapNeedsCgroups);
-            return self.answer_error(id, Outcome::NotStarted(error));
+            return Err(RunError::new(Step::SwapLimit).with_hint(Hint::SwapNeedsCgroups));
         }
-        let world = match self
+        let world = self
             .worlds
             .find_or_add(run.world, self.setup.devices.as_deref())
-        {
-            Ok(world) => world,
-            Err(error) => {
-                let error = RunError::new(Step::World).with_hint(Hint::World(error));
-                return self.answer_error(id, Outcome::NotStarted(error));
-            }
-        };
-        self.requests.insert(
-            id,
-            Request {
-                world,
-                launch,
-                strings: run.strings.to_vec(),
-                descriptors,
-                cpus: self.setup.cpus.usable_at_once(
-                    (!run.cpus.is_empty()).then_some(&run.cpus),
-                    self.worlds.may_choose_cpus(world),
-                ),
-                limits: run.limits,
-                partner: run.partner,
-                begun_partner: None,
-                setbacks: Setbacks::default(),
-                ended: None,
-            },
-        );
-        self.queue.push_back(id);
-        self.worlds.hold(world);
-        if let Err(outcome) = self.build_if_new(world) {
-            self.fail_world(world, outcome);
-        }
+            .map_err(|error| RunError::new(Step::World).with_hint(Hint::World(error)))?;
+        Ok(Request {
+            world,
+            launch,
+            strings: run.strings.to_vec(),
+            descriptors,
+            cpus: self.setup.cpus.usable_at_once(
+                (!run.cpus.is_empty()).then_some(&run.cpus),
+                self.worlds.may_choose_cpus(world),
+            ),
+            limits: run.limits,
+            partner: None,
+            begun_partner: None,
+            setbacks: Setbacks::default(),
+            ended: None,
+        })
     }
 
-    /// Checks that the partner exists or may still arrive, because a run waits for its partner.
-    fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
-        let Some(partner) = partner else {
-            return Ok(());
-        };
-        let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
-        if self.setup.runners_per_slot < 2 {
-            return refused(Hint::PairNeedsTwoRunners);
-        }
-        if partner == id {
-            return refused(Hint::PartnerIsItself);
-        }
-        match self.requests.get(&partner) {
-            Some(request) if request.partner != Some(id) => {
-                refused(Hint::PartnerNotMutual { partner })
-            }
-            Some(_) if !self.queue.contains(&partner) => Err(partner_not_started()),
-            None if partner < id => Err(partner_not_started()),
-            _ => Ok(()),
+    fn enqueue(&mut self, id: u64, request: Request) {
+        self.worlds.hold(request.world);
+        self.requests.insert(id, request);
+        self.queue.push_back(id);
+    }
+
+    fn build_or_fail(&mut self, world: WorldId) {
+        if let Err(outcome) = self.build_if_new(world) {
+            self.fail_world(world, outcome);
         }
     }
 
     /// Answers a run that will not be started, and its partner. Does nothing if the run no longer
     /// waits.
     pub(super) fn reject_waiting(&mut self, id: u64, outcome: Outcome) {
-        let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
-            return;
-        };
-        self.queue.remove(place);
-        let partner = self.remove_request(id).and_then(|request| request.partner);
-        self.answer_error(id, outcome);
-        if let Some(partner) = partner {
-            self.end_partner(partner, id);
+        if self.dequeue(id) {
+            self.reject_dequeued(id, outcome);
         }
     }
 
-    /// Ends the partner of a run that will not be started, if the partner names that run.
-    pub(super) fn end_partner(&mut self, partner: u64, gone: u64) {
-        if self
-            .requests
-            .get(&partner)
-            .is_some_and(|request| request.partner == Some(gone))
-        {
-            self.reject_waiting(partner, Outcome::NotStarted(partner_not_started()));
+    /// Answers a run that will not be started, and its partner if that waits as well.
+    pub(super) fn reject_dequeued(&mut self, id: u64, outcome: Outcome) {
+        let partner = self.remove_request(id).and_then(|request| request.partner);
+        self.answer_error(id, outcome);
+        if let Some(partner) = partner {
+            let error = RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted);
+            self.reject_waiting(partner, Outcome::NotStarted(error));
         }
     }
 
@@ -334,10 +350,6 @@ impl Supervisor {
             .extend(self.worlds.release(request.world).map(Unreaped::one));
         Some(request)
     }
-}
-
-pub(super) fn partner_not_started() -> RunError {
-    RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted)
 }
 
 /// Reads a body from a memfd. It must be sealed, so that reading cannot block and the bytes cannot
@@ -377,7 +389,7 @@ fn malformed(error: &DecodeError) -> FrameProblem {
 fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
     let (announced, received) = (run.descriptors.count(), descriptors.len());
-    if received != announced || received > MAX_DESCRIPTORS {
+    if received != announced {
         return refused(Hint::DescriptorCount {
             announced: announced as u32,
             received: received as u32,

@@ -1,6 +1,5 @@
 //! Assigns waiting runs to runners.
 
-use super::client::partner_not_started;
 use super::limits::MIN_WAIT_NS;
 use super::{Request, Supervisor, Token};
 use crate::locks;
@@ -169,15 +168,6 @@ impl Supervisor {
         let [Some(first), Some(second)] = worlds else {
             return false;
         };
-        if self
-            .requests
-            .get(&ids[1])
-            .is_none_or(|request| request.partner != Some(ids[0]))
-        {
-            // The run arrived before its partner, which names another one.
-            self.reject_waiting(ids[0], Outcome::NotStarted(partner_not_started()));
-            return true;
-        }
         if !self.worlds.is_built(second) {
             return false;
         }
@@ -214,10 +204,7 @@ impl Supervisor {
             return false;
         }
         for (index, id) in runners.into_iter().zip(ids) {
-            let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
-                break;
-            };
-            self.queue.remove(place);
+            self.dequeue(id);
             if !self.launch(index, id) {
                 // The run waits again, together with its partner, or both were answered.
                 return false;

@@ -291,13 +291,13 @@ impl Supervisor {
     /// Ends a run. The result follows after its death. Unknown ids belong to runs that ended before
     /// the request arrived.
     pub(super) fn end(&mut self, id: u64, cause: Cause) {
-        let Some(request) = self.requests.get_mut(&id) else {
-            return;
-        };
-        if self.queue.contains(&id) {
-            self.reject_waiting(id, cause.outcome());
+        if self.dequeue(id) {
+            self.reject_dequeued(id, cause.outcome());
             return;
         }
+        let Some(request) = self.requests.get(&id) else {
+            return;
+        };
         if request.ended.is_some() && cause != Cause::Cancelled {
             return;
         }

@@ -97,11 +97,7 @@ impl Supervisor {
         match (report.failure.step, Outcome::failed(error.clone())) {
             (1.., outcome @ Outcome::NotStarted(_)) if !stale => {
                 self.dequeue(id);
-                let partner = self.remove_request(id).and_then(|request| request.partner);
-                self.answer_error(id, outcome);
-                if let Some(partner) = partner {
-                    self.end_partner(partner, id);
-                }
+                self.reject_dequeued(id, outcome);
             }
             // A changed template is prepared again.
             _ => self.set_back(id, error),
@@ -115,10 +111,10 @@ impl Supervisor {
         }
     }
 
-    fn dequeue(&mut self, id: u64) {
-        if let Some(place) = self.queue.iter().position(|&waiting| waiting == id) {
-            self.queue.remove(place);
-        }
+    /// Removes a run from the queue. Returns false if the run does not wait.
+    pub(super) fn dequeue(&mut self, id: u64) -> bool {
+        let place = self.queue.iter().position(|&waiting| waiting == id);
+        place.is_some_and(|place| self.queue.remove(place).is_some())
     }
 
     /// Returns a run that could not begin to the front of the queue, or ends it with an error after
@@ -187,11 +183,7 @@ impl Supervisor {
         };
         drop(descriptors);
         self.runners[index].state = State::Ready;
-        let partner = self.remove_request(id).and_then(|request| request.partner);
-        self.answer_error(id, outcome);
-        if let Some(partner) = partner {
-            self.end_partner(partner, id);
-        }
+        self.reject_dequeued(id, outcome);
         true
     }
 
