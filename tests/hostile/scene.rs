@@ -59,9 +59,8 @@ impl<'a> Scene<'a> {
             }
         }
         let feedback = if case.wants(With::Feedback) {
-            let place =
-                FeedbackPlace::new(machine.ids).map_err(|error| scene_error(error.into()))?;
-            let feedback = place.fresh().map_err(|error| scene_error(error.into()))?;
+            let place = FeedbackPlace::new(machine.ids).map_err(scene_error)?;
+            let feedback = place.fresh().map_err(scene_error)?;
             Some((place, feedback))
         } else {
             None
@@ -208,7 +207,7 @@ impl Drop for Scene<'_> {
     }
 }
 
-fn scene_error(error: std::io::Error) -> CaseError {
+fn scene_error(error: impl std::error::Error) -> CaseError {
     CaseError::Failed(format!("cannot create the scene: {error}"))
 }
 

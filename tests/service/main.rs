@@ -7,6 +7,7 @@ mod judge0;
 mod overload;
 mod piston;
 mod pressure;
+mod root;
 mod sandbox_fusion;
 mod server;
 mod v1;

@@ -1,12 +1,14 @@
 //! The options of a supervisor, and its start.
 
 use crate::executable::{Executable, variable};
+use crate::launch::Launcher;
 use crate::process::Process;
 use crate::starting::Starting;
 use crate::{Error, Mistakes, OptionMistake, StartError, Supervisor};
 use millibox_wire::{MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -51,14 +53,24 @@ pub enum BackendChoice {
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     executable: Option<PathBuf>,
-    slots: Option<usize>,
-    runners_per_slot: Option<usize>,
+    pub(crate) slots: Option<usize>,
+    pub(crate) runners_per_slot: Option<usize>,
     backend: BackendChoice,
     cgroup_parent: Option<String>,
     user: Option<(u32, u32)>,
-    pin: bool,
-    cpus: Option<Vec<usize>>,
+    pub(crate) pin: bool,
+    pub(crate) cpus: Option<Vec<usize>>,
     separate_pid1: bool,
+    pub(crate) launcher: Option<Arc<dyn Launcher>>,
+}
+
+/// A supervisor that this process has started and that has not greeted yet.
+pub(crate) struct Spawned {
+    pub(crate) socket: OwnedFd,
+    pub(crate) process: Process,
+    executable: Executable,
+    /// The parent of the cgroups, if the environment variable named it.
+    parent_from_variable: Option<String>,
 }
 
 impl Builder {
@@ -163,11 +175,43 @@ impl Builder {
     /// # Errors
     /// The supervisor cannot be found or executed, or an option is not valid.
     pub fn begin(self) -> Result<Starting, Error> {
+        let starting = match &self.launcher {
+            None => {
+                let spawned = self.spawn()?;
+                Starting {
+                    socket: Some(spawned.socket),
+                    process: Arc::new(Mutex::new(spawned.process)),
+                    executable: Some(spawned.executable),
+                    parent_from_variable: spawned.parent_from_variable,
+                    backend: self.backend,
+                    has_pairs: self.runners_per_slot != Some(1),
+                }
+            }
+            Some(launcher) => {
+                Mistakes::check(self.mistakes()).map_err(StartError::Options)?;
+                let launched = launcher.launch(&self.numbers());
+                let launched = launched.map_err(StartError::Launcher)?;
+                let process = Process::of_other(launched.process, launched.stderr);
+                Starting {
+                    socket: Some(launched.socket),
+                    process: Arc::new(Mutex::new(process)),
+                    executable: None,
+                    parent_from_variable: None,
+                    backend: self.backend,
+                    has_pairs: self.runners_per_slot != Some(1),
+                }
+            }
+        };
+        Ok(starting)
+    }
+
+    /// Checks the options and starts the process.
+    pub(crate) fn spawn(&self) -> Result<Spawned, Error> {
         let mut mistakes = self.mistakes();
         let (cgroup_parent, from_variable) = self.chosen_cgroup_parent(&mut mistakes);
         Mistakes::check(mistakes).map_err(StartError::Options)?;
         let executable = Executable::choose(self.executable.as_deref())?;
-        let (client_end, supervisor_end) = socketpair(
+        let (socket, supervisor_end) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
             SocketFlags::CLOEXEC,
@@ -179,14 +223,13 @@ impl Builder {
         let child = command
             .spawn()
             .map_err(|error| executable.not_executed(error))?;
-        let process = Process::watch(child, executable.path.clone())?;
-        Ok(Starting {
-            socket: Some(client_end),
-            process: Arc::new(Mutex::new(process)),
+        // This closes the client's copy of the supervisor's end of the socket.
+        drop(command);
+        Ok(Spawned {
+            socket,
+            process: Process::watch(child, executable.path.clone())?,
             executable,
             parent_from_variable: cgroup_parent.filter(|_| from_variable),
-            backend: self.backend,
-            has_pairs: self.runners_per_slot != Some(1),
         })
     }
 

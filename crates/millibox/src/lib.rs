@@ -39,6 +39,7 @@
 //! | `builder`, `executable`, `starting` | the options of a supervisor; finding and starting it |
 //! | `supervisor`, `info` | a running supervisor |
 //! | `process` | waiting for the end of its process |
+//! | `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
 //! | `mistakes` | several mistakes of a caller in one error |
@@ -58,6 +59,7 @@ mod error;
 mod executable;
 mod handle;
 mod info;
+mod launch;
 #[cfg(test)]
 mod messages;
 mod mistakes;
@@ -82,6 +84,7 @@ pub use capture::Output;
 pub use error::{Error, RequestMistake};
 pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
+pub use launch::{LaunchOptions, Launched, LaunchedProcess, Launcher};
 #[doc(inline)]
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,

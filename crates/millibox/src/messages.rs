@@ -135,6 +135,9 @@ fn start_errors() -> Vec<StartError> {
         ],
         StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
         StartError::Options(_) => [StartError::Options(OptionMistake::NoCpus.into())],
+        StartError::Launcher(_) => [
+            StartError::Launcher(std::io::Error::other("too many supervisors live")),
+        ],
         StartError::EmptyPool => [StartError::EmptyPool],
     })
 }

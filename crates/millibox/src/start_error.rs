@@ -61,6 +61,11 @@ pub enum StartError {
     /// The supervisor was killed before it could serve.
     #[error("cannot start the supervisor: {0}")]
     Killed(EndReason),
+    /// The process that starts supervisors for this one ([`Builder::launcher`]) has not started it.
+    ///
+    /// [`Builder::launcher`]: crate::Builder::launcher
+    #[error("another process could not start the supervisor: {0}")]
+    Launcher(std::io::Error),
     /// Options of the builder are not valid. The list has all mistakes that were found.
     #[error(transparent)]
     Options(#[from] Mistakes<OptionMistake>),

@@ -18,7 +18,8 @@ pub struct Starting {
     /// `None` once [`Starting::finish`] has taken it.
     pub(crate) socket: Option<OwnedFd>,
     pub(crate) process: Arc<Mutex<Process>>,
-    pub(crate) executable: Executable,
+    /// `None` if another process has started the supervisor.
+    pub(crate) executable: Option<Executable>,
     /// The parent of the cgroups, if the environment variable named it.
     pub(crate) parent_from_variable: Option<String>,
     pub(crate) backend: BackendChoice,
@@ -52,7 +53,10 @@ impl Starting {
                     }
                 }
                 reason @ EndReason::Process(ProcessEnd::Killed(_)) => StartError::Killed(reason),
-                reason => self.executable.not_supervisor(reason),
+                reason => match &self.executable {
+                    Some(executable) => executable.not_supervisor(reason),
+                    None => StartError::Killed(reason),
+                },
             }
         })?;
         let cgroups = hello.cgroups.iter();
@@ -83,7 +87,10 @@ impl Drop for Starting {
 impl std::fmt::Debug for Starting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Starting")
-            .field("executable", &self.executable.path)
+            .field(
+                "executable",
+                &self.executable.as_ref().map(|known| &known.path),
+            )
             .finish_non_exhaustive()
     }
 }

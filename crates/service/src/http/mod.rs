@@ -2,7 +2,8 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `server` | listens, and ends in an orderly way |
+//! | `sockets` | binds the addresses |
+//! | `server` | accepts connections, and ends in an orderly way |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
@@ -17,6 +18,7 @@ pub mod health;
 pub mod openapi;
 pub mod problem;
 pub mod server;
+pub mod sockets;
 pub mod v1;
 pub mod version;
 
