@@ -1,6 +1,5 @@
 //! A running `millibox serve`, and requests to it.
 
-use millibox::Backend;
 use millibox_tests::{HANG_TIMEOUT, descendants, ends_within, executable, process_name};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,7 +35,7 @@ pub struct Answer {
 /// be chosen by name.
 pub fn backend() -> &'static [&'static str] {
     static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
-    let has_cgroups = || millibox_tests::supervisor().info().backend() != Backend::Rlimit;
+    let has_cgroups = || millibox_tests::supervisor().info().backend().to_string() != "rlimit";
     match *HAS_CGROUPS.get_or_init(has_cgroups) {
         true => &[],
         false => &["--backend", "rlimit"],
