@@ -32,6 +32,9 @@ pub enum Program {
     Descriptor(Arc<OwnedFd>),
 }
 
+/// A request for the supervisor: the body of its frame, and the descriptors that travel beside it.
+pub(crate) type EncodedRun = (Vec<u8>, Vec<Arc<OwnedFd>>);
+
 /// What errors call a run's program and working directory. The supervisor forgets the paths with
 /// the run, and a descriptor has no name.
 #[derive(Debug)]
@@ -433,7 +436,7 @@ impl Request {
     pub(crate) fn encode(
         &self,
         mut mistakes: Vec<RequestMistake>,
-    ) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Mistakes<RequestMistake>> {
+    ) -> Result<EncodedRun, Mistakes<RequestMistake>> {
         let paths = self.program_paths(&mut mistakes);
         self.collect_mistakes(&paths, &mut mistakes);
         Mistakes::check(mistakes)?;

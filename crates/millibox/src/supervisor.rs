@@ -114,10 +114,11 @@ impl Supervisor {
     /// The limits on a process tree that the request has and no cgroup enforces, unless the caller
     /// chose the weaker backend by name.
     fn weaker_limits(&self, request: &Request) -> Vec<RequestMistake> {
-        if !self.has_weak_backend {
+        let limits = request.limits();
+        // Advice on the backend does not help with limits that no backend accepts.
+        if !self.has_weak_backend || limits.check().is_err() {
             return Vec::new();
         }
-        let limits = request.limits();
         let requested = [
             ("CPU bandwidth", limits.cpu_bandwidth.is_some(), false),
             ("swap limit", limits.swap.is_some(), false),

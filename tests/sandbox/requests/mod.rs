@@ -30,7 +30,7 @@ fn exec_error(errno: i32) -> RunError {
 fn assert_client_rejects(supervisor: &Supervisor, request: &Request, expected: &RequestMistake) {
     match supervisor.run(request) {
         Err(error @ Error::Request(_)) => {
-            assert_eq!(error.request_mistakes(), [expected.clone()]);
+            assert_eq!(error.request_mistakes(), std::slice::from_ref(expected));
         }
         other => panic!("{other:?}"),
     }

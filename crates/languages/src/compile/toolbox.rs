@@ -156,14 +156,16 @@ impl<'s> Toolbox<'s> {
         });
         let Some(program) = program else { return false };
         self.run_example(&program, limits, arguments, cpus)
-            .is_ok_and(|captured| match captured.result.outcome {
-                Outcome::Exited(_)
-                | Outcome::Signaled(_)
-                | Outcome::RealTimeLimit
-                | Outcome::CpuTimeLimit
-                | Outcome::MemoryLimit
-                | Outcome::OutputLimit => true,
-                _ => false,
+            .is_ok_and(|captured| {
+                matches!(
+                    captured.result.outcome,
+                    Outcome::Exited(_)
+                        | Outcome::Signaled(_)
+                        | Outcome::RealTimeLimit
+                        | Outcome::CpuTimeLimit
+                        | Outcome::MemoryLimit
+                        | Outcome::OutputLimit
+                )
             })
     }
 
