@@ -76,6 +76,9 @@ pub enum ProgramSource {
     Command(Vec<OsString>),
     /// A program that was made before, by [`Catalog::compile`] or [`Catalog::script`]. The files of
     /// the run contain the source of a script.
+    ///
+    /// [`Catalog::compile`]: super::catalog::Catalog::compile
+    /// [`Catalog::script`]: super::catalog::Catalog::script
     Program(Arc<Program>),
 }
 
