@@ -279,7 +279,6 @@ fn overload(interface: &Interface, requests: usize) {
 }
 
 #[test]
-#[ignore = "Piston may answer not_started if equal scripts start at the same time"]
 fn each_interface_answers_overload_within_its_rules() {
     for interface in &INTERFACES {
         overload(interface, 300);

@@ -86,7 +86,8 @@ impl fmt::Display for SupervisorError {
             (Some(hint), None) => write!(f, ": {hint}")?,
             (None, _) => {}
         }
-        match remedy(self.step, self.errno) {
+        let shortage = || self.hint.as_ref().and_then(SupervisorHint::shortage);
+        match remedy(self.step, self.errno.or_else(shortage)) {
             "" => Ok(()),
             remedy => write!(f, "; {remedy}"),
         }
@@ -330,6 +331,22 @@ pub enum SupervisorHint {
     ThreadEnded,
     /// The error of a runner.
     Run(Box<RunError>),
+}
+
+impl SupervisorHint {
+    /// The error number of a backend that lacked open files or processes, which more of them cures.
+    fn shortage(&self) -> Option<i32> {
+        let is_shortage = |errno: &i32| matches!(*errno, libc::EMFILE | libc::EAGAIN);
+        let of_cause = |cause: &BackendCause| cause.errno.filter(is_shortage);
+        match self {
+            SupervisorHint::Refused(causes) => causes.iter().find_map(of_cause),
+            SupervisorHint::Declined(refusals) => refusals
+                .iter()
+                .flat_map(|refusal| &refusal.causes)
+                .find_map(of_cause),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for SupervisorHint {

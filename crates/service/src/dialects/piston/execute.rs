@@ -150,10 +150,13 @@ pub(super) async fn run_stages(
         version: job.runtime.version.to_string(),
     };
     let files = input_files(job)?;
-    let (compile, execution) = match &job.runtime.source {
+    // The files of a program exist as long as the program, which another job may replace in the
+    // catalog if both compile the same sources.
+    let (compile, execution, _program) = match &job.runtime.source {
         Source::Suite(runtime) => match compile_suite(service, job, runtime, observer).await? {
             SuiteProgram::Ready { compile, program } => {
-                (compile, suite_execution(service, job, &program, files))
+                let execution = suite_execution(service, job, &program, files);
+                (compile, execution, Some(program))
             }
             SuiteProgram::Failed { compile, run } => return Ok(answer(compile, run)),
         },
@@ -164,7 +167,7 @@ pub(super) async fn run_stages(
                     let limits = &job.constraints.run;
                     let execution =
                         package_execution(service, job, package, Script::Run, args, files, limits);
-                    (compile, execution)
+                    (compile, execution, None)
                 }
                 PackageProgram::Failed(stage) => return Ok(answer(Some(stage.clone()), stage)),
             }
