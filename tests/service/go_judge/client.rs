@@ -2,6 +2,9 @@
 
 use super::Judge;
 use crate::server::Server;
+use millibox_tests::HANG_TIMEOUT;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,4 +55,19 @@ fn grpc_client_runs_stores_files_and_talks() {
         let protocol = root().join("crates/service/proto");
         run("go-judge-grpc", &[server.address().into(), protocol]);
     }
+}
+
+/// The client above is not installed everywhere, and without HTTP/2 no client of gRPC works.
+#[test]
+fn grpc_address_speaks_http2() {
+    let server = Server::start("go-judge-grpc");
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
+    // The preface and an empty frame of settings (RFC 9113, sections 3.4 and 6.5).
+    stream
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .unwrap();
+    let mut header = [0; 9];
+    stream.read_exact(&mut header).unwrap();
+    assert_eq!(header[3], 4, "the answer begins with settings: {header:?}");
 }

@@ -5,18 +5,18 @@
 //! its body.
 
 use super::sockets::{SocketFile, Sockets};
-use crate::config::Listen;
+use crate::config::{Dialect, Listen};
 use crate::service::Service;
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +26,10 @@ use tokio_util::task::TaskTracker;
 const MAX_HEADERS: usize = 100;
 /// Bytes of all header lines of a request.
 const MAX_HEADER_BYTES: usize = 64 << 10;
+/// The same for HTTP/2.
+const MAX_HTTP2_HEADER_BYTES: u32 = 64 << 10;
+/// The first bytes of a connection of HTTP/2 (RFC 9113, section 3.4).
+const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How often a draining service looks for running requests.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
 /// How long answers may take to leave when no request runs.
@@ -132,7 +136,12 @@ impl Server {
                         Ok((stream, _)) => {
                             // Answers are written in one piece.
                             let _ = stream.set_nodelay(true);
-                            connections.serve(place, stream, routes.clone());
+                            // gRPC needs HTTP/2, and its clients speak nothing else.
+                            if listen.dialect == Some(Dialect::GoJudgeGrpc) {
+                                connections.serve_http2(place, stream, routes.clone());
+                            } else {
+                                connections.serve(place, stream, routes.clone());
+                            }
                         }
                         Err(error) => pause(&error).await,
                     }
@@ -230,6 +239,46 @@ impl Connections {
             let connection = server
                 .serve_connection(TokioIo::new(stream), service)
                 .with_upgrades();
+            let mut connection = std::pin::pin!(connection);
+            let result = tokio::select! {
+                result = &mut connection => result,
+                () = closing.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = result {
+                tracing::debug!(%error, "a connection failed");
+            }
+            drop(place);
+        });
+    }
+
+    fn serve_http2(
+        &self,
+        place: Option<OwnedSemaphorePermit>,
+        mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        routes: Router,
+    ) {
+        let closing = self.closing.clone();
+        let service = TowerToHyperService::new(routes);
+        self.tracker.spawn(async move {
+            // hyper waits for the preface without a bound, so it is read here first.
+            let mut preface = [0; HTTP2_PREFACE.len()];
+            let read = stream.read_exact(&mut preface);
+            let read = tokio::time::timeout(super::CLIENT_PATIENCE, read).await;
+            if !matches!(read, Ok(Ok(_))) || preface != *HTTP2_PREFACE {
+                tracing::debug!("a connection does not begin with the preface of HTTP/2");
+                return;
+            }
+            let (reader, writer) = tokio::io::split(stream);
+            let stream = tokio::io::join(io::Cursor::new(preface).chain(reader), writer);
+            let mut server = http2::Builder::new(TokioExecutor::new());
+            server
+                .timer(TokioTimer::new())
+                .keep_alive_interval(Some(super::CLIENT_PATIENCE))
+                .max_header_list_size(MAX_HTTP2_HEADER_BYTES);
+            let connection = server.serve_connection(TokioIo::new(stream), service);
             let mut connection = std::pin::pin!(connection);
             let result = tokio::select! {
                 result = &mut connection => result,
