@@ -85,12 +85,12 @@ fn full_queue_refuses_at_once_and_empties_when_clients_leave() {
     let mut after = Value::Null;
     let is_accepted = || {
         let command = shell("echo still", Value::Null);
-        let (status, mut results) = judge.group(&[command], &json!([]));
-        after = results[0].take();
+        let (status, results) = judge.group(&[command], &json!([]));
+        after = results;
         status == 200
     };
     assert!(eventually(HANG_TIMEOUT, is_accepted), "the queue empties");
-    assert_eq!(after["files"]["stdout"], "still\n");
+    assert_eq!(after[0]["files"]["stdout"], "still\n");
     let ended = || !sleepers.iter().any(|(_, token)| is_running(token));
     assert!(eventually(HANG_TIMEOUT, ended), "all of them end");
 }
