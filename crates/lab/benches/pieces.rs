@@ -89,6 +89,7 @@ fn wire(criterion: &mut Criterion) {
         rlimits: Vec::new(),
         cpus: Vec::new(),
         partner: None,
+        may_start_cold: false,
     };
     let bytes = millibox_wire::encode(&request);
     let mut group = criterion.benchmark_group("wire");

@@ -55,6 +55,7 @@ fn exited(status: i32) -> RunResult {
         figures: Figures::default(),
         ended_ns: None,
         backend: Backend::Rlimit,
+        start: Default::default(),
     }
 }
 

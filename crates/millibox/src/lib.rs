@@ -41,6 +41,7 @@
 //! | `process` | waiting for the end of its process |
 //! | `pool` | several supervisors as one |
 //! | `world`, `request` | what a caller can request |
+//! | `prepare` | programs that are started once and copied for each run |
 //! | `connection` | the socket: requests without waiting, results in any order |
 //! | `handle` | one run |
 //! | `capture`, `tokio_output` | input from memory, captured output |
@@ -58,6 +59,7 @@ mod info;
 mod messages;
 mod output;
 mod pool;
+mod prepare;
 mod process;
 mod request;
 mod start_error;
@@ -77,11 +79,12 @@ pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
 pub use millibox_wire::{
     Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd,
-    RunError, RunResult, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,
-    WorldProblem,
+    RunError, RunResult, Start, Step, SupervisorError, SupervisorHint, SupervisorStep,
+    TemplateProblem, Unfit, WorldError, WorldProblem,
 };
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
+pub use prepare::{Prepare, Prepared};
 pub use request::{Program, Request};
 pub use start_error::{EndReason, StartError};
 pub use starting::Starting;

@@ -187,6 +187,9 @@ fn request_errors() -> Vec<RequestError> {
         ],
         RequestError::UnknownRlimit(_) => [RequestError::UnknownRlimit("BOGUS".to_owned())],
         RequestError::CpuNumber(_) => [RequestError::CpuNumber(1024)],
+        RequestError::NoReadyLibrary(_) => [
+            RequestError::NoReadyLibrary(vec!["/usr/bin/libmillibox_ready.so".into()]),
+        ],
         RequestError::NoCpus => [RequestError::NoCpus],
         RequestError::PairNeedsTwoRunners => [RequestError::PairNeedsTwoRunners],
         RequestError::NeedsCgroup { .. } => [

@@ -234,6 +234,11 @@ impl World {
         })
     }
 
+    /// The same world with runs that are copies of a program.
+    pub(crate) fn with_program(self, program: millibox_wire::Prepare) -> World {
+        self.with(|wire| wire.prepare = Some(program))
+    }
+
     fn with_seccomp(mut self, program: Option<Vec<u8>>) -> World {
         self.default_seccomp = false;
         self.with(|wire| wire.seccomp = program)

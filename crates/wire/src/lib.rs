@@ -26,6 +26,7 @@ mod messages;
 pub mod path;
 mod request;
 mod result;
+mod start;
 mod step;
 mod supervisor_error;
 mod world;
@@ -34,9 +35,12 @@ pub use error::{Cause, FrameProblem, Hint, ProcessEnd, RunError};
 pub use limits::{Bandwidth, DEFAULT_PROCESS_LIMIT, Limit, LimitError, Limits, MAX_PROCESS_LIMIT};
 pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
 pub use result::{Backend, Figures, Hello, Outcome, RunResult};
+pub use start::{Start, TemplateProblem, Unfit};
 pub use step::Step;
 pub use supervisor_error::{SupervisorError, SupervisorHint, SupervisorStep};
-pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
+pub use world::{
+    Located, MAX_PREPARED_BYTES, Mount, Network, Prepare, Source, World, WorldError, WorldProblem,
+};
 
 /// The most runs that one supervisor serves at one time.
 pub const MAX_SLOTS: usize = 512;

@@ -33,6 +33,8 @@ pub struct Run<'a> {
     /// the two names the other. The client sends the run with the smaller id first, and that run
     /// waits for the other, which follows soon.
     pub partner: Option<u64>,
+    /// Whether the program may be executed if no copy of the world's template can be made.
+    pub may_start_cold: bool,
 }
 
 /// The descriptors of a run, in the order in which they are sent. A missing standard stream is

@@ -1,6 +1,6 @@
 //! The result of a run, and the greeting of the supervisor.
 
-use crate::RunError;
+use crate::{RunError, Start};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -69,6 +69,8 @@ pub struct RunResult {
     pub ended_ns: Option<u64>,
     /// The backend that limited and measured the run.
     pub backend: Backend,
+    /// How the program was started.
+    pub start: Start,
 }
 
 /// How a run ended.

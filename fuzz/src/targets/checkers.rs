@@ -368,6 +368,7 @@ fn answer(bytes: &[u8]) {
             figures: Figures::default(),
             ended_ns: None,
             backend: Backend::Rlimit,
+            start: Default::default(),
         };
         let answer = interpret(
             convention,

@@ -84,6 +84,7 @@ fn time_limit_takes_precedence_over_other_verdicts() {
             figures,
             ended_ns: None,
             backend: Backend::Rlimit,
+            start: Default::default(),
         };
         judge_run(&result, &limits)
     };

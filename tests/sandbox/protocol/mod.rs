@@ -205,6 +205,7 @@ fn exit_7(world: &[u8]) -> Run<'_> {
         rlimits: Vec::new(),
         cpus: Vec::new(),
         partner: None,
+        may_start_cold: false,
     }
 }
 

@@ -169,6 +169,7 @@ mod tests {
             figures: Default::default(),
             ended_ns: None,
             backend,
+            start: Default::default(),
         };
         Ending::Result(result, None)
     }

@@ -111,6 +111,7 @@ mod tests {
             figures: Figures::default(),
             ended_ns,
             backend: Backend::Rlimit,
+            start: Default::default(),
         }
     }
 

@@ -112,6 +112,7 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest 
         figures,
         ended_ns: None,
         backend: Backend::Rlimit,
+        start: Default::default(),
     };
     JudgedTest {
         result: TestResult {

@@ -30,13 +30,18 @@ pub use files::{Figures, Files, Limits};
 
 /// The processes in the runner's cgroups that do not belong to the run: runner, zygote and pid1.
 const OWN_PROCESSES: u64 = 3;
+/// Further processes in the runner's cgroups that belong to a template of a program: the template
+/// and its init process.
+pub const TEMPLATE_PROCESSES: u64 = 2;
+/// The tasks of a template of a program until it is ready, with its children and threads.
+const TEMPLATE_TASKS: u64 = 64;
 /// The memory that the preparation of the next run may need.
 const PREPARATION_BYTES: u64 = 16 << 20;
 
 /// The memory that a runner's cgroup may hold between two runs. If it holds more, the runner
 /// empties or leaves it. Kernel memory of the runner itself always remains, and so do charges that
 /// the kernel makes in advance, in batches of 64 pages for each CPU.
-const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
+pub const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 
 /// The time after which the runner stops emptying a cgroup and leaves it. If pages cannot be
 /// reclaimed because another run holds them (mlock(2)), a single attempt can take tens of
@@ -214,6 +219,65 @@ impl Runner {
         self.files.limits.cpu_join.map_or(Ok(()), |fd| {
             calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
         })
+    }
+
+    /// Limits a template of a program until it is ready.
+    pub fn limit_template(
+        &self,
+        applied_limits: &AppliedLimits,
+        memory: u64,
+    ) -> Result<(), Failure> {
+        self.set_processes(applied_limits, TEMPLATE_TASKS)?;
+        self.set_memory(applied_limits, memory, 0)
+    }
+
+    /// The memory in the cgroup, and how much of it existed before the template of a program,
+    /// beyond the least that the runner ever held.
+    pub fn template_memory(&self, applied_limits: &AppliedLimits) -> sys::Result<(u64, u64)> {
+        let usage = read_number(self.files.limits.memory_usage)?;
+        Ok((usage, applied_limits.left_memory.load(Relaxed)))
+    }
+
+    /// Prepares the cgroup for the next copy of a template of a program. The copy and its pid1
+    /// exist, and `left` bytes belong to neither template nor run.
+    pub fn reset_for_copy(&self, applied_limits: &AppliedLimits, left: u64) -> sys::Result<()> {
+        applied_limits.left_memory.store(left, Relaxed);
+        applied_limits
+            .oom_kills_before
+            .store(self.oom_kills()?, Relaxed);
+        calls::write(self.files.figures.memory_peak, b"0")
+    }
+
+    /// The most tasks that the pids cgroup had so far; `UNLIMITED` if unknown.
+    pub fn peak_tasks(&self) -> sys::Result<u64> {
+        self.files
+            .figures
+            .pids_peak
+            .map_or(Ok(UNLIMITED), read_number)
+    }
+
+    /// The most processes of a copy, which begins with `before` as the peak of the cgroup. If an
+    /// earlier copy or the template had more, the number is unknown (`UNLIMITED`).
+    pub fn peak_of_copy(before: u64, after: u64) -> u64 {
+        let own = OWN_PROCESSES + TEMPLATE_PROCESSES;
+        match after {
+            UNLIMITED => UNLIMITED,
+            _ if after > before || before <= own + 1 => after.saturating_sub(own),
+            _ => UNLIMITED,
+        }
+    }
+
+    /// Lifts the limits of the last copy that could prevent the next one.
+    pub fn lift_limits(&self, applied_limits: &AppliedLimits) -> Result<(), Failure> {
+        let usage = read_number(self.files.limits.memory_usage)
+            .map_err(|errno| Failure::new(Step::Counters, errno))?;
+        if applied_limits.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
+            self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
+        }
+        if applied_limits.processes.load(Relaxed) < TEMPLATE_TASKS {
+            self.set_processes(applied_limits, UNLIMITED)?;
+        }
+        Ok(())
     }
 
     /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at each

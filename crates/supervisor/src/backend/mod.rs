@@ -23,7 +23,7 @@ pub mod rlimit;
 use crate::launch::{End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::sys::process::{Clone, Waited};
 use crate::sys::{self, Errno, calls};
-use millibox_wire::Step;
+use millibox_wire::{Prepare, Step};
 use serde::{Deserialize, Serialize};
 
 /// The files that the keeper passes to the supervisor, as descriptor numbers.
@@ -143,6 +143,15 @@ impl Backend {
             Backend::Cgroup2(runner) => runner.limit(launch, socket),
             Backend::Hybrid(runner) => runner.limit(shared, launch, socket),
             Backend::Rlimit => rlimit::limit(launch),
+        }
+    }
+
+    /// Limits a template of a program until it is ready. Its target calls this.
+    pub fn limit_template(&self, shared: &Shared, order: &Prepare) -> Result<(), Failure> {
+        match self {
+            Backend::Hybrid(runner) => runner.limit_template(&shared.applied_limits, order.memory),
+            // RLIMIT_AS could not be raised again for the runs.
+            Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
 

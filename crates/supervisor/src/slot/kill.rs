@@ -40,7 +40,13 @@ impl Runner {
         let hangs = self.kill_attempts > MAX_KILL_ATTEMPTS;
         let launches = self.launches;
         let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
-        let pid = shared.pid1.load(SeqCst);
+        // A template of a program lives on when a run is killed, and ends with its world.
+        let number = match shared.template_init.load(SeqCst) {
+            0 => &shared.pid1,
+            _ if running => &shared.pid1,
+            _ => &shared.template_init,
+        };
+        let pid = number.load(SeqCst);
         self.kill_pending = true;
         if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
@@ -54,7 +60,7 @@ impl Runner {
         else {
             return used;
         };
-        if shared.pid1.load(SeqCst) == pid && wanted() {
+        if number.load(SeqCst) == pid && wanted() {
             // A process beyond its bandwidth would not be scheduled to die. (On version 2 the files
             // belong to one run.)
             if let Some(file) = &self.bandwidth {
@@ -73,7 +79,7 @@ impl Runner {
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
                 _ => {
                     used = tree::kill_descendants(pid, INITIAL_KILL_PROCESSES, memory, || {
-                        shared.pid1.load(SeqCst) == pid
+                        number.load(SeqCst) == pid
                     })
                 }
             }

@@ -109,6 +109,7 @@ impl Supervisor {
             figures: Figures::default(),
             ended_ns: None,
             backend: self.backend(),
+            start: Default::default(),
         };
         self.answer(id, &result);
     }
@@ -245,15 +246,9 @@ impl Supervisor {
             let error = RunError::new(Step::SwapLimit).with_hint(Hint::SwapNeedsCgroups);
             return self.answer_error(id, Outcome::NotStarted(error));
         }
-        let world = match self
-            .worlds
-            .find_or_add(run.world, self.setup.devices.as_deref())
-        {
-            Ok(world) => world,
-            Err(error) => {
-                let error = RunError::new(Step::World).with_hint(Hint::World(error));
-                return self.answer_error(id, Outcome::NotStarted(error));
-            }
+        let (world, cold) = match self.world_of(&run) {
+            Ok(found) => found,
+            Err(error) => return self.answer_error(id, Outcome::NotStarted(error)),
         };
         self.requests.insert(
             id,
@@ -271,6 +266,8 @@ impl Supervisor {
                 begun_partner: None,
                 setbacks: Setbacks::default(),
                 ended: None,
+                may_start_cold: run.may_start_cold,
+                cold,
             },
         );
         self.queue.push_back(id);

@@ -87,6 +87,7 @@ mod tests {
             figures,
             ended_ns: None,
             backend: Backend::Rlimit,
+            start: Default::default(),
         };
         TestResult {
             verdict,
