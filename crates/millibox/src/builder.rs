@@ -2,11 +2,13 @@
 
 use crate::connection::Connection;
 use crate::executable::{Executable, variable};
+use crate::launch::Launcher;
 use crate::process::Process;
 use crate::{Backend, EndReason, Error, StartError, Supervisor};
 use millibox_wire::{MAX_CPUS, MAX_RUNNERS_PER_SLOT, MAX_SLOTS, SupervisorStep};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -50,14 +52,22 @@ pub enum BackendChoice {
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     executable: Option<PathBuf>,
-    slots: Option<usize>,
-    runners_per_slot: Option<usize>,
+    pub(crate) slots: Option<usize>,
+    pub(crate) runners_per_slot: Option<usize>,
     backend: BackendChoice,
     cgroup_parent: Option<String>,
     user: Option<(u32, u32)>,
-    pin: bool,
-    cpus: Option<Vec<usize>>,
+    pub(crate) pin: bool,
+    pub(crate) cpus: Option<Vec<usize>>,
     separate_pid1: bool,
+    pub(crate) launcher: Option<Arc<dyn Launcher>>,
+}
+
+/// A supervisor that this process has started and that has not greeted yet.
+pub(crate) struct Spawned {
+    pub(crate) socket: OwnedFd,
+    pub(crate) process: Process,
+    executable: Executable,
 }
 
 impl Builder {
@@ -145,46 +155,25 @@ impl Builder {
     /// The supervisor cannot be found or cannot start, or an option is not valid.
     pub fn start(self) -> Result<Supervisor, Error> {
         self.check()?;
-        let (cgroup_parent, from_variable) = self.chosen_cgroup_parent()?;
-        let executable = Executable::choose(self.executable.as_deref())?;
-        let (client_end, supervisor_end) = socketpair(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .map_err(Error::system("create a socket"))?;
-        let mut command = self.command(&executable, cgroup_parent.as_deref());
-        command.stdin(Stdio::from(supervisor_end));
-        let child = command
-            .spawn()
-            .map_err(|error| executable.not_executed(error))?;
-        // This closes the client's copy of the supervisor's end of the socket.
-        drop(command);
-        let process = Arc::new(Mutex::new(Process::watch(child, executable.path.clone())?));
+        let (socket, process, executable) = match &self.launcher {
+            None => {
+                let spawned = self.spawn()?;
+                (spawned.socket, spawned.process, Some(spawned.executable))
+            }
+            Some(launcher) => {
+                let launched = launcher.launch(&self.numbers());
+                let launched = launched.map_err(StartError::Launcher)?;
+                let process = Process::of_other(launched.process, launched.stderr);
+                (launched.socket, process, None)
+            }
+        };
+        let process = Arc::new(Mutex::new(process));
         let watched = process.clone();
         let end_reason = Box::new(move || Process::locked(&watched).end_reason());
-        let (connection, hello) = Connection::new(client_end, end_reason).map_err(|reason| {
+        let (connection, hello) = Connection::new(socket, end_reason).map_err(|reason| {
             // The socket is closed, so the child ends. Wait for it, or it would stay a zombie.
             Process::locked(&process).wait_for_end();
-            match reason {
-                EndReason::Failed(error) => {
-                    let concerns_cgroups = matches!(
-                        error.step,
-                        SupervisorStep::Backend | SupervisorStep::CgroupParent
-                    );
-                    StartError::Failed {
-                        error,
-                        cgroup_parent: cgroup_parent
-                            .clone()
-                            .filter(|_| from_variable && concerns_cgroups),
-                    }
-                }
-                reason @ EndReason::Process(millibox_wire::ProcessEnd::Killed(_)) => {
-                    StartError::Killed(reason)
-                }
-                reason => executable.not_supervisor(reason),
-            }
+            self.not_started(reason, executable.as_ref())
         })?;
         let cgroups = hello.cgroups.iter();
         Process::locked(&process).cgroups = cgroups
@@ -202,8 +191,54 @@ impl Builder {
         ))
     }
 
+    /// Starts the process.
+    pub(crate) fn spawn(&self) -> Result<Spawned, Error> {
+        let (cgroup_parent, _) = self.chosen_cgroup_parent()?;
+        let executable = Executable::choose(self.executable.as_deref())?;
+        let (socket, supervisor_end) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(Error::system("create a socket"))?;
+        let mut command = self.command(&executable, cgroup_parent.as_deref());
+        command.stdin(Stdio::from(supervisor_end));
+        let child = command
+            .spawn()
+            .map_err(|error| executable.not_executed(error))?;
+        // This closes the client's copy of the supervisor's end of the socket.
+        drop(command);
+        Ok(Spawned {
+            socket,
+            process: Process::watch(child, executable.path.clone())?,
+            executable,
+        })
+    }
+
+    /// Why a process did not become a supervisor. `executable` is known if this process started it.
+    fn not_started(&self, reason: EndReason, executable: Option<&Executable>) -> StartError {
+        match (reason, executable) {
+            (EndReason::Failed(error), _) => {
+                let concerns_cgroups = matches!(
+                    error.step,
+                    SupervisorStep::Backend | SupervisorStep::CgroupParent
+                );
+                let parent = self.chosen_cgroup_parent().unwrap_or_default();
+                let (cgroup_parent, from_variable) = parent;
+                StartError::Failed {
+                    error,
+                    cgroup_parent: cgroup_parent.filter(|_| from_variable && concerns_cgroups),
+                }
+            }
+            (reason @ EndReason::Process(millibox_wire::ProcessEnd::Killed(_)), _)
+            | (reason, None) => StartError::Killed(reason),
+            (reason, Some(executable)) => executable.not_supervisor(reason),
+        }
+    }
+
     /// Checks the numbers.
-    fn check(&self) -> Result<(), StartError> {
+    pub(crate) fn check(&self) -> Result<(), StartError> {
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
             return Err(StartError::NoCpus);
         }

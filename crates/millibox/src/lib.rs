@@ -39,6 +39,7 @@
 //! | `builder`, `executable` | the options of a supervisor; finding and starting it |
 //! | `supervisor`, `info` | a running supervisor |
 //! | `process` | waiting for the end of its process |
+//! | `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `request` | what a caller can request |
 //! | `connection` | the socket: requests without waiting, results in any order |
@@ -54,6 +55,7 @@ mod error;
 mod executable;
 mod handle;
 mod info;
+mod launch;
 #[cfg(test)]
 mod messages;
 mod output;
@@ -74,6 +76,7 @@ pub use capture::Output;
 pub use error::{Error, RequestError};
 pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
+pub use launch::{LaunchOptions, Launched, LaunchedProcess, Launcher};
 pub use millibox_wire::{
     Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd,
     RunError, RunResult, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,

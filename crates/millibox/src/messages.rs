@@ -124,6 +124,9 @@ fn start_errors() -> Vec<StartError> {
             StartError::Failed { error: parent(), cgroup_parent: Some("/missing".to_owned()) },
         ],
         StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
+        StartError::Launcher(_) => [
+            StartError::Launcher(std::io::Error::other("too many supervisors live")),
+        ],
         StartError::NoCpus => [StartError::NoCpus],
         StartError::CpuNumber(_) => [StartError::CpuNumber(1024)],
         StartError::OutOfRange { .. } => [

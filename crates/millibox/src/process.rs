@@ -9,7 +9,7 @@ use rustix::process::{
     waitid,
 };
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -20,11 +20,13 @@ const END_TIMEOUT: Duration = Duration::from_secs(6);
 /// Bytes that are read from standard error with one system call.
 const CHUNK_BYTES: usize = 4096;
 
-/// The child process.
+/// The child process, or the child of another process.
+#[derive(Debug)]
 pub struct Process {
     pidfd: OwnedFd,
     stderr: Option<OwnedFd>,
-    executable: PathBuf,
+    /// `None` if another process started it, waits for it and removes the cgroups.
+    executable: Option<PathBuf>,
     /// The top directories of the supervisor's cgroups.
     pub cgroups: Vec<String>,
 }
@@ -39,7 +41,7 @@ impl Process {
             Ok(pidfd) => Ok(Process {
                 pidfd,
                 stderr,
-                executable,
+                executable: Some(executable),
                 cgroups: Vec::new(),
             }),
             Err(errno) => {
@@ -48,6 +50,21 @@ impl Process {
                 Err(Error::system("watch the supervisor")(errno))
             }
         }
+    }
+
+    /// Watches a process that another one started.
+    pub fn of_other(pidfd: OwnedFd, stderr: OwnedFd) -> Process {
+        Process {
+            pidfd,
+            stderr: Some(stderr),
+            executable: None,
+            cgroups: Vec::new(),
+        }
+    }
+
+    /// The reading end of standard error, once.
+    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
+        self.stderr.take()
     }
 
     pub fn locked(process: &Mutex<Process>) -> MutexGuard<'_, Process> {
@@ -92,8 +109,13 @@ impl Process {
         }
     }
 
-    /// Waits for the child, and kills it after a while. Removes the cgroups that it left.
+    /// Waits for the child, and kills it after a while. Removes the cgroups that it left. The child
+    /// of another process is only waited for.
     pub fn wait_for_end(&mut self) -> Option<WaitIdStatus> {
+        let Some(executable) = &self.executable else {
+            self.ends_within(Some(END_TIMEOUT));
+            return None;
+        };
         if !self.ends_within(Some(END_TIMEOUT)) {
             let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
             self.ends_within(None);
@@ -110,12 +132,18 @@ impl Process {
         if !left.is_empty() {
             // The keeper was killed.
             let arguments = left.iter().map(|path| format!("--sweep={path}"));
-            let _ = Command::new(&self.executable)
+            let _ = Command::new(executable)
                 .args(arguments)
                 .stderr(Stdio::null())
                 .status();
         }
         status
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
     }
 }
 

@@ -60,6 +60,11 @@ pub enum StartError {
     /// The supervisor was killed before it could serve.
     #[error("cannot start the supervisor: {0}")]
     Killed(EndReason),
+    /// The process that starts supervisors for this one ([`Builder::launcher`]) has not started it.
+    ///
+    /// [`Builder::launcher`]: crate::Builder::launcher
+    #[error("another process could not start the supervisor: {0}")]
+    Launcher(std::io::Error),
     /// The list of CPUs is empty. An empty list of a caller that found no CPU must not mean all
     /// CPUs.
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]

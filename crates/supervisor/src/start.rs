@@ -21,11 +21,6 @@ use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// The default user and group of a supervisor that root started: a number that systemd's table of
-/// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other
-/// processes.
-const UNPRIVILEGED_IDS: (u32, u32) = (60_578, 60_578);
-
 /// What the keeper passes to the supervisor in a memfd. Descriptors are numbers.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Inheritance {
@@ -49,7 +44,7 @@ pub struct Inheritance {
 pub fn target_user(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
-        .then(|| options.user.unwrap_or(UNPRIVILEGED_IDS))
+        .then(|| options.user.unwrap_or(millibox_wire::UNPRIVILEGED_IDS))
 }
 
 /// Checks that the process may switch to the requested user.

@@ -44,6 +44,10 @@ pub const MAX_SLOTS: usize = 512;
 pub const MAX_RUNNERS_PER_SLOT: usize = 4;
 /// The number of CPUs that a request can name: 0 to `MAX_CPUS - 1`.
 pub const MAX_CPUS: usize = 1024;
+/// The default user and group of a supervisor that root started: a number that systemd's table of
+/// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other
+/// processes.
+pub const UNPRIVILEGED_IDS: (u32, u32) = (60_578, 60_578);
 
 /// Encodes a body.
 ///

@@ -19,6 +19,8 @@ mod read;
 mod send;
 mod wait;
 
+pub use read::peek_cgroups;
+
 use crate::{EndReason, Error};
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
 use millibox_wire::{

@@ -4,12 +4,42 @@ use super::dispatcher::sleep;
 use super::{Connection, END_REASON_TIMEOUT, Entry, State, over_output};
 use crate::EndReason;
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
-use millibox_wire::{RunResult, SupervisorError, decode};
+use millibox_wire::{Hello, RunResult, SupervisorError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown, recv};
+use std::os::fd::OwnedFd;
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
+
+/// The directories of the supervisor's cgroups, from its greeting, which stays in the socket. Empty
+/// if no greeting arrives within this time.
+pub fn peek_cgroups(socket: &OwnedFd, timeout: Duration) -> Vec<String> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
+        match poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => {}
+            Ok(1) => break,
+            _ => return Vec::new(),
+        }
+    }
+    let mut frame = Vec::with_capacity(MAX_INLINE);
+    let buffer = rustix::buffer::spare_capacity(&mut frame);
+    if recv(socket, buffer, RecvFlags::PEEK | RecvFlags::DONTWAIT).is_err() {
+        return Vec::new();
+    }
+    match Header::decode(&frame) {
+        Ok((header, body)) if header.kind == Kind::Hello => decode::<Hello>(body)
+            .map(|hello| hello.cgroups)
+            .unwrap_or_default()
+            .iter()
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
 
 impl Connection {
     /// Receives one frame. `Ok(None)` after the timeout; an error if the supervisor has ended.

@@ -1,0 +1,142 @@
+//! Supervisors that another process starts: a small privileged process starts them, and the
+//! process that uses them has no privileges.
+
+use crate::connection::peek_cgroups;
+use crate::process::Process;
+use crate::{Builder, Error, Supervisor};
+use std::fmt::Debug;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How long [`Builder::launch`] waits for the greeting of the supervisor.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The options of a supervisor that are numbers. A launcher sends these and nothing else to the
+/// process that starts the supervisor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LaunchOptions {
+    /// See [`Builder::slots`].
+    pub slots: Option<usize>,
+    /// See [`Builder::runners_per_slot`].
+    pub runners_per_slot: Option<usize>,
+    /// See [`Builder::pin_slots`].
+    pub pin_slots: bool,
+    /// See [`Builder::cpus`].
+    pub cpus: Option<Vec<usize>>,
+}
+
+/// The client's ends of a supervisor that was started. They can be sent to another process, and the
+/// supervisor ends with the process that started it and with the last copy of the socket.
+#[derive(Debug)]
+pub struct Launched {
+    /// The connection.
+    pub socket: OwnedFd,
+    /// The reading end of the supervisor's standard error.
+    pub stderr: OwnedFd,
+    /// The process (pidfd_open(2)).
+    pub process: OwnedFd,
+}
+
+/// Starts supervisors in place of [`Builder::start`]; see [`Builder::launcher`].
+pub trait Launcher: Debug + Send + Sync {
+    /// Starts a supervisor with these options. Waits until it has started.
+    ///
+    /// # Errors
+    /// The other process has ended, or it cannot start a supervisor.
+    fn launch(&self, options: &LaunchOptions) -> io::Result<Launched>;
+}
+
+/// A supervisor that this process has started for another one. This process must wait for its end.
+///
+/// ```
+/// use millibox::{Launched, Supervisor};
+///
+/// let Ok((launched, process)) = Supervisor::builder().launch() else { return };
+/// let Launched { socket, stderr, .. } = launched; // Usually sent to another process.
+/// drop((socket, stderr)); // The supervisor ends with its socket.
+/// process.wait_for_end();
+/// ```
+#[derive(Debug)]
+pub struct LaunchedProcess {
+    process: Process,
+}
+
+impl LaunchedProcess {
+    /// Waits for the end, and removes cgroups that are left if the keeper was killed. If the
+    /// process has not ended after six seconds, it is killed.
+    pub fn wait_for_end(mut self) {
+        self.process.wait_for_end();
+    }
+}
+
+impl AsFd for LaunchedProcess {
+    /// A pidfd, which is readable when the process has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.process.as_fd()
+    }
+}
+
+impl Builder {
+    /// Lets `launcher` start the supervisor. Only [`LaunchOptions`] are passed on: the launcher
+    /// decides about the executable, the backend, the cgroups and the user.
+    #[must_use]
+    pub fn launcher(mut self, launcher: std::sync::Arc<dyn Launcher>) -> Builder {
+        self.launcher = Some(launcher);
+        self
+    }
+
+    /// Sets the options that are numbers.
+    #[must_use]
+    pub fn launch_options(mut self, options: LaunchOptions) -> Builder {
+        self.slots = options.slots;
+        self.runners_per_slot = options.runners_per_slot;
+        self.pin = options.pin_slots;
+        self.cpus = options.cpus;
+        self
+    }
+
+    /// Starts a supervisor for another process, and waits until it has started. The supervisor ends
+    /// with this process.
+    ///
+    /// # Errors
+    /// The supervisor cannot be found or executed, or an option is not valid. If the supervisor
+    /// itself reports an error, the process that uses it receives the error.
+    pub fn launch(&self) -> Result<(Launched, LaunchedProcess), Error> {
+        self.check()?;
+        let mut spawned = self.spawn()?;
+        let failed = |error: io::Error| Error::System {
+            what: "pass a supervisor on",
+            error,
+        };
+        let process = spawned.process.as_fd().try_clone_to_owned();
+        let stderr = spawned.process.take_stderr();
+        let launched = Launched {
+            process: process.map_err(failed)?,
+            stderr: stderr.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?,
+            socket: spawned.socket,
+        };
+        spawned.process.cgroups = peek_cgroups(&launched.socket, GREETING_TIMEOUT);
+        Ok((
+            launched,
+            LaunchedProcess {
+                process: spawned.process,
+            },
+        ))
+    }
+
+    pub(crate) fn numbers(&self) -> LaunchOptions {
+        LaunchOptions {
+            slots: self.slots,
+            runners_per_slot: self.runners_per_slot,
+            pin_slots: self.pin,
+            cpus: self.cpus.clone(),
+        }
+    }
+}
+
+impl Supervisor {
+    /// The user and group that a supervisor switches to if root starts it and names no others. They
+    /// own no files and no other processes.
+    pub const UNPRIVILEGED_IDS: (u32, u32) = millibox_wire::UNPRIVILEGED_IDS;
+}
