@@ -1,7 +1,7 @@
 //! Supervisors that are killed during requests.
 
 use crate::server::Server;
-use millibox_tests::{HANG_TIMEOUT, descendants, eventually, kill, process_name};
+use millibox_tests::{HANG_TIMEOUT, eventually, kill};
 use rustix::process::Signal;
 use serde_json::json;
 use std::sync::Mutex;
@@ -12,12 +12,7 @@ const REQUESTS_OF_A_CLIENT: usize = 10;
 
 /// Kills the supervisors of a service. Returns their number.
 fn kill_supervisors(server: &Server) -> usize {
-    let supervisors: Vec<i32> = descendants(server.pid())
-        .into_iter()
-        .filter(|process| process.parent == i32::try_from(server.pid()).unwrap_or(0))
-        .map(|process| process.pid)
-        .filter(|pid| process_name(*pid).starts_with("millibox"))
-        .collect();
+    let supervisors = server.supervisors();
     for pid in &supervisors {
         kill(*pid, Signal::KILL);
     }

@@ -6,6 +6,7 @@ mod go_judge;
 mod judge0;
 mod overload;
 mod piston;
+mod root;
 mod sandbox_fusion;
 mod server;
 mod v1;

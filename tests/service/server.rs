@@ -1,6 +1,7 @@
 //! A running `millibox serve`, and requests to it.
 
-use millibox_tests::{HANG_TIMEOUT, ends_within, executable};
+use millibox::Backend;
+use millibox_tests::{HANG_TIMEOUT, descendants, ends_within, executable, process_name};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -29,6 +30,17 @@ pub struct Answer {
     /// The body.
     pub body: String,
     headers: ureq::http::HeaderMap,
+}
+
+/// The arguments that a service needs on this machine: without cgroups, the weaker backend has to
+/// be chosen by name.
+pub fn backend() -> &'static [&'static str] {
+    static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
+    let has_cgroups = || millibox_tests::supervisor().info().backend() != Backend::Rlimit;
+    match *HAS_CGROUPS.get_or_init(has_cgroups) {
+        true => &[],
+        false => &["--backend", "rlimit"],
+    }
 }
 
 impl Server {
@@ -61,24 +73,16 @@ impl Server {
             false => LANGUAGES,
         };
         std::fs::write(file.path(), format!("{languages}{config}")).expect("a configuration file");
-        let spawn = |backend: &[&str]| {
-            Server::spawn(
-                Command::new(executable("millibox"))
-                    .args(["serve", "--listen", &listen])
-                    .args(backend)
-                    .arg("--config")
-                    .arg(file.path())
-                    .args(arguments),
-            )
-        };
-        // Without cgroups, limits of memory hold only if the backend is chosen by name.
-        static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
         let names_backend = arguments.contains(&"--backend");
-        if names_backend || *HAS_CGROUPS.get_or_init(|| spawn(&[]).backend != "rlimit") {
-            spawn(&[])
-        } else {
-            spawn(&["--backend", "rlimit"])
-        }
+        let backend = if names_backend { &[] } else { backend() };
+        Server::spawn(
+            Command::new(executable("millibox"))
+                .args(["serve", "--listen", &listen])
+                .args(backend)
+                .arg("--config")
+                .arg(file.path())
+                .args(arguments),
+        )
     }
 
     /// Starts a service with this command, and waits until it serves.
@@ -127,9 +131,31 @@ impl Server {
         self.url.trim_start_matches("http://")
     }
 
-    /// The process.
+    /// The process that was started: the service, or the process of root that has started it.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The process that answers requests.
+    pub fn service_pid(&self) -> i32 {
+        let started = i32::try_from(self.pid()).expect("a pid");
+        let is_service = |process: &millibox_tests::Process| {
+            process.parent == started && process_name(process.pid) == "millibox"
+        };
+        descendants(self.pid())
+            .into_iter()
+            .find(is_service)
+            .map_or(started, |process| process.pid)
+    }
+
+    /// The processes that it has started for supervisors.
+    pub fn supervisors(&self) -> Vec<i32> {
+        descendants(self.pid())
+            .into_iter()
+            .filter(|process| i32::try_from(self.pid()) == Ok(process.parent))
+            .map(|process| process.pid)
+            .filter(|pid| process_name(*pid).starts_with("millibox-"))
+            .collect()
     }
 
     /// Waits for the end of the process.

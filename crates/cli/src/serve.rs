@@ -1,21 +1,35 @@
 //! `millibox serve`: the execution service.
 
+mod link;
+mod parent;
+mod privileges;
 mod scratch;
 
 use crate::failure::{Failure, say};
 use crate::machine;
-use millibox_languages::cache::Cache;
+use link::Link;
+use millibox::{Builder, Supervisor};
+use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_service::Service;
 use millibox_service::config::{Config, Listen};
+use millibox_service::core::Stage;
 use millibox_service::http::server::Server;
-use std::path::PathBuf;
+use millibox_service::http::sockets::Sockets;
+use rustix::process::{Pid, geteuid};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// How long the threads of the service may take to end.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// If root starts the service, its cache is a directory in this one.
+const CACHES: &str = "/var/cache";
 
 /// Options of `millibox serve`.
 #[derive(Debug, clap::Args)]
@@ -80,10 +94,54 @@ fn start_log(form: LogForm) {
     };
 }
 
-/// The whole subcommand.
+/// The whole subcommand. Started by root, this process starts the service as a child; see
+/// [`parent`].
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    scratch::enter()?;
-    start_log(args.log);
+    let user = geteuid()
+        .is_root()
+        .then(|| args.machine.user.unwrap_or(Supervisor::UNPRIVILEGED_IDS));
+    scratch::enter(user)?;
+    let config = config(args)?;
+    let builder = args.machine.builder();
+    match (user, parent_process()) {
+        (None, _) => {
+            start_log(args.log);
+            let sockets = Sockets::bind(&config).map_err(Failure::sandbox)?;
+            let cache = Cache::of_user().unwrap_or_else(|_| Cache::none());
+            serve(config, sockets, &builder, cache, Stage::open())
+        }
+        (Some(user), None) => {
+            let builder = builder.user(user.0, user.1);
+            parent::run(&builder, config.unix_socket.as_deref())
+        }
+        (Some(user), Some(parent)) => {
+            start_log(args.log);
+            let sockets = Sockets::bind(&config).map_err(Failure::sandbox)?;
+            sockets.give_to(user.0, user.1).map_err(Failure::sandbox)?;
+            if let Some(directory) = &config.files.directory {
+                make_directory(directory, user)?;
+            }
+            let cache = PathBuf::from(format!("{CACHES}/millibox-{}", user.0));
+            // Without a cache, programs are compiled again.
+            let has_cache = make_directory(&cache, user).is_ok();
+            let stage = Stage::open();
+            let socket = std::io::stdin().as_fd().try_clone_to_owned();
+            let socket = socket
+                .map_err(|error| Failure::sandbox(format!("cannot keep a socket: {error}")))?;
+            privileges::drop_all(user, parent).map_err(Failure::sandbox)?;
+            let cache = match has_cache {
+                _ if std::env::var_os("XDG_CACHE_HOME").is_some() => Cache::of_user(),
+                true => Cache::in_directory(&cache, DEFAULT_CACHE_BYTES),
+                false => Ok(Cache::none()),
+            };
+            let cache = cache.unwrap_or_else(|_| Cache::none());
+            let builder = builder.launcher(Arc::new(Link::new(socket)));
+            serve(config, sockets, &builder, cache, stage)
+        }
+    }
+}
+
+fn config(args: &Args) -> Result<Config, Failure> {
     let mut config = match &args.config {
         Some(path) => Config::read(path).map_err(Failure::option)?,
         None => Config::default(),
@@ -95,13 +153,47 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         config.unix_socket.clone_from(&args.unix_socket);
     }
     config.check().map_err(Failure::option)?;
+    Ok(config)
+}
+
+/// The process of root that has started this one as the service.
+fn parent_process() -> Option<Pid> {
+    let number = std::env::var(parent::PARENT).ok()?;
+    Pid::from_raw(number.parse().ok()?)
+}
+
+/// Creates a directory for the user of the service. One that exists stays as it is.
+fn make_directory(path: &Path, (uid, gid): (u32, u32)) -> Result<(), Failure> {
+    if path.exists() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| {
+        let path = path.display();
+        Failure::sandbox(format!("cannot create {path} for user {uid}: {error}"))
+    };
+    if let Some(above) = path.parent() {
+        std::fs::create_dir_all(above).map_err(failed)?;
+    }
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(path)
+        .map_err(failed)?;
+    chown(path, Some(uid), Some(gid)).map_err(failed)
+}
+
+/// Serves until a signal arrives.
+fn serve(
+    config: Config,
+    sockets: Sockets,
+    builder: &Builder,
+    cache: Cache,
+    stage: Option<Stage>,
+) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::sandbox(format!("cannot start threads: {error}")))?;
-    let cache = Cache::of_user().unwrap_or_else(|_| Cache::none());
-    let service =
-        Service::start(config, &args.machine.builder(), cache).map_err(Failure::sandbox)?;
+    let service = Service::start(config, builder, cache, stage).map_err(Failure::sandbox)?;
     let result = runtime.block_on(async {
         // A signal may come as soon as the addresses are known.
         let stop = CancellationToken::new();
@@ -117,9 +209,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             }
             stopped.cancel();
         });
-        let server = Server::bind(service.clone())
-            .await
-            .map_err(Failure::sandbox)?;
+        let server = Server::new(service.clone(), sockets).map_err(Failure::sandbox)?;
         let mut lines: Vec<String> = server
             .addresses()
             .iter()

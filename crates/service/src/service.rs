@@ -1,6 +1,7 @@
 //! The service: everything that the interfaces share.
 
 use crate::config::Config;
+use crate::core::Stage;
 use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
 use crate::core::files::FileStore;
@@ -14,7 +15,7 @@ use crate::http::v1::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::tokens::Tokens;
-use millibox::{Backend, Builder};
+use millibox::{Backend, Builder, Warning};
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use std::sync::Arc;
@@ -61,6 +62,16 @@ pub enum StartError {
     /// The sandbox cannot be started.
     #[error(transparent)]
     Sandbox(#[from] millibox::Error),
+    /// No cgroups can be used, and the caller did not choose the weaker backend.
+    #[error(
+        "no cgroups can be used, so memory, processes and CPU time of runs cannot be limited ({}); \
+         see `millibox doctor`, or limit single processes instead with --backend rlimit",
+        .declined.join("; ")
+    )]
+    NoCgroups {
+        /// Why each better backend was not taken.
+        declined: Vec<String>,
+    },
     /// A suite file has mistakes.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
@@ -81,7 +92,8 @@ pub enum StartError {
 }
 
 impl Service {
-    /// Starts the sandbox and finds the installed languages. Blocks.
+    /// Starts the sandbox and finds the installed languages. Blocks. Without `stage`, runs with
+    /// files fail.
     ///
     /// # Errors
     /// The sandbox does not start, or a part of the configuration cannot be used.
@@ -89,12 +101,8 @@ impl Service {
         config: Config,
         builder: &Builder,
         cache: Cache,
+        stage: Option<Stage>,
     ) -> Result<Arc<Service>, StartError> {
-        if rustix::process::geteuid().is_root() {
-            tracing::warn!(
-                "the service runs as root; an unprivileged user with a delegated cgroup is safer"
-            );
-        }
         let suites = match &config.suites {
             Some(directory) => Suites::with_directory(directory)?,
             None => Suites::builtin(),
@@ -126,11 +134,15 @@ impl Service {
         )
         .map_err(StartError::Files)?;
         let piston_packages = packages::load(&config.piston_packages)?;
-        let engine = Engine::start(builder, cpu_slots, real_slots)?;
-        let backend = engine
-            .supervisor(crate::core::engine::Lane::CpuTime)?
-            .info()
-            .backend();
+        let engine = Engine::start(builder, cpu_slots, real_slots, stage)?;
+        let supervisor = engine.supervisor(crate::core::engine::Lane::CpuTime)?;
+        for warning in supervisor.info().warnings() {
+            if let Warning::NoCgroups { declined } = warning {
+                let declined = declined.clone();
+                return Err(StartError::NoCgroups { declined });
+            }
+        }
+        let backend = supervisor.info().backend();
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
             cpu_time: cpu_slots,

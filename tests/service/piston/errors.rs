@@ -187,6 +187,7 @@ fn failure_of_the_service_returns_500_with_message() {
     let server = Server::spawn(
         Command::new(&alone)
             .args(["serve", "--listen", "piston=127.0.0.1:0"])
+            .args(crate::server::backend())
             .env("PATH", "/usr/bin:/bin")
             .env_remove("MILLIBOX_STAGE")
             .env(

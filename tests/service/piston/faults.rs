@@ -2,7 +2,7 @@
 
 use super::{program, with};
 use crate::server::Server;
-use millibox_tests::{HANG_TIMEOUT, descendants, eventually};
+use millibox_tests::{HANG_TIMEOUT, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -15,14 +15,9 @@ memory_bytes = 268435456
 wait_ms = 50
 ";
 
-/// The processes that the service has started.
+/// The supervisors of the service.
 fn children(server: &Server) -> BTreeSet<i32> {
-    let parent = i32::try_from(server.pid()).expect("a pid");
-    descendants(server.pid())
-        .into_iter()
-        .filter(|process| process.parent == parent)
-        .map(|process| process.pid)
-        .collect()
+    server.supervisors().into_iter().collect()
 }
 
 /// Kills a supervisor that is not in `known`, and adds it. Returns whether one was found.

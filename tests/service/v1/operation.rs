@@ -183,6 +183,7 @@ fn json_log_has_an_object_in_each_line() {
     use std::process::{Command, Stdio};
     let mut child = Command::new(millibox_tests::executable("millibox"))
         .args(["serve", "--listen", "127.0.0.1:0", "--log", "json"])
+        .args(crate::server::backend())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

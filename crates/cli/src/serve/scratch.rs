@@ -6,8 +6,9 @@
 //! itself again with `TMPDIR` set. Only the service holds the other end of the pipe, so the kernel
 //! closes the pipe when the service ends.
 
+use super::privileges::PrivilegeError;
 use crate::failure::Failure;
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -17,11 +18,12 @@ const ENTERED: &str = "MILLIBOX_SERVE_SCRATCH";
 /// service alone.
 const REMOVER: &str = r#"trap "" INT TERM HUP; cat >/dev/null; rm -rf -- "$1""#;
 
-/// Executes this command again with a directory for temporary files, unless it has one.
+/// Executes this command again with a directory for temporary files, unless it has one. The
+/// directory belongs to `user`, if one is given.
 ///
 /// # Errors
 /// The directory cannot be created, or a process cannot be started.
-pub fn enter() -> Result<(), Failure> {
+pub fn enter(user: Option<(u32, u32)>) -> Result<(), Failure> {
     if std::env::var_os(ENTERED).is_some() {
         return Ok(());
     }
@@ -35,7 +37,14 @@ pub fn enter() -> Result<(), Failure> {
         .map_err(failed("create a directory for temporary files"))?;
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|errno| failed("create a pipe")(errno.into()))?;
-    Command::new("/bin/sh")
+    let mut remover = Command::new("/bin/sh");
+    if let Some((uid, gid)) = user {
+        std::os::unix::fs::chown(directory.path(), Some(uid), Some(gid))
+            .map_err(refused(user, "give a directory to that user"))?;
+        // That user controls what is in the directory, so root must not remove it.
+        remover.uid(uid).gid(gid);
+    }
+    remover
         .args(["-c", REMOVER, "millibox-remover"])
         .arg(directory.path())
         .current_dir("/")
@@ -44,7 +53,7 @@ pub fn enter() -> Result<(), Failure> {
         .stderr(Stdio::null())
         .process_group(0)
         .spawn()
-        .map_err(failed("start /bin/sh"))?;
+        .map_err(refused(user, "start /bin/sh"))?;
     // The pipe stays open across the exec. The supervisor closes what it inherits.
     fcntl_setfd(&writer, FdFlags::empty())
         .map_err(|errno| failed("keep a pipe open")(errno.into()))?;
@@ -59,4 +68,20 @@ pub fn enter() -> Result<(), Failure> {
         .exec();
     drop(writer);
     Err(failed("execute this program again")(error))
+}
+
+/// The failure of a step that has to do with the user of the service.
+fn refused(
+    user: Option<(u32, u32)>,
+    action: &'static str,
+) -> impl FnOnce(std::io::Error) -> Failure {
+    move |error| match (user, Errno::from_io_error(&error)) {
+        (Some((uid, gid)), Some(errno)) => Failure::sandbox(PrivilegeError::Ids {
+            uid,
+            gid,
+            action,
+            errno,
+        }),
+        _ => Failure::sandbox(format!("cannot {action}: {error}")),
+    }
 }

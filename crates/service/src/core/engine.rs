@@ -9,7 +9,7 @@ use super::execution::{
     Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
     Output, Stream,
 };
-use super::workspace::{self, Workspace};
+use super::workspace::{self, Stage, Workspace};
 use bytes::BytesMut;
 use millibox::{Builder, Error, Outcome, Request, RunResult, Supervisor};
 use std::ffi::OsStr;
@@ -61,7 +61,12 @@ impl Engine {
     ///
     /// # Errors
     /// The supervisor cannot be started.
-    pub fn start(builder: &Builder, cpu_slots: usize, real_slots: usize) -> Result<Engine, Error> {
+    pub fn start(
+        builder: &Builder,
+        cpu_slots: usize,
+        real_slots: usize,
+        stage: Option<Stage>,
+    ) -> Result<Engine, Error> {
         let keeper = |slots| Keeper {
             builder: builder.clone().slots(slots),
             current: Mutex::new(None),
@@ -69,7 +74,7 @@ impl Engine {
         let shared = Shared {
             cpu_time: keeper(cpu_slots),
             real_time: keeper(real_slots),
-            stage: workspace::open_stage().map(Arc::new),
+            stage: stage.map(|Stage(file)| Arc::new(file)),
         };
         shared.cpu_time.supervisor()?;
         Ok(Engine {

@@ -27,3 +27,5 @@ pub mod registry;
 pub mod terminal;
 mod tree;
 mod workspace;
+
+pub use workspace::Stage;

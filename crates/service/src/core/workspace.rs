@@ -29,9 +29,20 @@ const STAGE: &str = "millibox-stage";
 /// Contents up to this size are put into an archive without a thread for blocking work.
 const SMALL_ARCHIVE_BYTES: usize = 64 << 10;
 
+/// The open executable `millibox-stage`. A process that gives up its rights opens it before.
+#[derive(Debug)]
+pub struct Stage(pub(super) OwnedFd);
+
+impl Stage {
+    /// Finds and opens it.
+    pub fn open() -> Option<Stage> {
+        open_stage().map(Stage)
+    }
+}
+
 /// The executable `millibox-stage`: the value of `MILLIBOX_STAGE`, or beside the running program,
 /// in libexec/millibox of the same prefix, or on `PATH`.
-pub(super) fn open_stage() -> Option<OwnedFd> {
+fn open_stage() -> Option<OwnedFd> {
     let named = std::env::var_os("MILLIBOX_STAGE").map(PathBuf::from);
     let beside = std::env::current_exe().ok();
     let directory = beside.as_deref().and_then(Path::parent);

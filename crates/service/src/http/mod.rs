@@ -2,7 +2,8 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `server` | listens, and ends in an orderly way |
+//! | `sockets` | binds the addresses |
+//! | `server` | accepts connections, and ends in an orderly way |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
 //! | `docs` | pages that show the description |
@@ -15,6 +16,7 @@ pub mod health;
 pub mod openapi;
 pub mod problem;
 pub mod server;
+pub mod sockets;
 pub mod v1;
 pub mod version;
 

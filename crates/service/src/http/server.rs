@@ -4,6 +4,7 @@
 //! connections, a time and a size for the headers of a request, and a time between two pieces of
 //! its body.
 
+use super::sockets::{SocketFile, Sockets};
 use crate::config::Listen;
 use crate::service::Service;
 use axum::Router;
@@ -12,7 +13,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,6 @@ use tokio_util::task::TaskTracker;
 const MAX_HEADERS: usize = 100;
 /// Bytes of all header lines of a request.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// The user and the group may connect to the Unix socket.
-const SOCKET_MODE: u32 = 0o660;
 /// How often a draining service looks for running requests.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
 /// How long answers may take to leave when no request runs.
@@ -62,32 +60,31 @@ pub enum ServerError {
 pub struct Server {
     service: Arc<Service>,
     listeners: Vec<(Listen, TcpListener)>,
-    unix_listener: Option<(PathBuf, UnixListener)>,
+    unix_listener: Option<(SocketFile, UnixListener)>,
 }
 
 impl Server {
-    /// Binds all addresses.
+    /// Takes over bound addresses. Must be called in the runtime.
     ///
     /// # Errors
-    /// One of them cannot be used.
-    pub async fn bind(service: Arc<Service>) -> Result<Server, ServerError> {
+    /// The runtime cannot watch one of them.
+    pub fn new(service: Arc<Service>, sockets: Sockets) -> Result<Server, ServerError> {
         let mut listeners = Vec::new();
-        for listen in service.config.addresses() {
+        for (listen, listener) in sockets.listeners {
             let address = listen.address;
-            let listener = TcpListener::bind(address)
-                .await
+            let listener = TcpListener::from_std(listener)
                 .map_err(|error| ServerError::Bind { address, error })?;
             listeners.push((listen, listener));
         }
-        let unix_listener = match &service.config.unix_socket {
+        let unix_listener = match sockets.unix {
             None => None,
-            Some(path) => {
-                let listener = bind_unix(path).map_err(|error| ServerError::BindUnix {
-                    path: path.clone(),
-                    error,
-                })?;
-                Some((path.clone(), listener))
-            }
+            Some((file, listener)) => match UnixListener::from_std(listener) {
+                Ok(listener) => Some((file, listener)),
+                Err(error) => {
+                    let path = file.0.clone();
+                    return Err(ServerError::BindUnix { path, error });
+                }
+            },
         };
         Ok(Server {
             service,
@@ -107,7 +104,7 @@ impl Server {
 
     /// The path of the Unix socket.
     pub fn unix_socket(&self) -> Option<&Path> {
-        self.unix_listener.as_ref().map(|(path, _)| &**path)
+        self.unix_listener.as_ref().map(|(file, _)| &*file.0)
     }
 
     /// Serves until `stop` is cancelled. Then waiting and new requests are refused, and running
@@ -142,8 +139,9 @@ impl Server {
                 }
             });
         }
-        let socket_path = unix_listener.as_ref().map(|(path, _)| path.clone());
-        if let Some((_, listener)) = unix_listener {
+        let mut socket_file = None;
+        if let Some((file, listener)) = unix_listener {
+            socket_file = Some(file);
             let routes = super::router(&service, None);
             let connections = connections.clone();
             accepting.spawn(async move {
@@ -162,10 +160,7 @@ impl Server {
         drain(&service, &connections).await;
         accepting.shutdown().await;
         housekeeping.abort();
-        if let Some(path) = socket_path {
-            // Otherwise the next start removes it.
-            let _ = std::fs::remove_file(path);
-        }
+        drop(socket_file);
     }
 }
 
@@ -200,20 +195,6 @@ async fn keep_house(service: Arc<Service>) {
 async fn pause(error: &io::Error) {
     tracing::warn!(%error, "cannot accept a connection");
     tokio::time::sleep(ACCEPT_PAUSE).await;
-}
-
-fn bind_unix(path: &Path) -> io::Result<UnixListener> {
-    let is_stale = path
-        .symlink_metadata()
-        .is_ok_and(|found| found.file_type().is_socket())
-        && std::os::unix::net::UnixStream::connect(path)
-            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-    if is_stale {
-        std::fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(SOCKET_MODE))?;
-    Ok(listener)
 }
 
 #[derive(Debug, Clone)]

@@ -24,6 +24,7 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
     Json(Info {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         backend: service.backend.to_string(),
+        user: rustix::process::geteuid().as_raw(),
         uptime_s: service.started.elapsed().as_secs(),
         running: load.running(Lane::CpuTime),
         running_real_time: load.running(Lane::RealTime),

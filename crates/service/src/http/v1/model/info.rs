@@ -48,6 +48,8 @@ pub struct Info {
     pub version: String,
     /// How runs are limited: `cgroup2`, `hybrid` or `rlimit`.
     pub backend: String,
+    /// The user id of the service.
+    pub user: u32,
     /// Seconds since the start.
     pub uptime_s: u64,
     /// Requests whose CPU time is limited and that run.

@@ -1,0 +1,102 @@
+//! The addresses of the service. They are bound before the service starts and before it gives up
+//! the rights that low ports and directories of other users need.
+
+use super::server::ServerError;
+use crate::config::{Config, Listen};
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// The user and the group may connect to the Unix socket.
+const SOCKET_MODE: u32 = 0o660;
+/// Connections that the kernel keeps until they are accepted.
+const BACKLOG: i32 = 1024;
+
+/// Bound addresses.
+#[derive(Debug)]
+pub struct Sockets {
+    pub(super) listeners: Vec<(Listen, TcpListener)>,
+    pub(super) unix: Option<(SocketFile, UnixListener)>,
+}
+
+/// The file of a Unix socket, which is removed with this value.
+#[derive(Debug)]
+pub(super) struct SocketFile(pub(super) PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Otherwise the next start removes it.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Sockets {
+    /// Binds all addresses of a configuration.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    pub fn bind(config: &Config) -> Result<Sockets, ServerError> {
+        let mut listeners = Vec::new();
+        for listen in config.addresses() {
+            let address = listen.address;
+            let bound = TcpListener::bind(address).and_then(|listener| {
+                listener.set_nonblocking(true)?;
+                lengthen_backlog(&listener)?;
+                Ok(listener)
+            });
+            let listener = bound.map_err(|error| ServerError::Bind { address, error })?;
+            listeners.push((listen, listener));
+        }
+        let unix = config.unix_socket.as_ref().map(|path| {
+            bind_unix(path).map_err(|error| ServerError::BindUnix {
+                path: path.clone(),
+                error,
+            })
+        });
+        Ok(Sockets {
+            listeners,
+            unix: unix.transpose()?,
+        })
+    }
+
+    /// Gives the Unix socket to another user and group.
+    ///
+    /// # Errors
+    /// This process may not change the owner.
+    pub fn give_to(&self, uid: u32, gid: u32) -> Result<(), ServerError> {
+        let Some((SocketFile(path), _)) = &self.unix else {
+            return Ok(());
+        };
+        std::os::unix::fs::lchown(path, Some(uid), Some(gid)).map_err(|error| {
+            ServerError::BindUnix {
+                path: path.clone(),
+                error,
+            }
+        })
+    }
+}
+
+/// Calls listen(2) once more, because the standard library has no argument for it.
+fn lengthen_backlog(listener: &impl AsFd) -> io::Result<()> {
+    Ok(rustix::net::listen(listener, BACKLOG)?)
+}
+
+fn bind_unix(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
+    let is_stale = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.file_type().is_socket())
+        && std::os::unix::net::UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    if is_stale {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    let file = SocketFile(path.to_owned());
+    listener.set_nonblocking(true)?;
+    lengthen_backlog(&listener)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(SOCKET_MODE))?;
+    Ok((file, listener))
+}
