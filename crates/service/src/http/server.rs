@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -239,17 +240,7 @@ impl Connections {
             let connection = server
                 .serve_connection(TokioIo::new(stream), service)
                 .with_upgrades();
-            let mut connection = std::pin::pin!(connection);
-            let result = tokio::select! {
-                result = &mut connection => result,
-                () = closing.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
-            };
-            if let Err(error) = result {
-                tracing::debug!(%error, "a connection failed");
-            }
+            serve_until(closing, connection, |it| it.graceful_shutdown()).await;
             drop(place);
         });
     }
@@ -279,18 +270,30 @@ impl Connections {
                 .keep_alive_interval(Some(super::CLIENT_PATIENCE))
                 .max_header_list_size(MAX_HTTP2_HEADER_BYTES);
             let connection = server.serve_connection(TokioIo::new(stream), service);
-            let mut connection = std::pin::pin!(connection);
-            let result = tokio::select! {
-                result = &mut connection => result,
-                () = closing.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
-            };
-            if let Err(error) = result {
-                tracing::debug!(%error, "a connection failed");
-            }
+            serve_until(closing, connection, |it| it.graceful_shutdown()).await;
             drop(place);
         });
+    }
+}
+
+/// Serves a connection to its end, or until it has answered its present requests once `closing` is
+/// cancelled.
+async fn serve_until<C>(
+    closing: CancellationToken,
+    connection: C,
+    shut_down: impl FnOnce(Pin<&mut C>),
+) where
+    C: Future<Output = hyper::Result<()>>,
+{
+    let mut connection = std::pin::pin!(connection);
+    let result = tokio::select! {
+        result = &mut connection => result,
+        () = closing.cancelled() => {
+            shut_down(connection.as_mut());
+            connection.await
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!(%error, "a connection failed");
     }
 }
