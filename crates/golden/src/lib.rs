@@ -18,9 +18,18 @@ pub fn assert_messages(directory: &str, name: &str, messages: &[(&str, &dyn Disp
         .iter()
         .map(|(variant, message)| format!("{variant}: {message}").replace('\n', "\\n") + "\n");
     let found: String = lines.collect();
+    assert_text(directory, name, &found);
+}
+
+/// Compares a text with the file `tests/golden/NAME` of the crate in `directory`, line by line.
+///
+/// # Panics
+///
+/// The text and the file differ.
+pub fn assert_text(directory: &str, name: &str, found: &str) {
     let path = Path::new(directory).join("tests/golden").join(name);
     if std::env::var_os("MILLIBOX_GOLDEN").is_some_and(|value| value == "write") {
-        std::fs::write(&path, &found).expect("the golden file is writable");
+        std::fs::write(&path, found).expect("the golden file is writable");
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     let hint = format!("{name} differs; MILLIBOX_GOLDEN=write rewrites it");

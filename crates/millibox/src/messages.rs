@@ -7,7 +7,8 @@ use crate::{
     Mistakes, OptionMistake, Outcome, ProcessEnd, RequestMistake, RunError, RunResult, StartError,
     Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem,
 };
-use std::path::{Path, PathBuf};
+use millibox_golden::assert_text;
+use std::path::PathBuf;
 
 /// Samples of an enum, at least one for each variant.
 macro_rules! samples {
@@ -52,31 +53,8 @@ fn messages_match_the_golden_file() {
             })
             .collect(),
     );
-    compare(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
-        &text,
-    );
-}
-
-/// Compares, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
-fn compare(path: &Path, text: &str) {
     let text = format!("{}\n", text.trim_end());
-    if std::env::var_os("MILLIBOX_UPDATE_GOLDEN").is_some_and(|value| value == "1") {
-        std::fs::write(path, text).unwrap();
-        return;
-    }
-    let golden = std::fs::read_to_string(path).unwrap_or_default();
-    let changed: Vec<&str> = text
-        .lines()
-        .filter(|line| !golden.lines().any(|old| old == *line))
-        .collect();
-    assert!(
-        golden == text,
-        "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. \
-         New lines:\n{}",
-        path.display(),
-        changed.join("\n")
-    );
+    assert_text(env!("CARGO_MANIFEST_DIR"), "messages.txt", &text);
 }
 
 fn line(error: &impl std::error::Error) -> String {

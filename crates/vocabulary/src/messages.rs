@@ -3,8 +3,8 @@
 //! The samples are checked for completeness: a new variant without a sample does not compile.
 
 use crate::*;
+use millibox_golden::assert_text;
 use std::fmt::Display;
-use std::path::Path;
 
 /// Defines samples of an enum, at least one for each variant.
 macro_rules! samples {
@@ -87,31 +87,8 @@ fn messages_match_the_golden_file() {
             .chain(supervisor_errors().iter().map(|error| line(error, error)))
             .collect(),
     );
-    compare(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
-        &text,
-    );
-}
-
-/// Compares the text, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
-fn compare(path: &Path, text: &str) {
     let text = format!("{}\n", text.trim_end());
-    if std::env::var_os("MILLIBOX_UPDATE_GOLDEN").is_some_and(|value| value == "1") {
-        std::fs::write(path, text).unwrap();
-        return;
-    }
-    let golden = std::fs::read_to_string(path).unwrap_or_default();
-    let changed: Vec<&str> = text
-        .lines()
-        .filter(|line| !golden.lines().any(|old| old == *line))
-        .collect();
-    assert!(
-        golden == text,
-        "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. \
-         New lines:\n{}",
-        path.display(),
-        changed.join("\n")
-    );
+    assert_text(env!("CARGO_MANIFEST_DIR"), "messages.txt", &text);
 }
 
 fn line(value: &dyn std::fmt::Debug, sentence: impl Display) -> String {
