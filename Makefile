@@ -72,7 +72,7 @@ test-clients: ## install clients of the service for `make test` (ARGS=NAME: one 
 			"$(clients)/$$name/bin/pip" install --quiet --disable-pip-version-check -r "$$name.txt"; \
 		fi; \
 		if [ -f "$$name/Cargo.toml" ]; then \
-			cargo build --release --locked --manifest-path "$$name/Cargo.toml" \
+			cargo build --locked --manifest-path "$$name/Cargo.toml" \
 				--target-dir "$(clients)/$$name"; \
 		fi; \
 		chmod -R go+rX "$(clients)/$$name"; \
