@@ -5,7 +5,9 @@ use crate::core::Stage;
 use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
 use crate::core::files::FileStore;
-use crate::core::program::{Attachment, ProgramError, ProgramReport, ProgramRun, Runner};
+use crate::core::program::{
+    Attachment, ProgramError, ProgramReport, ProgramRun, Runner, command_world,
+};
 use crate::core::queue::{Bounds, Queue};
 use crate::core::registry::RegistryBounds;
 use crate::dialects::go_judge::GoJudge;
@@ -15,7 +17,9 @@ use crate::http::v1::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::tokens::Tokens;
-use millibox::{Backend, BackendRefusal, Builder, Warning};
+use millibox::{
+    Backend, BackendRefusal, Builder, Outcome, Request, RunResult, Supervisor, Warning,
+};
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use std::sync::Arc;
@@ -23,6 +27,9 @@ use std::time::{Duration, Instant};
 
 /// Runs at one time for each CPU whose limit is real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
+
+/// The trial at the start takes milliseconds. A machine that needs longer is overloaded, not unfit.
+const TRIAL_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The service. It is shared by all interfaces.
 #[derive(Debug)]
@@ -72,6 +79,9 @@ pub enum StartError {
         /// Why each better backend was not taken.
         declined: Vec<BackendRefusal>,
     },
+    /// The sandbox has started, but no program can be run in the world that all runs have.
+    #[error("no program can be run here: {0}; see `millibox doctor`")]
+    NoRun(RunResult),
     /// A suite file has mistakes.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
@@ -149,6 +159,7 @@ impl Service {
             }
         }
         let backend = supervisor.info().backend();
+        try_run(&supervisor)?;
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
             cpu_time: cpu_slots,
@@ -240,6 +251,20 @@ impl Service {
                 }
             }
         }
+    }
+}
+
+/// Runs a program in the world that all runs have. A container may allow namespaces and cgroups, and
+/// still forbid a part of that world. The operator learns that at the start, and not each client.
+fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
+    let request = Request::new("/bin/sh")
+        .args(["-c", ":"])
+        .world(&command_world())
+        .real_time_limit(TRIAL_TIME_LIMIT);
+    let result = supervisor.run(&request)?.wait()?;
+    match result.outcome {
+        Outcome::NotStarted(_) | Outcome::SandboxError(_) => Err(StartError::NoRun(result)),
+        _ => Ok(()),
     }
 }
 
