@@ -14,6 +14,7 @@ use crate::dialects::go_judge::GoJudge;
 use crate::dialects::piston::packages::{self, Package, PackageError};
 use crate::http::v1::attach::Consoles;
 use crate::http::v1::jobs::Jobs;
+use crate::memory::available_bytes;
 use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::tokens::Tokens;
@@ -91,7 +92,7 @@ pub enum StartError {
     /// The file store cannot be made.
     #[error("cannot make the file store: {0}")]
     Files(std::io::Error),
-    /// The machine's CPUs or memory are not known.
+    /// The machine's CPUs are not known.
     #[error("cannot find out {what}: {error}")]
     Machine {
         /// What is not known.
@@ -140,7 +141,7 @@ impl Service {
             (cpus * REAL_SLOTS_PER_CPU).min(Builder::MAX_SLOTS),
         );
         let memory_bytes = match config.running.memory_bytes {
-            0 => machine_memory()? / 4 * 3,
+            0 => available_bytes() / 4 * 3,
             bytes => bytes,
         };
         let files = FileStore::new(
@@ -266,11 +267,4 @@ fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
         Outcome::NotStarted(_) | Outcome::SandboxError(_) => Err(StartError::NoRun(result)),
         _ => Ok(()),
     }
-}
-
-fn machine_memory() -> Result<u64, StartError> {
-    let info = rustix::system::sysinfo();
-    Ok(info
-        .totalram
-        .saturating_mul(u64::from(info.mem_unit.max(1))))
 }
