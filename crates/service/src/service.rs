@@ -255,8 +255,8 @@ impl Service {
     }
 }
 
-/// Runs a program in the world that all runs have. A container may allow namespaces and cgroups, and
-/// still forbid a part of that world. The operator learns that at the start, and not each client.
+/// Runs a program in the world that all runs have. A container may allow namespaces and cgroups and
+/// forbid a part of that world. The operator then learns it at the start, before any client does.
 fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
     let request = Request::new("/bin/sh")
         .args(["-c", ":"])

@@ -220,8 +220,7 @@ impl Facts {
             return Some(
                 "a seccomp filter is attached to every program that is started here. In a \
                  container: docker run --security-opt seccomp=packaging/seccomp.json ...\nIn a \
-                 systemd unit: \
-                 remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
+                 systemd unit: remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
                     .to_owned(),
             );
         }
@@ -263,7 +262,8 @@ impl Facts {
         (self.container || self.masked_procfs)
             .then(|| {
                 "mounts cover parts of /proc, so the kernel refuses a new procfs: docker run \
-                 --security-opt systempaths=unconfined ... (podman: --security-opt 'unmask=/proc/*')"
+                 --security-opt systempaths=unconfined ..., or podman run --security-opt \
+                 'unmask=/proc/*' ..."
                     .to_owned()
             })
             .or_else(|| self.namespaces())
