@@ -23,6 +23,8 @@ use millibox::{
 };
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
+use rustix::fs::StatVfsMountFlags;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -83,6 +85,13 @@ pub enum StartError {
     /// The sandbox has started, but no program can be run in the world that all runs have.
     #[error("no program can be run here: {0}; see `millibox doctor`")]
     NoRun(RunResult),
+    /// Compiled programs could not be executed.
+    #[error(
+        "compiled programs are executed from the directory for temporary files, and {} is on a \
+         file system that forbids it (noexec); mount it with exec, or set TMPDIR to another \
+         directory", .0.display()
+    )]
+    NoExec(PathBuf),
     /// A suite file has mistakes.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
@@ -161,6 +170,7 @@ impl Service {
         }
         let backend = supervisor.info().backend();
         try_run(&supervisor)?;
+        check_temporary_directory(&std::env::temp_dir())?;
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
             cpu_time: cpu_slots,
@@ -265,6 +275,18 @@ fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
     let result = supervisor.run(&request)?.wait()?;
     match result.outcome {
         Outcome::NotStarted(_) | Outcome::SandboxError(_) => Err(StartError::NoRun(result)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that programs in the directory can be executed. Containers often mount a tmpfs without
+/// that at /tmp.
+fn check_temporary_directory(directory: &Path) -> Result<(), StartError> {
+    match rustix::fs::statvfs(directory) {
+        Ok(file_system) if file_system.f_flag.contains(StatVfsMountFlags::NOEXEC) => {
+            Err(StartError::NoExec(directory.to_owned()))
+        }
+        // The step that needs the directory reports other errors.
         _ => Ok(()),
     }
 }
