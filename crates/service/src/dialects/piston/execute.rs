@@ -503,7 +503,7 @@ mod tests {
     use serde_json::json;
 
     fn sources(files: serde_json::Value) -> (Vec<String>, String) {
-        let runtime = suite("cpp20", "cpp", "12.2.0");
+        let runtime = suite("cpp20", "12.2.0");
         let runtimes = Runtimes::new(std::slice::from_ref(&runtime), &[]);
         let body = json!({ "language": "c++", "version": "*", "files": files });
         let body = body.as_object().unwrap();
