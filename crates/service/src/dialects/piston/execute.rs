@@ -87,7 +87,7 @@ pub(super) async fn execute(
         queued: Some(queued),
     };
     let mut response = Json(answer).into_response();
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     Ok(response)
 }
 
