@@ -1,6 +1,9 @@
 # `make` lists the targets.
 #
 # CARGO_TARGET_DIR, if set, is the directory for all build products.
+#
+# Cargo builds a dependency again for each set of its features. So all targets build the workspace
+# with tests or examples, which selects the same features, and name the executables that they need.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -50,8 +53,9 @@ test-browser: ## test the pages of the service in Chromium (ARGS=share: tests na
 		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && \
 		tar xzf $(axe).tgz && rm $(axe).tgz; } || \
 		echo 'make: axe-core cannot be downloaded; its tests are skipped'
-	cargo build --locked --bins -p millibox-cli -p millibox-stage -p millibox-supervisor
-	cargo test --locked -p millibox-browser-tests -- $(ARGS)
+	cargo build --locked --workspace --bin millibox --bin millibox-stage \
+		--bin millibox-supervisor --test browser
+	cargo test --locked --workspace --test browser -- $(ARGS)
 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
@@ -68,7 +72,7 @@ test-clients: ## install clients of the service for `make test` (ARGS=NAME: one 
 			"$(clients)/$$name/bin/pip" install --quiet --disable-pip-version-check -r "$$name.txt"; \
 		fi; \
 		if [ -f "$$name/Cargo.toml" ]; then \
-			cargo build --release --locked --manifest-path "$$name/Cargo.toml" \
+			cargo build --locked --manifest-path "$$name/Cargo.toml" \
 				--target-dir "$(clients)/$$name"; \
 		fi; \
 		chmod -R go+rX "$(clients)/$$name"; \
@@ -76,11 +80,11 @@ test-clients: ## install clients of the service for `make test` (ARGS=NAME: one 
 
 test-languages: ## install all languages and run the programs of each (ARGS=haskell: one)
 	@$(need) g++=g++ python3=python3
-	cargo build --locked --bin millibox --bin millibox-supervisor
+	cargo build --locked --workspace --bin millibox --bin millibox-supervisor --test languages
 	@.ci/languages
 	@MILLIBOX_SKIPS=$${TMPDIR:-/tmp}/millibox-skips.$$$$; export MILLIBOX_SKIPS; \
 		rm -f "$$MILLIBOX_SKIPS"; trap 'rm -f "$$MILLIBOX_SKIPS"' EXIT; \
-		cargo test --locked -p millibox-tests --test languages -- --include-ignored $(ARGS); \
+		cargo test --locked --workspace --test languages -- --include-ignored $(ARGS); \
 		status=$$?; if [ -s "$$MILLIBOX_SKIPS" ]; then echo 'Skipped:'; \
 		sed 's/^[^ ]*: //' "$$MILLIBOX_SKIPS" | sort | uniq -c; fi; exit $$status
 
@@ -101,10 +105,11 @@ lint: prose ## check prose, formatting, clippy and rustdoc; warnings are errors
 	@$(need)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --test browser -- -D warnings
 	@# The command and the library share a name, so rustdoc runs once for each.
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins \
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --examples \
 		--document-private-items
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib --examples
 
 prose: ## check wording, width, links and commit subjects (ARGS='--all FILE')
 	@$(need) python3=python3
