@@ -187,10 +187,7 @@ impl Drop for StopOnDrop {
 ///
 /// # Errors
 /// There is no result: the judging was refused, the package has mistakes, or the service failed.
-pub async fn judge(
-    runner: &Runner,
-    judging: Judging,
-) -> Result<Judgement, JudgingError> {
+pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, JudgingError> {
     let begin = Instant::now();
     let ticket = Ticket {
         lane: Lane::CpuTime,

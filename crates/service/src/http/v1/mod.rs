@@ -29,8 +29,8 @@ pub mod runs;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, OriginalUri};
-use axum::http::StatusCode;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, Uri};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -64,7 +64,7 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
 }
 
 /// The answer of an address that the service does not have.
-pub async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {
+pub async fn not_found(uri: Uri) -> Problem {
     Problem::not_found(format!("{} is no address of this service", uri.path()))
 }
 
