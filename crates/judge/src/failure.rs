@@ -58,7 +58,7 @@ pub enum JudgeFailure {
     /// The package's flags for a built-in checker are wrong.
     #[error(transparent)]
     Flags(#[from] FlagError),
-    /// A built-in checker without flags was given some.
+    /// A built-in checker that takes no flags was given flags.
     #[error("takes no flags, but the package passes {flags:?}")]
     UnexpectedFlags {
         /// The flags, joined by spaces.
@@ -103,8 +103,8 @@ impl JudgeFailure {
         }
     }
 
-    /// Replaces each path of a file of the package, to show another place than the one that was
-    /// read.
+    /// Replaces the path of each of the package's files, so that messages show a path other than
+    /// the one that was read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         match self {
             JudgeFailure::Step {

@@ -3,7 +3,7 @@
 use millibox::{Figures, RunResult};
 use serde::Serialize;
 
-/// The verdict on a test, a group or a submission. The order, from good to grave, is that of the
+/// The verdict on a test, a group or a submission. The order, from best to worst, is that of the
 /// ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -84,7 +84,7 @@ impl Limits {
         }
     }
 
-    /// Returns the real-time limit for a CPU-time limit: three times as long, and two seconds. It
+    /// Returns the real-time limit for a CPU-time limit: three times as long, plus two seconds. It
     /// ends a sleeping program, but not a working program on a busy machine. Measured with 5
     /// programs on 2 CPUs: half of this limit ended submissions that had used half of their CPU
     /// time.
@@ -142,7 +142,7 @@ impl Executable {
     /// A file cannot be staged.
     pub fn beside(&self, files: &Path, ids: Ids) -> Result<Executable, StagingError> {
         let directory = private_directory(ids)?;
-        // The first file of a name stays.
+        // The first file with a name is kept.
         for source in [files, self.files.path()] {
             let source = real_path(source)?;
             stage(&source, &source, directory.path(), ids)?;

@@ -64,7 +64,7 @@ pub struct Builder {
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
 }
 
-/// A supervisor that this process has started and that has not greeted yet.
+/// A supervisor that this process has started and that has not sent its greeting yet.
 pub(crate) struct Spawned {
     pub(crate) socket: OwnedFd,
     pub(crate) process: Process,
@@ -151,8 +151,8 @@ impl Builder {
         self
     }
 
-    /// Starts the supervisor. It lives as long as this process and serves no other one, so start it
-    /// after a fork(2), not before.
+    /// Starts the supervisor. It lives as long as this process and serves no other process, so
+    /// start it after a fork(2), not before.
     ///
     /// # Errors
     /// The supervisor cannot be found or cannot start, or an option is not valid.

@@ -73,8 +73,8 @@ impl Info {
     }
 
     /// Whether the supervisor counts file locks (fcntl(2), flock(2)), whose memory the kernel
-    /// charges to no cgroup. If it does, a run with a memory limit ends by it with more than 1,024
-    /// locks. It does not if /proc hides them (`subset=pid`, `hidepid`; proc(5)).
+    /// charges to no cgroup. If it does, a run with a memory limit reaches that limit with more
+    /// than 1,024 locks. It does not if /proc hides them (`subset=pid`, `hidepid`; proc(5)).
     pub fn counts_file_locks(&self) -> bool {
         self.hello.file_locks
     }

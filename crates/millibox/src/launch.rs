@@ -26,8 +26,8 @@ pub struct LaunchOptions {
     pub cpus: Option<Vec<usize>>,
 }
 
-/// The client's ends of a supervisor that was started. They can be sent to another process, and the
-/// supervisor ends with the process that started it and with the last copy of the socket.
+/// The client's ends of a supervisor that was started. They can be sent to another process. The
+/// supervisor ends with the process that started it, and with the last copy of the socket.
 #[derive(Debug)]
 pub struct Launched {
     /// The connection.

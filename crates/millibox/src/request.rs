@@ -35,8 +35,8 @@ pub enum Program {
 /// A request for the supervisor: the body of its frame, and the descriptors that travel beside it.
 pub(crate) type EncodedRun = (Vec<u8>, Vec<Arc<OwnedFd>>);
 
-/// What errors call a run's program and working directory. The supervisor forgets the paths with
-/// the run, and a descriptor has no name.
+/// The names that errors use for a run's program and working directory. The supervisor forgets the
+/// paths with the run, and a descriptor has no name.
 #[derive(Debug)]
 pub(crate) struct Names {
     program: Option<OsString>,
@@ -231,8 +231,8 @@ impl Request {
         self
     }
 
-    /// Limits processes and threads at one time, including the program itself, to 1 up to
-    /// [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
+    /// Limits processes and threads at one time, including the program itself. The limit is from 1
+    /// to [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
     /// [`Request::DEFAULT_PROCESS_LIMIT`].
     #[must_use]
     pub fn process_limit(mut self, processes: u32) -> Request {

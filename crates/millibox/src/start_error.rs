@@ -87,8 +87,8 @@ pub enum StartError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionMistake {
-    /// The list of CPUs is empty. An empty list of a caller that found no CPU must not mean all
-    /// CPUs.
+    /// The list of CPUs is empty. If a caller found no CPU and passes an empty list, the list must
+    /// not mean all CPUs.
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
     NoCpus,
     /// A CPU number is too large.

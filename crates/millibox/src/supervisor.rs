@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex};
 /// ```
 ///
 /// The kernel may refuse to pass descriptors on because this user has too many in transit (unix(7),
-/// ETOOMANYREFS), or to open one that the library needs because this process has too many open
-/// (EMFILE). The library then raises the soft limit on open files of this process to the hard
-/// limit.
+/// ETOOMANYREFS). It may also refuse to open one that the library needs because this process has
+/// too many open (EMFILE). The library then raises the soft limit on open files of this process to
+/// the hard limit.
 pub struct Supervisor {
     connection: Arc<Connection>,
     info: Info,
@@ -157,8 +157,8 @@ impl Supervisor {
 
     /// Ends the supervisor without waiting, for a process that exits after this. The supervisor and
     /// its keeper kill all runs and remove everything that they made, which takes some milliseconds
-    /// after the exit. The init process of a PID namespace waits for this, because its exit kills
-    /// them.
+    /// after the exit. The init process of a PID namespace waits for this clean-up, because its
+    /// exit kills both processes.
     ///
     /// ```
     /// use millibox::{Request, Supervisor};

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 /// What a program sees: files, ids, network and system calls. A clone is cheap.
 ///
 /// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
-/// prepared during the present run. Two worlds are equal if they were built in the same way and
+/// prepared during the current run. Two worlds are equal if they were built in the same way and
 /// their sources are the same files. Each request looks up the sources without waiting, so the next
 /// run sees a file that has replaced another one. It does not see later mounts below a source.
 ///
@@ -269,7 +269,7 @@ impl World {
         self.encoded().err().unwrap_or_default()
     }
 
-    /// The encoding for the supervisor, with the present files of the sources. `None` if the world
+    /// The encoding for the supervisor, with the current files of the sources. `None` if the world
     /// has mistakes.
     pub(crate) fn located(&self) -> Option<Vec<u8>> {
         let world = self.encoded().ok()?;

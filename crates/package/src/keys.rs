@@ -23,8 +23,8 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a map, which messages call `name`. `None`: the node is no map, and the log has
-    /// the fault.
+    /// The keys of a map, which messages call `name`. `None`: the node is not a map, and the log
+    /// has the fault.
     pub fn of(node: &'a Node, name: &str, log: &'a Log) -> Option<Keys<'a>> {
         let Value::Mapping(pairs) = &node.value else {
             let (name, found) = (name.into(), node.kind());

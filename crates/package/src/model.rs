@@ -40,9 +40,9 @@ pub struct Problem {
     pub checker_flags: Vec<String>,
     /// Whether submissions get points.
     pub scoring: Scoring,
-    /// A program that computes verdict and points of groups that request it ([`Rules::grader`])
-    /// from those of their parts. It reads one line `VERDICT SCORE` for each part, in order, and
-    /// prints one such line for the group.
+    /// A program that computes the verdict and points of groups that request it
+    /// ([`Rules::grader`]). It computes them from the results of the groups' parts. It reads one
+    /// line `VERDICT SCORE` for each part, in order, and prints one such line for the group.
     pub grader: Option<Program>,
     /// Limits of all runs.
     pub limits: Limits,

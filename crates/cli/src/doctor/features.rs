@@ -188,8 +188,8 @@ pub fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
     }
 }
 
-/// A policy that forbids one call that is easy to try, on top of what every trial has
-/// shown: that the default profile can be attached.
+/// A policy that forbids one call that is easy to try. Every trial has already shown that the
+/// default profile can be attached.
 pub fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
     let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = \
                   'allow'\n[[rule]]\naction = 'errno:EXDEV'\nwhy = 'a test'\nsyscalls = \

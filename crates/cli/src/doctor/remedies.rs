@@ -44,7 +44,8 @@ impl OwnLimit {
         }
     }
 
-    /// The limit that made a run fail. `few_files` tells that this process may open few files.
+    /// The limit that made a run fail. `few_files` means that this process may open only a few
+    /// files.
     fn of_run(error: &RunError, few_files: bool) -> Option<OwnLimit> {
         // If the descriptor table is full, a descriptor that was sent does not arrive or cannot get
         // its number.
@@ -126,7 +127,7 @@ pub struct Facts {
     systemd: bool,
     /// The user has a systemd user manager.
     user_manager: bool,
-    /// This process may open few files.
+    /// This process may open only a few files.
     few_files: bool,
     /// The path of the supervisor's executable, for an AppArmor profile.
     supervisor: PathBuf,

@@ -33,7 +33,7 @@ pub enum TrialError {
         /// The bytes of all reserved pages.
         bytes: u64,
     },
-    /// The trial ended differently than expected, or this machine lacks a feature.
+    /// The trial did not end as expected, or this machine lacks a feature.
     Unexpected {
         /// What happened instead.
         detail: String,
@@ -41,7 +41,7 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// An error of a check that ended differently than expected.
+    /// An error of a check that did not end as expected.
     pub fn unexpected(detail: impl Into<String>) -> TrialError {
         TrialError::Unexpected {
             detail: detail.into(),
@@ -143,7 +143,7 @@ impl Trial {
         }
     }
 
-    /// The trial ended differently than expected.
+    /// The trial did not end as expected.
     pub fn unexpected(&self) -> TrialError {
         TrialError::unexpected(self.ending())
     }

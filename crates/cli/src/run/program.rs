@@ -96,7 +96,7 @@ impl fmt::Display for CannotExecute {
 /// What the user can do about a [`RunError`], known from the command line.
 #[derive(Debug)]
 pub enum Remedy {
-    /// A file or directory is closed to the sandbox's user.
+    /// The sandbox's user has no access to a file or directory.
     Closed { place: PathBuf, mode: u32, uid: u32 },
     /// The program exists neither in the run's world nor at this path of the host.
     Missing(PathBuf),
@@ -147,8 +147,8 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// The remedy if a directory above the file, or the file itself, is closed to the sandbox's
-    /// user. That user is not the caller if root started millibox.
+    /// The remedy if the sandbox's user has no access to the file or to a directory above it. That
+    /// user is not the caller if root started millibox.
     fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
         let paths: Vec<&Path> = self
             .path
@@ -276,7 +276,7 @@ enum Found {
     Inside(OsString),
     /// Execute this file of the host.
     Host(PathBuf),
-    /// Neither there nor on the host, where it would be this.
+    /// Neither the world nor the host has the file; this would be its path on the host.
     Missing(PathBuf),
 }
 

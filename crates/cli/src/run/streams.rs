@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long the command waits after a signal for a reader that does not read.
+/// How long, after a signal, the command waits for a reader that does not read.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The files that options name for standard streams and for the report.

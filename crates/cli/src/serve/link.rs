@@ -1,5 +1,4 @@
-//! The socket between the process of root that starts supervisors and the service, which has no
-//! privileges.
+//! The socket between the root process, which starts supervisors, and the unprivileged service.
 //!
 //! The service sends a request of a fixed length, which contains numbers only. The answer is one
 //! byte with the three descriptors of a supervisor, or a text with the reason for the failure.
@@ -24,7 +23,7 @@ const HAS_CPUS: u8 = 2;
 /// The first byte of an answer.
 const STARTED: u8 = 0;
 const REFUSED: u8 = 1;
-/// Bytes of an answer. Longer texts are cut.
+/// Bytes of an answer. Longer texts are truncated.
 const ANSWER_BYTES: usize = 4096;
 
 /// The service's end.
@@ -97,7 +96,7 @@ pub fn send_refused(socket: impl AsFd, reason: &str) -> io::Result<()> {
 /// Receives a request. `None` if the service has closed the socket.
 ///
 /// # Errors
-/// The message is no request.
+/// The message is not a request.
 pub fn receive_request(socket: impl AsFd) -> io::Result<Option<LaunchOptions>> {
     // One byte more, so that a longer message is noticed.
     let mut bytes = [0; REQUEST_BYTES + 1];

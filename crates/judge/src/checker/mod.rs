@@ -64,7 +64,8 @@ impl CheckerInstance {
     /// Checks a file as if a submission had written it.
     ///
     /// # Errors
-    /// The file cannot be read, or the checker cannot run. The error is not the file's fault.
+    /// The file cannot be read, or the checker cannot run. The error does not mean that the file is
+    /// wrong.
     pub fn check_file(
         &self,
         worker: &mut Worker<'_>,

@@ -17,7 +17,7 @@ pub struct Answer {
     /// Why the verdict is a judge error. `None` for the other verdicts.
     pub failure: Option<ValidatorFailure>,
     /// The comment, made printable and cut at [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT). If
-    /// an ICPC validator rejects an output without a comment, this states it.
+    /// an ICPC validator rejects an output without a comment, this field states that.
     pub comment: String,
     /// Points, if the program gave any.
     pub points: Option<Points>,

@@ -53,7 +53,7 @@ pub enum SelectionError {
     Directory {
         /// The submission.
         submission: PathBuf,
-        /// The directory in it.
+        /// The directory that cannot be read.
         directory: PathBuf,
         /// The kernel's answer.
         source: io::Error,

@@ -57,8 +57,8 @@ impl PackageFault {
         }
     }
 
-    /// Replaces each path of a file of the package, to show another place than the one that was
-    /// read.
+    /// Replaces the path of each of the package's files, so that messages show a path other than
+    /// the one that was read.
     #[must_use]
     pub fn map_paths(mut self, shown: impl Fn(&Path) -> PathBuf) -> PackageFault {
         self.path = shown(&self.path);
@@ -96,7 +96,7 @@ pub enum Role {
     /// It communicates with submissions.
     #[error("interactor")]
     Interactor,
-    /// It makes the results of groups.
+    /// It computes the results of groups.
     #[error("grader")]
     Grader,
 }
@@ -153,7 +153,7 @@ pub enum PackageProblem {
         /// The reason.
         error: ChoiceError,
     },
-    /// The machine cannot compile a program now.
+    /// The machine cannot compile a program at the moment.
     #[error("the {role} could not be compiled: {error}")]
     NotCompiled {
         /// The program's purpose.
@@ -197,7 +197,8 @@ pub enum PackageProblem {
     /// The package states no time limit, and no submission could be measured.
     #[error("there is no time limit, and no submission to measure one: {0}; give --time-limit")]
     NothingMeasured(Measurement),
-    /// The time limit cannot be measured because the judge failed. Another limit does not help.
+    /// The time limit cannot be measured because the judge failed. A different limit would not
+    /// help.
     #[error("the time limit cannot be measured, for the judge failed: {submission}: {fault}")]
     JudgeFailed {
         /// The submission that was measured.
@@ -217,7 +218,7 @@ pub enum PackageProblem {
 }
 
 impl PackageProblem {
-    /// Replaces each path of a file of the package.
+    /// Replaces the path of each of the package's files.
     fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         match self {
             PackageProblem::Language { error, .. } => error.map_paths(shown),

@@ -107,7 +107,7 @@ impl Judge<'_> {
     }
 
     /// Judges submissions, several at a time if one does not keep all CPUs busy. Events and reports
-    /// are those of judging one submission after another, in their order.
+    /// are the same as if the submissions were judged one after another, in order.
     pub fn submissions(
         &self,
         prepared: &PreparedProblem,
@@ -142,7 +142,7 @@ impl Judge<'_> {
         entries.iter().map(|entry| report(entry, named)).collect()
     }
 
-    /// Makes the whole report of submissions that were judged on this problem since `began`.
+    /// Builds the complete report of submissions that were judged on this problem since `began`.
     pub fn report(
         &self,
         prepared: &PreparedProblem,

@@ -111,7 +111,7 @@ fn harmless(c: char) -> char {
     }
 }
 
-/// Whether a character only shows as text.
+/// Whether a character is plain visible text.
 pub fn is_harmless(c: char) -> bool {
     match c {
         // Bidirectional controls, and separators that some programs take for line breaks.

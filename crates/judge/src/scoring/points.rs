@@ -137,7 +137,8 @@ pub(super) fn of_group(
 
 /// Checks that the points of an accepted group lie in its range.
 ///
-/// The specification ignores the score of what is not accepted, so such points may lie outside.
+/// The specification ignores the score of a group that is not accepted, so such points may lie
+/// outside.
 pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64, PointsError> {
     let Some(range) = rules.range.filter(|_| accepted) else {
         return Ok(points);

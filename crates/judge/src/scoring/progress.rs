@@ -1,4 +1,4 @@
-//! One submission's results as they arrive: what is open, what is settled.
+//! One submission's results as they arrive: which are open, and which are settled.
 
 use super::grading::{Grade, Grading};
 use super::outcome::{GradingError, GroupResult, JudgedTest, RecordedTest, Results, TestState};

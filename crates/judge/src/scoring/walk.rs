@@ -2,7 +2,7 @@
 //!
 //! The walk does what judging one test after another does, and continues where a result is open.
 //! From there on nothing is settled. The walk still finds tests that need not run: tests of a group
-//! that an earlier part ends for any values of the open results.
+//! that an earlier part ends regardless of the open results.
 
 use super::grading::{self, Grade, Grading};
 use super::outcome::{GroupResult, PartResult, RecordedTest, Results, Skip, SkipCause, TestState};
@@ -32,7 +32,7 @@ enum Obstacle {
 /// The known state of a part that is not skipped.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartState {
-    /// Whether the part cannot be accepted, for any values of the open results.
+    /// Whether the part cannot be accepted, regardless of the open results.
     rejected: bool,
     /// The result. `None` while it is open, or if no test of the part was judged.
     result: Option<PartResult>,
@@ -231,7 +231,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A group whose result the package's own grader makes.
+    /// A group whose result the package's own grader computes.
     fn graded(&mut self, index: usize, parts: &[PartResult]) -> PartState {
         let submission = self.results;
         let rules = &submission.plan.groups[index].rules;

@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The rows, each with one thing more than the row before, in the order of the program's `Step`.
+/// The rows, in the order of the program's `Step`. Each row adds one thing to the previous row.
 const FLOOR_STEPS: [(&str, &str); 8] = [
     (
         "two processes",

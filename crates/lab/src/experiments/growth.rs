@@ -1,4 +1,4 @@
-//! The experiment `growth`: the cost of a run over the size of its surroundings.
+//! The experiment `growth`: how the cost of a run depends on the size of its surroundings.
 
 use super::Experiment;
 use crate::table::{PlotKind, Samples, Table};
@@ -213,7 +213,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let (mut sandboxed, mut bare_runs) = (Vec::with_capacity(wanted), Vec::new());
     let begin = Instant::now();
     for at in 0..wanted {
-        // Only here, so that each window, and each tenth, has its bare runs.
+        // Check the time only here, so that each window, and each tenth, has its bare runs.
         if at % (WINDOW_COUNT * RUNS_PER_BARE_RUN) == 0 && at > 0 && begin.elapsed() > budget {
             report.add_note(format!(
                 "Stopped after {} s, at {at} of {wanted} runs.",
@@ -226,7 +226,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             let begin = Instant::now();
             bare::spawn("/bin/true")?;
             bare_runs.push(begin.elapsed().as_nanos() as f64);
-            // Not counted, as it still feels the bare run.
+            // Not counted, because the bare run still affects it.
             bare::sandboxed(&supervisor, &request)?;
         }
         let begin = Instant::now();

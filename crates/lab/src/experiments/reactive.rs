@@ -52,7 +52,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for way in &ways {
         reactive(lab, report, &conversation, way, queries)?;
     }
-    // As many at scale short: a batch is quick, and its start must be a small part of it.
+    // The same number at scale short, because a batch is quick and its start must be only a small
+    // part of it.
     let queries = lab.scale().pick(200, 200_000, 200_000);
     let files = BatchFiles::new(lab.directory(), queries)?;
     batch(

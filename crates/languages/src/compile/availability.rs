@@ -71,7 +71,7 @@ pub enum Remedy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// A directory above the tool is closed.
+    /// The user may not enter a directory above the tool.
     #[error(transparent)]
     Closed(ClosedPath),
     /// The kernel denied the exec (EACCES).

@@ -6,10 +6,10 @@
 //! compiler's exit status to standard output, and executes tar(1), which writes the product after
 //! the status. So no process of the compilation can change a file while tar packs it, or stop tar.
 //!
-//! A compilation has the user id of that shell, and can kill the shell or take it over. Killing the
-//! shell is a compile error. Taking it over allows a forged status and archive. The source gains
-//! only an executable of its choice, which the submission could also have contained. A forged
-//! archive that cannot be used is a compile error.
+//! A compilation has the user id of that shell, and can kill the shell or take it over. If it kills
+//! the shell, the result is a compile error. If it takes over the shell, it can forge the status
+//! and the archive. The source gains only an executable of its choice, which the submission could
+//! also have contained. A forged archive that cannot be used is a compile error.
 
 use super::captured::{self, CapturedRun, Stdout};
 use super::error::{CompileError, InternalError, Limit, Refusal};

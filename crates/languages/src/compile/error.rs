@@ -391,8 +391,8 @@ impl CompileError {
         }
     }
 
-    /// Replaces each path of a source or directory, to show another place than the one that was
-    /// read.
+    /// Replaces the path of each source or directory, so that messages show a path other than the
+    /// one that was read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         match self {
             CompileError::Refused(Refusal::Source { path, .. })

@@ -1,4 +1,4 @@
-//! Which directories are closed to the sandbox's user.
+//! Finds directories that the sandbox's user may not enter.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct ClosedPath {
     pub user: u32,
 }
 
-/// Returns the first part of a path that is closed to a user, according to the modes.
+/// Returns the first part of a path that a user may not enter or execute, according to the modes.
 pub(super) fn find_closed(path: &Path, (uid, gid): (u32, u32)) -> Option<ClosedPath> {
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();

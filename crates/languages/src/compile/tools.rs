@@ -206,8 +206,8 @@ fn try_one(
     match captured.result.outcome {
         Outcome::Exited(0) => {}
         Outcome::NotStarted(error) => {
-            // This user may have more rights than the sandbox's user. A closed directory is then
-            // the only reason.
+            // This user may have more rights than the sandbox's user. The only possible reason is
+            // then a directory that the sandbox's user may not enter.
             let place = root.as_deref().unwrap_or(&path);
             return Err(match find_closed(place, supervisor.info().ids()) {
                 Some(closed) => unreachable(Obstacle::Closed(closed)),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// Bytes of the longest name. The directory for temporary files and the name together must be a
 /// valid path.
 pub(super) const MAX_NAME_BYTES: usize = 1024;
-/// Parts of the longest name. A package has no deeper directories, so a test's files fit beside a
-/// program's.
+/// Parts of the longest name. The directories of a package are never deeper, so a test's files fit
+/// beside a program's.
 pub(super) const MAX_NAME_PARTS: usize = millibox_package::MAX_DEPTH;
 /// Files and directories that one directory may store.
 pub const MAX_STORED_FILES: usize = 20_000;

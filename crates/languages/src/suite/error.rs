@@ -145,19 +145,19 @@ pub enum FaultKind {
         /// The other file.
         file: String,
     },
-    /// `always` in `[linking]` stands beside other keys.
+    /// `always` in `[linking]` is combined with other keys.
     #[error("\"always\" in [linking] excludes all other keys; remove them")]
     AlwaysWithOtherKeys,
     /// `[linking]` has arguments that the command does not use.
     #[error("[linking] has arguments, so the command in [compile] must have {{linking}} in it")]
     LinkingNotUsed,
-    /// `root` of a tool has none of its forms.
+    /// `root` of a tool has none of the valid forms.
     #[error(
         "\"root\" in [tool] must be \"..\", \"../..\" and so on (seen from the executable), or \
          arguments with which the tool prints it"
     )]
     ToolRoot,
-    /// Not exactly one variant is the default.
+    /// The number of default variants is not one.
     #[error("{0} variants have default = true; exactly one must")]
     DefaultVariants(usize),
     /// A variant lacks a key of other variants.
@@ -344,7 +344,8 @@ pub enum ChoiceError {
 }
 
 impl ChoiceError {
-    /// Replaces each path of a source, to show another place than the one that was read.
+    /// Replaces the path of each source, so that messages show a path other than the one that was
+    /// read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         if let ChoiceError::SeveralLanguages { sources, .. }
         | ChoiceError::UnknownSources { sources, .. } = self

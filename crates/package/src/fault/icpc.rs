@@ -76,7 +76,7 @@ pub enum HeaderFault {
     #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", Finer(.finer))]
     Resolution {
         resolution: Number,
-        /// A resolution that the time limit is a multiple of.
+        /// A time resolution of which the time limit is not a multiple.
         finer: Option<Number>,
     },
     #[error("validation_passes applies to multi-pass problems only; not used")]
@@ -306,7 +306,7 @@ pub struct VerdictClaim {
     pub pattern: Excerpt,
     /// The permitted verdicts as the file names them.
     pub permitted: String,
-    /// Sets of verdicts of which one each must occur.
+    /// Sets of verdicts; at least one verdict of each set must occur.
     pub required: Vec<String>,
 }
 

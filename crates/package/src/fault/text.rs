@@ -86,8 +86,8 @@ impl Suggestion {
     /// No suggestion.
     pub const NONE: Suggestion = Suggestion(None);
 
-    /// The known word that is most similar to `word`, if one is similar. Long words have no similar
-    /// one, and only the first of many words are compared.
+    /// The known word that is most similar to `word`, if one is similar. No word is similar to a
+    /// long one, and only the first of many words are compared.
     pub fn new<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion {
         if word.len() > MAX_COMPARED_BYTES {
             return Suggestion::NONE;

@@ -160,7 +160,7 @@ struct Generators<'a> {
 
 impl Generators<'_> {
     /// The generator of a command: a source with this path, or a source below `utils` whose path
-    /// contains these letters. Otherwise the command is one of the shell.
+    /// contains these letters. Otherwise the command is a shell command.
     fn of(&mut self, command: &str, item: &Item) -> (Generator, Vec<String>) {
         if let Some(line) = command.strip_prefix("sh:") {
             return (Generator::Shell(line.to_owned()), Vec::new());

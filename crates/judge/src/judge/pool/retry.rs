@@ -85,8 +85,8 @@ mod tests {
         }
     }
 
-    /// Returns the final result, and how often the test was judged. `all` are the results of the
-    /// first and the second time.
+    /// Returns the final result, and how often the test was judged. `all` holds the results of the
+    /// first and the second attempt.
     fn judge_fairly(all: [(TestResult, Option<f64>); 2], is_stopped: bool) -> (TestResult, usize) {
         let (lock, times) = (RunLock::default(), Cell::new(0));
         let once = || {
