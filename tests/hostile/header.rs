@@ -1,4 +1,4 @@
-//! Programs and what stands on top of them.
+//! Programs and the headers at their beginning.
 //!
 //! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. README.md
 //! describes the keys.
@@ -199,7 +199,7 @@ pub enum Pair {
 pub enum Control {
     /// Without the seccomp program.
     Seccomp,
-    /// Without limits, except that on real time.
+    /// Without limits, except the one on real time.
     Limits,
     /// Without limits. The program ends by itself.
     AllLimits,

@@ -15,11 +15,13 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Addresses, each with the dialect that it serves alone or without one for all.
+    /// The addresses to listen on. Each names the only dialect that it serves, or none to serve
+    /// everything.
     pub listen: Vec<Listen>,
     /// The path of a Unix socket that serves everything.
     pub unix_socket: Option<PathBuf>,
-    /// Clients that may use the service. Without tokens every client may that can connect.
+    /// Clients that may use the service. Without tokens, every client that can connect may use the
+    /// service.
     pub token: Vec<TokenConfig>,
     /// Dialects that are served beside the service's own interface.
     pub dialects: Vec<Dialect>,
@@ -33,13 +35,14 @@ pub struct Config {
     pub files: FilesConfig,
     /// Answers of runs and judgings.
     pub results: ResultsConfig,
-    /// The directory of further language suites.
+    /// The directory of additional language suites.
     pub suites: Option<PathBuf>,
-    /// The languages that are offered, such as `cpp` and `python3`; all without this list.
+    /// The languages that are offered, such as `cpp` and `python3`; without this list, all
+    /// languages.
     pub languages: Option<Vec<String>>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
     pub piston_packages: Vec<PathBuf>,
-    /// Connections at one time. Further ones wait to be accepted.
+    /// The maximum number of simultaneous connections. Additional connections wait to be accepted.
     pub max_connections: usize,
     /// The largest body of a request, in bytes.
     pub max_body_bytes: usize,
@@ -103,11 +106,11 @@ impl Dialect {
     }
 }
 
-/// Why an address is not understood.
+/// Why an address cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The part before `=` is no dialect.
+    /// The part before `=` is not a dialect.
     #[error(
         "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and \
          judge0"
@@ -154,10 +157,10 @@ pub struct TokenConfig {
     pub name: String,
     /// The SHA-256 of the token in hexadecimal: `printf %s TOKEN | sha256sum`.
     pub sha256: String,
-    /// Requests that may run at one time; 0: no bound of its own.
+    /// Requests that may run at the same time; 0: no separate bound.
     #[serde(default)]
     pub max_running: usize,
-    /// Requests that may wait; 0: no bound of its own.
+    /// Requests that may wait; 0: no separate bound.
     #[serde(default)]
     pub max_queued: usize,
     /// What the client may use; everything by default.
@@ -189,7 +192,7 @@ pub struct LimitValues {
     pub memory_bytes: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes that are kept of standard output, and as many of standard error.
+    /// Bytes of standard output that are kept. The same number applies to standard error.
     pub output_bytes: u64,
     /// Bytes of all files that the program writes.
     pub files_bytes: u64,
@@ -255,7 +258,7 @@ pub struct QueueConfig {
     pub max_requests: usize,
     /// The sum of their sizes, in bytes.
     pub max_bytes: u64,
-    /// How long a request waits if it does not say, in milliseconds.
+    /// How long a request waits if it does not specify a time, in milliseconds.
     pub wait_ms: u64,
 }
 
@@ -273,9 +276,9 @@ impl Default for QueueConfig {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunningConfig {
-    /// Runs at one time whose CPU time counts; by default one for each CPU.
+    /// Maximum number of simultaneous runs whose CPU time counts; by default one for each CPU.
     pub cpu_slots: usize,
-    /// Runs at one time whose real time counts; by default eight for each CPU.
+    /// Maximum number of simultaneous runs whose real time counts; by default eight for each CPU.
     pub real_slots: usize,
     /// The sum of the memory limits of all running requests, in bytes; by default three quarters
     /// of the machine's memory.
@@ -286,7 +289,8 @@ pub struct RunningConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilesConfig {
-    /// Where they are kept; by default a temporary directory that ends with the service.
+    /// The directory of the files; by default a temporary directory that is removed when the
+    /// service ends.
     pub directory: Option<PathBuf>,
     /// The sum of their sizes, in bytes.
     pub max_bytes: u64,
@@ -424,7 +428,7 @@ pub enum ConfigError {
         /// What is wrong and where.
         error: Box<toml::de::Error>,
     },
-    /// An address that others can reach has no token.
+    /// An address that other hosts can reach has no token.
     #[error(
         "{0} can be reached from other machines, so the service needs a token; add a [[token]] to \
          the configuration file, or listen on 127.0.0.1"

@@ -21,7 +21,7 @@ use millibox_languages::suite::Suites;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Runs at one time for each CPU whose limit is real time.
+/// Simultaneous runs for each CPU whose limit is real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
 
 /// The service. It is shared by all interfaces.

@@ -13,9 +13,9 @@ pub struct Client {
     pub id: ClientId,
     /// The name in logs and metrics.
     pub name: String,
-    /// Requests that may run at one time; 0: no bound of its own.
+    /// Requests that may run at the same time; 0: no separate bound.
     pub max_running: usize,
-    /// Requests that may wait; 0: no bound of its own.
+    /// Requests that may wait; 0: no separate bound.
     pub max_queued: usize,
     /// What the client may use; `None` is everything.
     pub interfaces: Option<Vec<String>>,
@@ -99,7 +99,7 @@ impl Tokens {
                 admin: true,
             });
         }
-        // Digests of unknown tokens tell nothing, so they may be compared in any time.
+        // Digests of unknown tokens reveal nothing, so the comparison need not take constant time.
         let digest = hex(&Sha256::digest(token.ok_or(Unauthorized)?));
         self.clients
             .iter()

@@ -343,7 +343,7 @@ impl fmt::Display for SkippedList<'_> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitMismatch {
-    /// The package cannot be read any more.
+    /// The package can no longer be read.
     #[error("{0}")]
     Unreadable(Faults),
     /// A test has another limit.
@@ -433,7 +433,7 @@ pub enum FileFault {
     /// The file is a device, fifo, directory or link.
     #[error("it is not a regular file; {0}")]
     NotRegular(Remedy),
-    /// The file is no directory.
+    /// The path is not a directory.
     #[error("it is not a directory; remove it")]
     NotDirectory,
     /// The path is a link to nothing.

@@ -7,8 +7,8 @@
 //!    archive,
 //! 2. unpacks the archive, whose paths are relative to the root; usually all lead into the working
 //!    directory, which is a tmpfs of the run,
-//! 3. sends a descriptor of the working directory back, through which the caller reads files after
-//!    the run has ended, when no process of the run is left to change them,
+//! 3. sends back a descriptor of the working directory; through it the caller reads files after the
+//!    run has ended, when no process of the run is left to change them,
 //! 4. puts the standard input in its place and executes the program.
 //!
 //! Everything that it does is done with the rights of the run and counts towards its limits, so

@@ -158,9 +158,9 @@ impl Cpus {
 
     /// The CPU of a runner; `None` if it may use all.
     ///
-    /// A pinned slot has one CPU. So have other slots if there is at least one slot for each CPU,
-    /// because all CPUs are busy then. The runners of fewer slots are spread over all CPUs. Those
-    /// of a lone slot use all CPUs except for that of its runs.
+    /// A pinned slot has one CPU. Other slots also have one if there is at least one slot for each
+    /// CPU, because all CPUs are busy then. The runners of fewer slots are spread over all CPUs.
+    /// Those of a lone slot use all CPUs except for that of its runs.
     pub fn of_runner(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
         let slot = index / self.runners_per_slot;

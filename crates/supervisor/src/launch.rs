@@ -88,7 +88,7 @@ pub struct AppliedLimits {
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
-    /// The least memory that the runner's cgroup contained before a run, in bytes.
+    /// The minimum memory that the runner's cgroup contained before a run, in bytes.
     pub least_memory: AtomicU64,
     /// The additional memory in the cgroup before the present run.
     pub left_memory: AtomicU64,
@@ -226,9 +226,9 @@ pub struct End {
     pub status: i32,
     /// The wait status of pid1, if the runner reports.
     pub pid1_status: i32,
-    /// 1: pid1's CPU-time limit differs from the one that its runner set: the run changed it
-    /// (prlimit(2)), which is possible without a seccomp program, and the kernel killed pid1
-    /// because of it.
+    /// 1: pid1's CPU-time limit differs from the one that its runner set, and the kernel killed
+    /// pid1 because of it. The run changed the limit (prlimit(2)), which is possible without a
+    /// seccomp program.
     pub pid1_limited: u32,
     /// The number of the launch that ended; the runner continues with the same world. 0: pid1 ended
     /// before a target received a launch, and the runner becomes idle.

@@ -47,7 +47,7 @@ use std::time::Duration;
 const MAX_LOCKS_PER_RUN: usize = 1024;
 /// The age at which a run is first checked, and the time between two scans.
 pub const SCAN_INTERVAL_NS: u64 = 100_000_000;
-/// The thread pauses this many times as long as a scan took.
+/// The thread pauses for the duration of the scan multiplied by this number.
 const SCAN_PAUSE_FACTOR: u32 = 10;
 /// The most bytes of the list that are read: some 80,000 locks. For each page of the list the
 /// kernel walks through all locks before it.

@@ -10,10 +10,10 @@
 //!
 //! pid1 may use its own namespaces, the shared memory, the cgroup files of its runner and one end
 //! of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`) on its own stack,
-//! so it must not allocate, lock or call libc; see [`crate::sys`] for the rules and
-//! docs/security/shared-memory.md for the reasoning. The target cannot reach pid1. The target is
-//! not dumpable from before the exec on and keeps none of pid1's descriptors, and pid1 reads only
-//! the target's wait status.
+//! so it must not allocate, lock or call libc. [`crate::sys`] has the rules and
+//! docs/security/shared-memory.md the reasoning. The target cannot reach pid1. The target is not
+//! dumpable from before the exec on and keeps none of pid1's descriptors, and pid1 reads only the
+//! target's wait status.
 
 use crate::launch::{End, Failure, Report, message};
 use crate::prepared::{Prepared, RunMount, send_report};

@@ -39,12 +39,12 @@ const MAX_TIME_WAIT_SOCKETS: &[u8] = b"4096";
 
 /// The unread data of a connection with a small buffer: the buffer and one packet.
 const SMALL_CONNECTION_BYTES: u64 = 24 << 10;
-/// The same if the kernel's initial size of 128 KiB could not be reduced.
+/// The unread data of a connection if the kernel's initial size of 128 KiB could not be reduced.
 const LARGE_CONNECTION_BYTES: u64 = 160 << 10;
 
 /// The time between two scans.
 const SCAN_INTERVAL_NS: u64 = 10_000_000;
-/// The supervisor pauses this many times as long as a scan took.
+/// The supervisor pauses for the duration of the scan multiplied by this number.
 const SCAN_PAUSE_FACTOR: u64 = 20;
 
 /// Netlink sockets are not read one by one if there are more than this. For each page of the list
@@ -59,9 +59,9 @@ const NETLINK_SOCKET_BYTES: u64 = (208 + 48) << 10;
 const MAX_LIST_BYTES: usize = 2 * MAX_LISTED_SOCKETS as usize * 100;
 
 /// The most that a UDP socket holds: 64 KiB of a datagram that was begun and not sent (`MSG_MORE`,
-/// send(2)); the initial size of its receive buffer in its error queue (`net.core.rmem_default`);
-/// and the groups that it has joined, 56 bytes each of its options and some 280 bytes each of the
-/// interface (`struct ifmcaddr6`).
+/// send(2)), the initial size of its receive buffer in its error queue (`net.core.rmem_default`),
+/// and the groups that it has joined. Each group takes 56 bytes of the socket's options and some
+/// 280 bytes of the interface (`struct ifmcaddr6`).
 const UDP_SOCKET_BYTES: u64 = (64 + 208 + 104) << 10;
 
 /// Limits the control messages (cmsg(3)) that a waiting sender holds in a fresh network namespace.
@@ -218,8 +218,8 @@ impl Sockets {
         let all = || read(&self.sockstat).map_or(0, |sockstat| count_used(&sockstat));
         let used = all();
         let protocols = read(&self.protocols).unwrap_or_default();
-        // Sockets that open and close during the scan are not lost ones. There are more of them if
-        // the supervisor is kept from its CPU.
+        // Sockets that open and close during the scan are not lost sockets. There are more of them
+        // if the supervisor is kept from its CPU.
         let used = used.min(all());
         let answers = match count_sockets(&protocols, "NETLINK") {
             0 => 0,

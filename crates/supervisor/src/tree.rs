@@ -69,7 +69,7 @@ fn children(path: &Path, max: usize) -> Vec<i32> {
     {
         return Vec::new();
     }
-    // The last number may be cut.
+    // The last number may be truncated.
     let whole = if text.len() as u64 == bytes {
         text.rfind(' ').unwrap_or(0)
     } else {

@@ -13,7 +13,7 @@ pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
 /// bounds pids.max), and the sandbox itself needs up to three of them.
 pub const MAX_PROCESS_LIMIT: u32 = (1 << 22) - 3;
 
-/// The least CPU time in a period of a CPU bandwidth, in microseconds, and the shortest period.
+/// The minimum CPU time in a period of a CPU bandwidth, in microseconds, and the shortest period.
 pub const MIN_BANDWIDTH_US: u64 = 1000;
 /// The longest period of a CPU bandwidth, in microseconds.
 pub const MAX_BANDWIDTH_PERIOD_US: u64 = 1_000_000;

@@ -24,14 +24,14 @@ pub struct RunError {
     pub errno: Option<i32>,
     /// The object of the step, for example a path or the name of a resource limit.
     pub subject: Option<String>,
-    /// Further knowledge: the cause, or the remedy.
+    /// Additional information: the cause, or the remedy.
     pub hint: Option<Hint>,
     /// The number of runners in which the run could not begin; 0 if it began or was not retried.
     pub attempts: u32,
 }
 
 impl RunError {
-    /// Creates an error of this step without further knowledge.
+    /// Creates an error of this step without additional information.
     pub fn new(step: Step) -> RunError {
         RunError {
             step,
@@ -156,7 +156,7 @@ impl fmt::Display for ProcessEnd {
     }
 }
 
-/// Knowledge about the cause of a [`RunError`] beyond its step and errno.
+/// Information about the cause of a [`RunError`] beyond its step and errno.
 ///
 /// ```
 /// use millibox_vocabulary::{Hint, RunError, Step};

@@ -144,7 +144,7 @@ impl Step {
             .unwrap_or(Step::Runner)
     }
 
-    /// Whether an error in this step means that the sandbox failed, independent of the request.
+    /// Whether an error in this step means that the sandbox failed, regardless of the request.
     pub fn is_sandbox_failure(self) -> bool {
         matches!(
             self,

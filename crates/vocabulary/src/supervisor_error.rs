@@ -24,7 +24,7 @@ pub struct SupervisorError {
     pub subject: Option<String>,
     /// The kernel's error number (errno(3)), if a system call failed.
     pub errno: Option<i32>,
-    /// What is known beyond step and errno.
+    /// What is known beyond the step and the errno.
     pub hint: Option<SupervisorHint>,
 }
 
@@ -267,7 +267,7 @@ steps! {
     ReadRunner, "read from a runner";
 }
 
-/// What is known about a failure beyond step and errno.
+/// What is known about a failure beyond the step and the errno.
 ///
 /// ```
 /// use millibox_vocabulary::{SupervisorError, SupervisorHint, SupervisorStep};
@@ -334,7 +334,7 @@ pub enum SupervisorHint {
 }
 
 impl SupervisorHint {
-    /// The error number of a backend that lacked open files or processes, which more of them cures.
+    /// The error number of a backend that failed because it lacked open files or processes.
     fn shortage(&self) -> Option<i32> {
         let is_shortage = |errno: &i32| matches!(*errno, libc::EMFILE | libc::EAGAIN);
         let of_cause = |cause: &BackendCause| cause.errno.filter(is_shortage);

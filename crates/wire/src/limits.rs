@@ -34,8 +34,8 @@ pub struct Bandwidth {
 }
 
 impl Limits {
-    /// Checks what can be checked without asking the kernel. The supervisor calls this for clients
-    /// of other kinds.
+    /// Checks what can be checked without asking the kernel. The supervisor calls this because a
+    /// client need not use the library.
     ///
     /// # Errors
     /// A limit has a value that no run can have.

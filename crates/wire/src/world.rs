@@ -77,8 +77,8 @@ pub enum Network {
 /// host, as the unprivileged supervisor sees it.
 ///
 /// A missing mount point and the directories above it are created with mode 0755 if they lie on a
-/// file system of the world: one of its tmpfses or its root. On file systems of the host nothing is
-/// created, also not by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes, because names in
+/// file system of the world: one of its tmpfses or its root. Nothing is created on file systems of
+/// the host, not even by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes, because names in
 /// Linux need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {

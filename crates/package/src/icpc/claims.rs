@@ -188,7 +188,8 @@ impl Claim {
 }
 
 /// Directories for which the format has default claims. The meaning of other directories, such as
-/// `partially_accepted`, cannot be expressed by verdicts of tests. A key without verdicts keeps it.
+/// `partially_accepted`, cannot be expressed by verdicts of tests. A key without verdicts keeps the
+/// default claim of its directory.
 const DEFAULT_DIRECTORIES: [&str; 6] = [
     "accepted",
     "rejected",

@@ -1,4 +1,4 @@
-//! Reading does not panic, with any bytes in any file.
+//! Reading never panics, regardless of the bytes in any file.
 
 use crate::Package;
 use proptest::prelude::*;

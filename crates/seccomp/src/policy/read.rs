@@ -293,7 +293,7 @@ mod tests {
         PolicyError { line, problem }
     }
 
-    /// A rule, of which `lines` begins in the fourth line.
+    /// A rule whose `lines` begin in the fourth line.
     fn rule(lines: &str) -> String {
         format!("[[rule]]\naction = 'allow'\nwhy = ''\n{lines}\n")
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// Seconds for each point of a chart.
 const GROUP_SECONDS: usize = 5;
-/// Seconds over which the present rate is measured.
+/// Seconds over which the current rate is measured.
 const RATE_SECONDS: usize = 10;
 /// Seconds between refreshes without JavaScript.
 const REFRESH_SECONDS: u32 = 5;

@@ -41,16 +41,16 @@ pub struct Runtime {
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
     pub version: Result<String, String>,
-    /// Further arguments of the compiler.
+    /// Additional arguments for the compiler.
     pub compiler_arguments: Vec<String>,
-    /// The language's numbers in Judge0, beside those that its interface knows by itself.
+    /// The language's numbers in Judge0, in addition to those that its interface knows itself.
     pub judge0: Vec<u32>,
     /// What makes the runtime usable if it is not: usually a package to install.
     pub remedy: Option<String>,
 }
 
 impl Runtime {
-    /// The same runtime with further arguments of the compiler.
+    /// The same runtime with additional arguments for the compiler.
     pub fn with_compiler_arguments(&self, arguments: Vec<String>) -> Runtime {
         Runtime {
             compiler_arguments: arguments,
@@ -142,7 +142,7 @@ pub enum CatalogError {
     /// The supervisor cannot be started.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
-    /// A bug ended the thread that compiled; its message.
+    /// A bug ended the thread that compiled. The field is its message.
     #[error("compiling failed: {0}")]
     Panicked(String),
 }
@@ -157,7 +157,7 @@ pub enum ScriptError {
     /// The language cannot be used.
     #[error(transparent)]
     Language(CompileError),
-    /// No supervisor runs, or the runtime has gone.
+    /// No supervisor is running, or the runtime no longer exists.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
 }
@@ -194,8 +194,8 @@ impl CatalogError {
 }
 
 impl Catalog {
-    /// Finds out which languages are installed. Blocks for as long as their compilers need to tell
-    /// their versions.
+    /// Finds out which languages are installed. Blocks for as long as their compilers need to
+    /// report their versions.
     pub fn load(engine: &Engine, suites: Suites, cache: Cache) -> Catalog {
         let mut shared = Shared {
             engine: engine.clone(),
@@ -209,7 +209,7 @@ impl Catalog {
         let toolbox = shared.toolbox();
         let suites: Vec<&Suite> = shared.suites.iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // Compilers take up to seconds to tell their versions.
+        // Compilers take up to seconds to report their versions.
         let parts = std::thread::scope(|scope| {
             let part = |suites| {
                 let toolbox = toolbox.as_deref();
@@ -274,7 +274,7 @@ impl Catalog {
     /// Compiles sources, or finds the program that was compiled from them before.
     ///
     /// # Errors
-    /// The request cannot be compiled. A compiler that rejects the sources is no error.
+    /// The request cannot be compiled. A compiler that rejects the sources is not an error.
     pub async fn compile(
         &self,
         runtime: &Arc<Runtime>,
@@ -405,7 +405,7 @@ fn is_lasting(compiled: &Compiled) -> bool {
 }
 
 impl Shared {
-    /// The toolbox of the present supervisor.
+    /// The toolbox of the current supervisor.
     fn toolbox(&self) -> Option<Arc<Toolbox<'static>>> {
         let supervisor = self.engine.supervisor(Lane::CpuTime).ok()?;
         let mut current = self.toolbox.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,7 +3,7 @@
 //! Two supervisors serve the runs. The supervisor for CPU time has one slot for each CPU, so that
 //! CPU times are fair. The supervisor for real time has several slots for each CPU, for runs whose
 //! limit is real time and whose callers would rather share a CPU than wait. A supervisor that ends
-//! is replaced, and its runs are begun once more.
+//! is replaced, and its runs are started once more.
 
 use super::execution::{
     Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the first read. Most streams are short, and malloc tidies up its small blocks whenever
 /// one of 64 KiB is freed.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
-/// How often a run is begun if supervisors end during it.
+/// How many times a run is started if supervisors end during it.
 const MAX_ATTEMPTS: u32 = 2;
 
 /// The supervisor on which a run is executed.
@@ -240,7 +240,7 @@ impl Engine {
         if let Some(workspace) = workspace {
             match exchanged {
                 Ok(()) => returned = workspace.read_outputs(outputs).await?,
-                // The run's own end tells more, unless it ended because of this.
+                // The run's own result is more informative, unless the run ended because of this.
                 Err(failure) if matches!(result.outcome, Outcome::Exited(127)) => {
                     workspace::fail(&mut result, &failure, &program)?;
                 }

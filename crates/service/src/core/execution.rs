@@ -157,7 +157,8 @@ pub struct Capture {
     pub live: Option<Live>,
 }
 
-/// Passes output on while the program runs. Clones share the record of whether there was any.
+/// Passes output on while the program runs. Clones share the record of whether any output was
+/// passed on.
 #[derive(Debug, Clone)]
 pub struct Live {
     sender: mpsc::Sender<Bytes>,
@@ -231,7 +232,7 @@ pub enum OutputFileError {
     /// The file does not exist.
     #[error("the file does not exist")]
     Missing,
-    /// A directory, link, device or the like.
+    /// A directory, link, device or similar file.
     #[error("not a regular file")]
     NotRegular,
     /// The file is larger than the limit.
@@ -258,7 +259,7 @@ pub struct ReturnedFile {
     /// The bytes that were read; present also with the error [`OutputFileError::TooLarge`] if the
     /// file is returned in part.
     pub bytes: Bytes,
-    /// Why it is not returned, or not in whole.
+    /// Why it is not returned, or only in part.
     pub error: Option<OutputFileError>,
 }
 
@@ -277,7 +278,7 @@ pub struct ExecutionReport {
     pub captured: Vec<Captured>,
     /// The files that were asked for.
     pub outputs: Vec<ReturnedFile>,
-    /// How often the run was begun: 2 if the sandbox failed the first time.
+    /// How many times the run was started: 2 if the sandbox failed the first time.
     pub attempts: u32,
 }
 
@@ -292,25 +293,25 @@ impl ExecutionReport {
         &self.captured[2]
     }
 
-    /// Whose fault it is that the run did not succeed.
+    /// The party at fault if the run did not succeed.
     pub fn blame(&self) -> Blame {
         Blame::of(&self.outcome)
     }
 }
 
-/// Whose fault it is that a run did not succeed.
+/// The party at fault if a run did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
     /// The program: only this may count against a submission.
     Program,
-    /// The request asks for what cannot be executed, or the caller ended the run.
+    /// The request asks for something that cannot be executed, or the caller ended the run.
     Request,
     /// The service or the sandbox; a retry may succeed.
     Service,
 }
 
 impl Blame {
-    /// Whose fault an outcome is. A run that exited with 0 is the program's.
+    /// The party at fault for an outcome. A run that exited with 0 is attributed to the program.
     pub fn of(outcome: &Outcome) -> Blame {
         match outcome {
             Outcome::NotStarted(_) | Outcome::Cancelled | Outcome::Killed => Blame::Request,
@@ -371,7 +372,7 @@ impl ExecutionError {
         move |error| ExecutionError::System { action, error }
     }
 
-    /// Whose fault the error is.
+    /// The party at fault for the error.
     pub fn blame(&self) -> Blame {
         match self {
             ExecutionError::Request(_) | ExecutionError::Files(_) => Blame::Request,

@@ -1,7 +1,7 @@
 //! Admission: which waiting request runs next, and which is refused.
 //!
-//! Requests wait in flows. Each client has its own, and within a client each batch has one, so that
-//! neither a client nor a batch with many requests delays the others: free places are given to the
+//! Requests wait in flows. Each client has flows of its own, one for each of its batches, so that
+//! neither a client nor a batch with many requests delays the others. Free places are given to the
 //! clients in turn, and to the flows of a client in turn.
 //!
 //! Each lane has its own queue and its own bound of running requests, so that a full lane does not
@@ -540,8 +540,8 @@ impl State {
         self.ended.push_back(Instant::now());
     }
 
-    /// The time in which the requests that wait now will have been served, from the rate at which
-    /// the last ones ended.
+    /// The time until the currently waiting requests will have been served, estimated from the rate
+    /// at which the last requests ended.
     fn retry_after(&self) -> Duration {
         let recent = self
             .ended

@@ -11,7 +11,7 @@ pub const OUTCOME: HeaderName = HeaderName::from_static("millibox-outcome");
 /// The time in the queue in milliseconds.
 pub const QUEUED_MS: HeaderName = HeaderName::from_static("millibox-queued-ms");
 
-/// What the headers of an answer say.
+/// The content of the headers of an answer.
 #[derive(Debug, Clone, Default)]
 pub struct RunHeaders<'a> {
     /// The id; a new one without it.

@@ -191,7 +191,7 @@ impl Problem {
         )
     }
 
-    /// A request that can be read but not done.
+    /// A request that can be read but not carried out.
     pub fn impossible(field: &str, detail: impl ToString) -> Problem {
         Problem {
             field: Some(field.to_owned()),
@@ -238,7 +238,7 @@ impl Problem {
         )
     }
 
-    /// What was asked for does not exist.
+    /// The requested resource does not exist.
     pub fn not_found(detail: impl ToString) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
     }

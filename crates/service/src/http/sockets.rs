@@ -22,7 +22,7 @@ pub struct Sockets {
     pub(super) unix: Option<(SocketFile, UnixListener)>,
 }
 
-/// The file of a Unix socket, which is removed with this value.
+/// The file of a Unix socket, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile(pub(super) PathBuf);
 

@@ -14,7 +14,7 @@
 //!   time of its choice.
 //!
 //! All files are opened by the keeper as root and belong to root. Neither the supervisor nor the
-//! target could open them, independent of the part of /sys/fs/cgroup that they see.
+//! target could open them, regardless of the part of /sys/fs/cgroup that they see.
 
 use crate::launch::{AppliedLimits, End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
@@ -171,7 +171,7 @@ impl Runner {
     }
 
     pub fn reset(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
-        // Memory beyond the least that this runner ever held does not belong to the next run. Its
+        // Memory beyond the minimum that this runner ever held does not belong to the next run. Its
         // world may take more to prepare, or an earlier run has left a small amount.
         let usage = read_number(self.files.limits.memory_usage)?;
         let least = applied_limits.least_memory.load(Relaxed).min(usage);

@@ -92,8 +92,8 @@ impl Backend {
         }
     }
 
-    /// Enters the cgroup in which runs will start. A runner calls this once. `socket` leads to the
-    /// supervisor.
+    /// Enters the cgroup in which runs will start. A runner calls this once. `socket` is connected
+    /// to the supervisor.
     pub fn join(&self, again: bool, socket: i32) -> Result<(), Failure> {
         match self {
             Backend::Hybrid(runner) => runner.join(again, socket),

@@ -77,7 +77,7 @@ struct Ended {
     at_ns: u64,
     /// CPU time used until then, for backends that cannot read it afterwards.
     used_ns: u64,
-    /// Further figures of its processes. Only the ratio of their times is used.
+    /// More figures of its processes. Only the ratio of their times is used.
     used: Used,
 }
 

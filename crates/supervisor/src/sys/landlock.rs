@@ -1,4 +1,4 @@
-//! Landlock (landlock(7), Linux 5.13): restricts the files that a process may open, independent of
+//! Landlock (landlock(7), Linux 5.13): restricts the files that a process may open, regardless of
 //! their owner.
 
 use super::{Result, raw};

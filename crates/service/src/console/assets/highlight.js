@@ -66,7 +66,7 @@ function highlighted(code, languageName) {
     fragment.append(span);
     end = match.index + text.length;
   }
-  // The last line has its height also if it is empty.
+  // The last line keeps its height even if it is empty.
   fragment.append(code.slice(end), '\n');
   return fragment;
 }

@@ -198,7 +198,7 @@ impl StopOn {
 impl ProgramRun {
     async fn observe(&self, event: Event) {
         if let Some(observer) = &self.observer {
-            // An observer that has gone does not end the run.
+            // The run continues even if the observer has gone.
             let _ = observer.send(event).await;
         }
     }

@@ -59,7 +59,7 @@ fn runner_config(backend: Backend) -> Value {
     let (kind, controllers): (u8, &[&str]) = match backend {
         Backend::Cgroup2 => (2, &["cpu", "memory", "pids"]),
         Backend::Hybrid => (1, &["cpu", "cpuacct", "memory", "pids"]),
-        // Hydro warns of this, and it is right.
+        // Hydro warns about this, and rightly so.
         _ => (0, &[]),
     };
     json!({

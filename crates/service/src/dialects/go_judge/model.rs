@@ -38,9 +38,9 @@ pub struct Command {
     pub process_limit: u64,
     /// The CPUs to run on.
     pub cpu_set: String,
-    /// The memory limit is also one for the data segment.
+    /// The memory limit also applies to the data segment.
     pub limits_data_segment: bool,
-    /// The memory limit is also one for the address space.
+    /// The memory limit also applies to the address space.
     pub limits_address_space: bool,
     /// Files that are put into the working directory.
     pub copy_in: BTreeMap<String, CommandFile>,
@@ -83,7 +83,7 @@ pub enum CommandFile {
 pub struct CopyOut {
     /// Its path.
     pub name: String,
-    /// It is no error if the file does not exist.
+    /// It is not an error if the file does not exist.
     pub is_optional: bool,
 }
 
@@ -183,7 +183,7 @@ pub enum FileErrorKind {
     CopyInCopyContent,
     /// A file to return cannot be opened.
     CopyOutOpen,
-    /// A file to return is a directory, link or the like.
+    /// A file to return is a directory, a link or similar.
     CopyOutNotRegularFile,
     /// A file to return is too large.
     CopyOutSizeExceeded,
@@ -212,7 +212,7 @@ impl FileErrorKind {
     }
 }
 
-/// A file that was not put into the working directory, or not returned in whole.
+/// A file that was not put into the working directory, or not returned completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The file.

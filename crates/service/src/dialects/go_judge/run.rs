@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 /// Requests of this dialect wait for a place as long as their clients do.
 const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a client that follows the run is connected to.
+/// The streams that connect a client with a run.
 #[derive(Debug, Default)]
 pub struct Attached {
     /// Descriptors of the commands, beside those of pipes.
@@ -87,7 +87,7 @@ async fn run_group(
     let mut ticket = client.ticket(group.size_bytes, PATIENCE);
     ticket.lane = lane;
     let memory = group.commands.iter().map(|command| command.memory_limit);
-    // A group that asks for more than all requests may have runs alone.
+    // A group that requests more than all requests together may have runs alone.
     ticket.memory_bytes = memory
         .fold(0, u64::saturating_add)
         .min(queue.bounds().memory_bytes);

@@ -9,7 +9,7 @@ use zip::ZipArchive;
 /// KiB of all files together.
 pub const MAX_EXTRACT_KIB: u64 = 10_240;
 const MAX_FILES: usize = 2_000;
-/// Permissions of a file whose archive knows none.
+/// Permissions of a file for which the archive has none.
 const DEFAULT_MODE: u32 = 0o755;
 
 /// A file of an archive.

@@ -40,7 +40,7 @@ pub fn decode(text: &str) -> Vec<u8> {
         .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
         .collect();
     if digits.len() % 4 == 1 {
-        // Six bits are no byte.
+        // Six bits do not make a byte.
         digits.pop();
     }
     LENIENT.decode(&digits).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The languages by the numbers of Judge0.
 //!
 //! Judge0 has a number for each version of a compiler. All numbers of a language that this machine
-//! can honour lead to the one installed version, and the name tells which.
+//! can honour lead to the one installed version, and the name states which one.
 
 use crate::core::catalog::Runtime;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ struct Row {
     source_file: &'static str,
     compile_command: Option<&'static str>,
     run_command: &'static str,
-    /// The command of the suite takes further options.
+    /// The command of the suite accepts additional options.
     takes_options: bool,
 }
 

@@ -101,7 +101,7 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     let routes = routes
         .into_iter()
         .fold(Router::new(), |router, (path, method)| {
-            // Rails, and therefore many clients, do not care about a slash at the end.
+            // Rails ignores a trailing slash, and therefore many clients may send one.
             router
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)

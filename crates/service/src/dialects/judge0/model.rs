@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Characters of options and arguments.
 const MAX_OPTION_CHARACTERS: usize = 512;
 
-/// What a submission or a file occupies beside its contents.
+/// The bytes that a submission or a file occupies in addition to its contents.
 const RECORD_BYTES: usize = 1024;
 
 /// A limit of a submission, with its default and its bounds.
@@ -30,7 +30,7 @@ pub struct LimitRule {
     pub min: Min,
     /// The largest value.
     pub max: f64,
-    /// Whether fractions count.
+    /// Whether fractions are kept.
     pub decimal: bool,
 }
 
@@ -73,7 +73,7 @@ pub const PROCESSES: LimitRule = rule(
 );
 /// The size of any one file, and of each output, in KiB.
 pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 4096.0, false);
-/// How often the program is run.
+/// How many times the program is run.
 pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
 
 /// The number of [`LIMITS`]. A length computed from `LIMITS` makes rustc report a cycle (E0391) in
@@ -327,7 +327,7 @@ fn is_blank(bytes: Option<&[u8]>) -> bool {
     bytes.is_none_or(|bytes| bytes.trim_ascii().is_empty())
 }
 
-/// Everything is true but what Rails takes for false.
+/// Every value is true except those that Rails treats as false.
 fn boolean(fields: &Map<String, Value>, name: &str) -> bool {
     text(fields, name).is_some_and(|text| {
         !matches!(

@@ -42,7 +42,7 @@ impl Parameters {
         self.get(name) == Some("true")
     }
 
-    /// A whole number; text that begins with no digits is 0.
+    /// A whole number; text that does not begin with a digit is 0.
     pub fn number(&self, name: &str) -> Option<i64> {
         let text = self.get(name)?.trim();
         let digits = text

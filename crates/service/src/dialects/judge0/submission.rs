@@ -226,7 +226,7 @@ impl Verdict {
 pub struct Submission {
     /// The name.
     pub token: Arc<str>,
-    /// What is run.
+    /// The program to run.
     pub draft: Arc<Draft>,
     /// When the request arrived; the submission then waits.
     pub created_at: SystemTime,

@@ -231,7 +231,7 @@ impl Judge0 {
         };
         let parse = || Draft::parse(fields, is_base64, rules);
         let draft = if fields.contains_key("additional_files") {
-            // To unpack an archive takes time.
+            // Unpacking an archive takes time.
             tokio::task::block_in_place(parse)
         } else {
             parse()

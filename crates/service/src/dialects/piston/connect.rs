@@ -2,8 +2,8 @@
 //! the client while it runs.
 //!
 //! One task serves a connection. It polls the job, sends its events, and reads messages. If the
-//! program does not read its input, the task stops reading messages until it does, so that no more
-//! than some messages are held. If the client leaves, the job is dropped, which cancels it.
+//! program does not read its input, the task stops reading messages until it does, so that the task
+//! holds only a few messages. If the client leaves, the job is dropped, which cancels it.
 
 use super::Authorized;
 use super::error::JobError;
@@ -401,7 +401,7 @@ async fn feed(input: &mut mpsc::Receiver<Stdin>, writer: Option<pipe::Sender>) -
         }
     }
     drop(writer);
-    // What the client still sends is of no use.
+    // Input that the client still sends is useless.
     while input.recv().await.is_some() {}
     std::future::pending().await
 }

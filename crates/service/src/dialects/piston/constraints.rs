@@ -1,4 +1,4 @@
-//! The limits of a job: defaults, the values of the request, and what they may be.
+//! The limits of a job: defaults, the values of the request, and their maxima.
 
 use super::error::RequestError;
 use crate::config::LimitsConfig;
@@ -43,7 +43,7 @@ impl StageLimits {
 }
 
 /// Limits that a package sets for its language (`limit_overrides` in metadata.json). They are
-/// default and maximum at once, as everything that is configured in Piston.
+/// default and maximum at once, like every configured limit in Piston.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the names are those of Piston's documentation")]
@@ -98,7 +98,7 @@ impl Constraints {
     /// Reads and checks the limits of a request, in the order in which Piston does.
     ///
     /// # Errors
-    /// A limit is no number, too large or negative.
+    /// A limit is not a number, too large or negative.
     pub fn read(
         body: &Map<String, Value>,
         overrides: &Overrides,
@@ -161,8 +161,8 @@ impl Constraints {
     }
 }
 
-/// One limit of a request. 0 stands for the largest value, which for memory is that of the
-/// service's default, because nothing is named.
+/// One limit of a request. 0 stands for the largest value. For memory that is the service's
+/// default, because no value is named.
 fn limit(body: &Map<String, Value>, name: &'static str, bound: Bound) -> Result<u64, RequestError> {
     let value = match body.get(name) {
         None | Some(Value::Null) => return Ok(bound.default),

@@ -259,7 +259,7 @@ async fn compile_suite(
 }
 
 /// The sources for the compiler, and the name of the main one. The main source is renamed if its
-/// name does not tell the language, as the name `file0.code` of a file without a name.
+/// name does not tell the language, such as the name `file0.code` of a file without a name.
 fn suite_sources(
     job: &Job,
     runtime: &catalog::Runtime,
@@ -278,7 +278,7 @@ fn suite_sources(
     for file in &job.files {
         let path = file.path()?;
         let is_main = main.is_none() && file.is_text;
-        // Scripts read files beside them, whichever they are.
+        // Scripts may read any files beside them.
         if !is_main && runtime.is_compiled && !(file.is_text && is_source(&path)) {
             continue;
         }
@@ -294,7 +294,7 @@ fn suite_sources(
         } else {
             path
         };
-        // As on disk, the last file of a name is the one that counts, but not for the main source.
+        // As on disk, the last file with a name counts, except for the main source.
         if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
             sources.retain(|known| known.path != path);
             sources.push(SourceFile {

@@ -43,7 +43,7 @@ pub struct JobFile {
     pub name: String,
     /// The content.
     pub content: Bytes,
-    /// Whether it is text, and so one of the sources.
+    /// Whether it is text, and therefore one of the sources.
     pub is_text: bool,
 }
 
@@ -247,7 +247,7 @@ fn stdin(value: Option<&Value>) -> Result<Bytes, RequestError> {
     Ok(text.into())
 }
 
-/// Decodes base64 as Node.js does: both alphabets, characters of neither are passed over, and
+/// Decodes base64 as Node.js does: both alphabets are accepted, other characters are skipped, and
 /// padding ends the text.
 fn base64(text: &str) -> Vec<u8> {
     let mut clean: Vec<u8> = text
@@ -267,7 +267,7 @@ fn base64(text: &str) -> Vec<u8> {
     BASE64.decode(clean).unwrap_or_default()
 }
 
-/// Decodes hexadecimal digits as Node.js does: up to the first pair that is none.
+/// Decodes hexadecimal digits as Node.js does: up to the first pair that is not hexadecimal.
 fn hex(text: &str) -> Vec<u8> {
     text.as_bytes()
         .chunks_exact(2)

@@ -230,7 +230,8 @@ impl Partial {
         self.numbers.map(Option::unwrap_or_default)
     }
 
-    /// The first version after all that this one stands for; `None` if it stands for all.
+    /// The first version after all versions that this one stands for; `None` if it stands for all
+    /// versions.
     fn after(&self) -> Option<[u64; 3]> {
         match self.numbers {
             [Some(major), Some(minor), Some(patch)] => {

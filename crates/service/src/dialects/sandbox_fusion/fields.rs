@@ -30,7 +30,7 @@ pub struct Invalid {
     pub msg: String,
     /// What the request has there.
     pub input: Value,
-    /// What the message says, for programs.
+    /// The content of the message, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ctx: Option<Value>,
 }

@@ -113,7 +113,7 @@ impl Language {
         extension.is_some_and(|extension| extensions.contains(&extension))
     }
 
-    /// The program with what this interface changes in its command line.
+    /// The program with the changes that this interface makes to its command line.
     pub(super) fn adapt(&self, program: Arc<Program>) -> Arc<Program> {
         let (index, arguments): (_, &[&str]) = match self.kind {
             Kind::Ordinary => return program,

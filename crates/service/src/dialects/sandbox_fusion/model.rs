@@ -40,7 +40,7 @@ pub struct RunJupyterRequest {
     pub surroundings: Surroundings,
 }
 
-/// What both kinds of requests name.
+/// The fields that both kinds of requests have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surroundings {
     /// The memory limit in bytes; `None` if the request names none.

@@ -61,7 +61,7 @@ impl Consoles {
     }
 }
 
-/// Removes the console of a run in the end.
+/// Removes the console of a run at the end.
 pub struct Closing {
     consoles: Consoles,
     id: String,
@@ -77,7 +77,7 @@ impl Drop for Closing {
 /// Opens the console of a run.
 ///
 /// # Errors
-/// The kernel has no further terminals or descriptors.
+/// The kernel has no more terminals or descriptors.
 pub fn open(
     service: &Service,
     job: &Job,

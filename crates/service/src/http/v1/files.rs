@@ -20,9 +20,9 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 
 /// Store a file
 ///
-/// The body is the content, whose SHA-256 is the name. Runs name the file as
-/// `{"sha256": "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires`
-/// tells how many seconds it stays without use.
+/// The body is the content, whose SHA-256 is the name. Runs name the file as `{"sha256":
+/// "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires` states for how
+/// many seconds it is kept without use.
 #[utoipa::path(
     put,
     path = "/files/{sha256}",

@@ -106,7 +106,7 @@ enum Applied {
 }
 
 impl Waiting {
-    /// Reads the header `Prefer` (RFC 7240). `wait_ms` of the request comes first.
+    /// Reads the header `Prefer` (RFC 7240). `wait_ms` of the request takes precedence.
     pub fn new(headers: &HeaderMap, wait_ms: Option<u64>) -> Waiting {
         let preferences = headers
             .get_all(PREFER)
@@ -298,7 +298,7 @@ fn log_event(job: &Job, ids: &[String], event: Event) {
         } => job.log_output(test, stream, bytes),
         Event::TestEnded { index, report } => {
             let answer = super::model::TestAnswer::new(&report, super::model::OutputForm::Discard);
-            // The output was in events before this one.
+            // Earlier events have already reported the output.
             job.log_document(
                 "test",
                 &json!({

@@ -92,11 +92,11 @@ pub struct JudgingAnswer {
     pub verdict: Option<String>,
     /// The fault behind the verdict. Only `program` may count against the submission.
     pub blame: Option<BlameName>,
-    /// The reason of the verdict in a few words.
+    /// The reason for the verdict in a few words.
     pub reason: String,
     /// The points, if the problem has points.
     pub score: Option<f64>,
-    /// The most points.
+    /// The maximum points.
     pub max_score: Option<f64>,
     /// The messages of the compiler.
     pub compiler_messages: String,
@@ -120,7 +120,7 @@ pub struct JudgedTest {
     pub group: String,
     /// The verdict; `null` if the test was not judged.
     pub verdict: Option<String>,
-    /// The reason of the verdict, or of its absence.
+    /// The reason for the verdict, or for its absence.
     pub reason: String,
     /// The comment of the checker.
     pub comment: String,

@@ -213,7 +213,7 @@ fn one_test(service: &Service, index: usize, test: &TestRequest) -> Result<Test,
     })
 }
 
-/// The comparison of a name.
+/// The comparison with this name.
 ///
 /// # Errors
 /// There is no such comparison.

@@ -181,7 +181,7 @@ pub async fn create(
     Ok(jobs::respond(&service, &job, waiting, has_key).await)
 }
 
-/// Runs a program for a client that waits for its end. The run is cancelled with this future.
+/// Runs a program for a client that waits for its end. Dropping this future cancels the run.
 async fn run_at_once(
     service: &Service,
     client: &Client,

@@ -16,7 +16,7 @@ pub struct Received {
 }
 
 /// Space for a control message with at most [`MAX_RECEIVED`] descriptors. The kernel does not
-/// install any further ones.
+/// install more descriptors than this.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 

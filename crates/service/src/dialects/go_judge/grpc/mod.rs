@@ -53,7 +53,7 @@ pub fn router() -> Router<Arc<Service>> {
 /// Reads the message of a group.
 ///
 /// # Errors
-/// `None` stands for bytes that are no such message. Otherwise as [`super::request::parse`].
+/// `None` stands for bytes that are not such a message. Otherwise as [`super::request::parse`].
 pub fn decode(bytes: &[u8]) -> Result<Group, Option<RequestError>> {
     let request = Request::decode(bytes).map_err(|_| None)?;
     request.into_group().map_err(Some)
@@ -152,7 +152,7 @@ async fn converse(
             while let Ok(Some(message)) = requests.message().await {
                 control_by(&control, message).await;
             }
-            // The client may have nothing more to say.
+            // The client may have no more messages to send.
             std::future::pending::<std::convert::Infallible>().await
         };
         let to_client = async {

@@ -52,11 +52,11 @@ pub struct Info {
     pub user: u32,
     /// Seconds since the start.
     pub uptime_s: u64,
-    /// Requests whose CPU time is limited and that run.
+    /// Running requests whose CPU time is limited.
     pub running: usize,
     /// Their bound.
     pub max_running: usize,
-    /// Requests whose real time is limited and that run.
+    /// Running requests whose real time is limited.
     pub running_real_time: usize,
     /// Their bound.
     pub max_running_real_time: usize,
@@ -66,7 +66,7 @@ pub struct Info {
     pub max_running_memory_bytes: u64,
     /// Requests that wait.
     pub queued: usize,
-    /// Requests that wait at most.
+    /// The maximum number of waiting requests.
     pub max_queued: usize,
     /// The sum of the sizes of waiting requests.
     pub queued_bytes: u64,
@@ -93,7 +93,7 @@ pub struct LimitSet {
     pub memory_bytes: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes that are kept of standard output, and as many of standard error.
+    /// Bytes of standard output that are kept. The same number applies to standard error.
     pub output_bytes: u64,
     /// Bytes of all files that the program writes.
     pub files_bytes: u64,

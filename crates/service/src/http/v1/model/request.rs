@@ -152,7 +152,7 @@ pub struct LimitRequest {
     /// Processes and threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
-    /// Bytes that are kept of standard output, and as many of standard error.
+    /// Bytes of standard output that are kept. The same number applies to standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     /// Bytes of all files that the program writes.
