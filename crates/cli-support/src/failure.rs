@@ -84,7 +84,7 @@ impl From<millibox::Error> for Failure {
 pub fn no_thread(what: &str, error: &std::io::Error) -> Failure {
     Failure::sandbox(format!(
         "cannot start a thread {what}: {error}; raise the process limit (ulimit -u, pids.max) \
-         around millibox"
+         for millibox"
     ))
 }
 
@@ -130,7 +130,7 @@ pub fn complain(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Joins the lines of a text, so that a log has one line for each event.
+/// Joins the lines of a string, so that a log has one line for each event.
 pub fn one_line(text: &str) -> String {
     text.lines()
         .map(str::trim)

@@ -46,7 +46,7 @@ impl Signals {
         let wanted = [SIGINT, SIGQUIT, SIGTERM].into_iter().chain(hangup);
         let mut signals = signal_hook::iterator::Signals::new(wanted).map_err(|error| {
             let remedy = match error.raw_os_error() {
-                Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n) around millibox",
+                Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n) for millibox",
                 _ => "",
             };
             Failure::sandbox(format!("cannot catch signals: {error}{remedy}"))

@@ -288,7 +288,7 @@ impl Progress {
         }
     }
 
-    /// Shows the present activity and the completed part (0 to 1).
+    /// Shows the current activity and the completed part (0 to 1).
     pub fn show(&self, now: &str, part: f64) {
         if let Some(bar) = &self.bar {
             bar.set_position((part.clamp(0.0, 1.0) * 1000.0) as u64);

@@ -1,6 +1,6 @@
 //! Bounds on what a package becomes when it is read.
 //!
-//! A few kilobytes can stand for gigabytes: YAML aliases repeat texts, ranges name tests, every
+//! A few kilobytes can stand for gigabytes: YAML aliases repeat strings, ranges name tests, every
 //! test inherits the settings of its groups, and symbolic links multiply paths. Reading stops at
 //! the first exceeded bound. The bounds are far above the size of real packages, and keep reading
 //! below half a gigabyte and a few seconds.
@@ -64,8 +64,8 @@ pub fn words_cost(words: &[String]) -> usize {
 pub enum Bound {
     /// Texts and settings, including repetitions.
     #[error(
-        "the package's texts exceed {} MiB here, counting aliases, ranges, constants and settings \
-         once for each test; repeat less, or shorten long texts",
+        "the package's strings exceed {} MiB here, counting aliases, ranges, constants and \
+         settings once for each test; repeat less, or shorten long strings",
         MAX_TEXT_BYTES >> 20
     )]
     Text,

@@ -559,7 +559,7 @@ pub enum Generator {
     Program(Program),
     /// A shell command line (Sim's `sh:`).
     Shell(String),
-    /// A text in the package's file of generators.
+    /// A string in the package's file of generators.
     Text(String),
     /// A file of the package.
     Copy(PathBuf),

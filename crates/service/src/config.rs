@@ -112,12 +112,12 @@ impl Dialect {
 pub enum ListenError {
     /// The part before `=` is not a dialect.
     #[error(
-        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and \
-         judge0"
+        "{0:?} is not a dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion \
+         and judge0"
     )]
     Dialect(String),
     /// The address is not `HOST:PORT`.
-    #[error("{0:?} is no address; write it as 127.0.0.1:8080 or [::1]:8080")]
+    #[error("{0:?} is not an address; write it as 127.0.0.1:8080 or [::1]:8080")]
     Address(String),
 }
 
@@ -436,7 +436,7 @@ pub enum ConfigError {
     OpenAddress(SocketAddr),
     /// The digest of a token is malformed.
     #[error(
-        "the sha256 of the token {0:?} is not 64 hexadecimal digits; make it with \
+        "the sha256 of the token {0:?} is not 64 hexadecimal digits; compute it with \
          `printf %s TOKEN | sha256sum`"
     )]
     Digest(String),

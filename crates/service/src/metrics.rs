@@ -123,7 +123,7 @@ impl Metrics {
         );
         registry.register(
             "sandbox_errors",
-            "Executions that the sandbox or the service failed",
+            "Executions that failed because of the sandbox or the service",
             metrics.sandbox_errors.clone(),
         );
         for (name, help, histogram) in [

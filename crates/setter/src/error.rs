@@ -217,8 +217,8 @@ pub enum MakeFault {
     Empty,
     /// Two runs printed different files.
     #[error(
-        "differs in a second run, from byte {byte} on; let it depend only on arguments, seed and \
-         input"
+        "differs in a second run, from byte {byte} on; make it depend only on its arguments, seed \
+         and input"
     )]
     Unstable {
         /// The position of the first difference, from 1.

@@ -214,7 +214,8 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
         test.limit = limit;
     }
     let formula = format!(
-        "{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time"
+        "{factor} t, rounded up to a multiple of {resolution} s; t: the slowest accepted \
+         submission's time"
     );
     Report {
         formula,

@@ -50,7 +50,7 @@ impl Memory {
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Shared {
-    /// Supervisor to runner: whether to wait for a new world after the present pid1.
+    /// Supervisor to runner: whether to wait for a new world after the current pid1.
     pub stay_idle: AtomicU32,
     /// Target to supervisor: everything is prepared except for the launch.
     pub prepared: AtomicU32,
@@ -58,13 +58,13 @@ pub struct Shared {
     pub launched: AtomicU64,
     /// Supervisor to target: do not execute the launch with this number.
     pub revoked: AtomicU64,
-    /// Runner to supervisor: process id of the present zygote; 0 for none.
+    /// Runner to supervisor: process id of the current zygote; 0 for none.
     pub zygote: AtomicI32,
-    /// Zygote to supervisor: process id of the present pid1; 0 if none can be signalled.
+    /// Zygote to supervisor: process id of the current pid1; 0 if none can be signalled.
     pub pid1: AtomicI32,
     /// pid1 to zygote: the end was reported.
     pub reported: AtomicU32,
-    /// Target to supervisor: process id of the present target, set before it is prepared; 0 if
+    /// Target to supervisor: process id of the current target, set before it is prepared; 0 if
     /// unknown.
     pub target: AtomicI32,
     /// Target to runner: the limits in the runner's cgroups.
@@ -90,13 +90,13 @@ pub struct AppliedLimits {
     pub quota: AtomicU64,
     /// The minimum memory that the runner's cgroup contained before a run, in bytes.
     pub least_memory: AtomicU64,
-    /// The additional memory in the cgroup before the present run.
+    /// The additional memory in the cgroup before the current run.
     pub left_memory: AtomicU64,
     /// The number of OOM kills until the end of the previous run.
     pub oom_kills_before: AtomicU64,
-    /// The number of OOM kills until the end of the present run.
+    /// The number of OOM kills until the end of the current run.
     pub oom_kills: AtomicU64,
-    /// The most tasks that the runner's pids cgroup had until the end of the present run;
+    /// The most tasks that the runner's pids cgroup had until the end of the current run;
     /// `UNLIMITED` if unknown.
     pub peak_tasks: AtomicU64,
 }

@@ -168,7 +168,7 @@ struct Entry {
 }
 
 impl History {
-    /// Determines, for each process number, how many of its locks its present process did not make.
+    /// Determines, for each process number, how many of its locks its current process did not make.
     /// `now_ticks` is the time of this scan, and `started` the start time of a process, both in
     /// clock ticks since the boot.
     fn update(

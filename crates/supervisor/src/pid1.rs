@@ -150,7 +150,7 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     }
     if runner.backend.needs_no_other_cgroup_namespace() {
         // A run that may create namespaces could mount its own cgroup in another one. The sysctl
-        // applies to the present user namespace and those below it.
+        // applies to the current user namespace and those below it.
         calls::write_file(runner.procfs, c"sys/user/max_cgroup_namespaces", b"0")
             .map_err(at(Step::OtherCgroupNamespaces))?;
     }

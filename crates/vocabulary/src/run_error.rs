@@ -147,7 +147,7 @@ impl fmt::Display for ProcessEnd {
             // Its seccomp policy allows all calls that it makes.
             ProcessEnd::Killed(libc::SIGSYS) => f.write_str(
                 "was killed by signal SYS: it made a system call that its policy forbids, so it \
-                 has a bug or was taken over; the kernel's log names the call (type=1326)",
+                 has a bug or was compromised; the kernel's log names the call (type=1326)",
             ),
             ProcessEnd::Killed(signal) => {
                 write!(f, "was killed by signal {}", crate::signal_name(*signal))
@@ -347,8 +347,8 @@ impl fmt::Display for Hint {
                  has one per slot; start it with more runners per slot",
             ),
             Hint::PartnerNotStarted => f.write_str(
-                "its partner, with which it was to start \
-                together, is not started",
+                "its partner, which must start together with it, \
+                is not started",
             ),
             Hint::ProcHidesProcesses => f.write_str(
                 "without cgroups a CPU-time limit is enforced by looking at the processes, and \

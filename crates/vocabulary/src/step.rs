@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Declares [`Step`]. Each step has a name for reports and a text that completes a sentence
+/// Declares [`Step`]. Each step has a name for reports and a string that completes a sentence
 /// beginning with "cannot ". A second text is for sentences in which the name of the subject
 /// follows.
 macro_rules! steps {

@@ -87,7 +87,7 @@ fn messages_about_archive_name_the_archive() {
     );
     prints(
         judged(&["--tests", "x*"]),
-        "p.zip: error: none of its 2 tests is called like x*",
+        "p.zip: error: none of its 2 tests matches x*",
     );
     package
         .file("domjudge-problem.ini", "")

@@ -178,12 +178,12 @@ impl Facts {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
                 format!(
-                    "raise the limit on open files around millibox: ulimit -n 1024 (at least \
+                    "raise the limit on open files for millibox: ulimit -n 1024 (at least \
                      {MIN_OPEN_FILES})"
                 )
             }
             OwnLimit::Processes => {
-                "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup"
+                "raise the limit on processes for millibox: ulimit -u, or pids.max of its cgroup"
                     .to_owned()
             }
         })

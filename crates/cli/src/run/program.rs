@@ -109,8 +109,8 @@ impl fmt::Display for Remedy {
         match self {
             Remedy::Closed { place, mode, uid } => write!(
                 f,
-                "{} (mode {mode:o}) is closed to user {uid}, which the sandbox runs as: chmod o+x, \
-                 or choose a --user with access",
+                "{} (mode {mode:o}) is not accessible to user {uid}, which the sandbox runs as: \
+                 chmod o+x, or choose a --user with access",
                 place.display()
             ),
             Remedy::Missing(path) => {

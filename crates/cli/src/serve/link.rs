@@ -1,7 +1,7 @@
 //! The socket between the root process, which starts supervisors, and the unprivileged service.
 //!
 //! The service sends a request of a fixed length, which contains numbers only. The answer is one
-//! byte with the three descriptors of a supervisor, or a text with the reason for the failure.
+//! byte with the three descriptors of a supervisor, or a string with the reason for the failure.
 
 use millibox::{LaunchOptions, Launched, Launcher};
 use rustix::io::Errno;
@@ -23,7 +23,7 @@ const HAS_CPUS: u8 = 2;
 /// The first byte of an answer.
 const STARTED: u8 = 0;
 const REFUSED: u8 = 1;
-/// Bytes of an answer. Longer texts are truncated.
+/// Bytes of an answer. Longer strings are truncated.
 const ANSWER_BYTES: usize = 4096;
 
 /// The service's end.

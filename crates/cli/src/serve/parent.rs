@@ -201,7 +201,7 @@ impl Parent<'_> {
             return Ok(());
         };
         if self.supervisors.len() >= MAX_SUPERVISORS {
-            return link::send_refused(socket, "too many supervisors live");
+            return link::send_refused(socket, "too many supervisors are running");
         }
         match self.builder.clone().launch_options(options).launch() {
             Ok((launched, process)) => {

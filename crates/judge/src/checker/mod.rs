@@ -6,7 +6,7 @@
 //! | `lines` | Sim's default checker |
 //! | `exact` | comparison byte by byte |
 //! | `custom` | a program of the package, run in the sandbox |
-//! | `excerpt` | excerpts of texts that differ, for comments |
+//! | `excerpt` | excerpts of strings that differ, for comments |
 //! | `result` | the result of a check |
 
 pub mod custom;

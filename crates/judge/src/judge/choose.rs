@@ -40,7 +40,7 @@ pub enum SelectionError {
         submissions: Vec<String>,
     },
     /// The directory has no files.
-    #[error("{}: a directory without files is no submission", .0.display())]
+    #[error("{}: a directory without files is not a submission", .0.display())]
     EmptyDirectory(PathBuf),
     /// The path leads to a FIFO, device or socket.
     #[error("{}: a submission must be a regular file or a directory", .0.display())]

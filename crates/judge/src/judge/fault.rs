@@ -106,7 +106,7 @@ pub enum Role {
 #[non_exhaustive]
 pub enum PackageProblem {
     /// No test matches the pattern of [`Options::tests`](super::Options::tests).
-    #[error("none of its {tests} tests is called like {pattern}")]
+    #[error("none of its {tests} tests matches {pattern}")]
     NoMatchingTest {
         /// Number of all tests.
         tests: usize,
@@ -199,7 +199,7 @@ pub enum PackageProblem {
     NothingMeasured(Measurement),
     /// The time limit cannot be measured because the judge failed. A different limit would not
     /// help.
-    #[error("the time limit cannot be measured, for the judge failed: {submission}: {fault}")]
+    #[error("the time limit cannot be measured, because the judge failed: {submission}: {fault}")]
     JudgeFailed {
         /// The submission that was measured.
         submission: String,
@@ -254,7 +254,8 @@ impl fmt::Display for Measurement {
                 f.write_str("there is no submission that must be accepted")
             }
             Measurement::AllExcluded => f.write_str(
-                "submissions.yaml takes all that must be accepted out (use_for_time_limit)",
+                "submissions.yaml excludes all submissions that must be accepted \
+                 (use_for_time_limit)",
             ),
             Measurement::Failed(faults) => {
                 for (index, (submission, fault)) in faults.iter().enumerate() {
@@ -297,7 +298,7 @@ pub enum MeasurementFault {
         reason: String,
     },
     /// Judging was stopped before all tests had results.
-    #[error("it was not judged to the end")]
+    #[error("judging it was interrupted")]
     NotFinished,
 }
 
@@ -318,7 +319,7 @@ struct BecauseOfJudge<'a>(&'a MeasurementFault);
 impl fmt::Display for BecauseOfJudge<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_judge_failure() {
-            f.write_str(", for the judge failed")
+            f.write_str(", because the judge failed")
         } else {
             Ok(())
         }

@@ -81,7 +81,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Makes a text safe as [`line()`] does, but keeps its lines and tabs.
+/// Makes a string safe as [`line()`] does, but keeps its lines and tabs.
 pub fn block(text: &str) -> String {
     let kept = text.chars().filter(|c| *c != '\r');
     kept.map(|c| {

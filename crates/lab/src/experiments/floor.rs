@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "floor",
-    title: "What the kernel alone takes",
+    title: "The kernel's own time",
     about: "/bin/true on all CPUs at once. Each row makes one more thing fresh in every run, in \
             a small loop that does nothing else: no client, no supervisor, no messages, no \
             seccomp program, no cgroups, no limits, no figures. The last row is the sandbox with \
@@ -63,7 +63,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         Duration::from_secs(1),
     );
     let each = |rate: Result<Rate, Error>| rate.map(|rate| vec![1e9 / rate.per_second]);
-    let metric = "time a run, all CPUs";
+    let metric = "time per run, all CPUs";
     let mut comparison = Comparison::new(
         "floor",
         "/bin/true on all CPUs, one more fresh thing in each row",

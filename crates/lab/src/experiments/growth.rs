@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "growth",
     title: "Growth",
-    about: "The cost of a run of /bin/true over the number of mounts of its world, over the \
-            bytes of its environment, over the number of slots, over many runs through one \
-            supervisor, and over the caller's memory.",
+    about: "How the cost of a run of /bin/true depends on the number of mounts of its world, \
+            the bytes of its environment, the number of slots, the number of runs \
+            through one supervisor, and the caller's memory.",
     run,
 };
 

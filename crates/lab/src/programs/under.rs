@@ -58,7 +58,7 @@ impl FromStr for Observer {
         let found = Observer::NAMES.iter().find(|(name, _)| *name == text);
         found
             .map(|(_, observer)| *observer)
-            .ok_or_else(|| format!("{text:?} is no observer"))
+            .ok_or_else(|| format!("{text:?} is not an observer"))
     }
 }
 

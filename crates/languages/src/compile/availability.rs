@@ -222,7 +222,7 @@ impl fmt::Display for Availability {
                 program, reason, ..
             } => write!(
                 f,
-                "{} is out of the sandbox's reach: {reason}",
+                "{} cannot be reached by the sandbox: {reason}",
                 program.display()
             ),
             Availability::Broken {

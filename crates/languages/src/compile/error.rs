@@ -93,7 +93,7 @@ pub enum Refusal {
     #[error(transparent)]
     Product(#[from] ProductFault),
     /// The compiler wrote no program.
-    #[error("the compiler made no program; if there are several sources, call the main one main")]
+    #[error("the compiler made no program; if there are several sources, name the main one main")]
     NoProgram,
     /// The build wrote no executable file of this name.
     #[error("the build made no executable file {0}")]
@@ -156,7 +156,7 @@ impl From<NoSuite> for CompileError {
 #[non_exhaustive]
 pub enum SourceFault {
     /// Commands and terminals would interpret the name.
-    #[error("names of sources cannot have braces or control characters; rename it")]
+    #[error("the name of a source must not have braces or control characters; rename it")]
     Name,
     /// The path contains a symbolic link.
     #[error("it is a symbolic link, or lies behind one; pass the file itself")]
@@ -219,14 +219,14 @@ pub enum Limit {
     Memory(u64),
     /// Bytes of the program, or of temporary files.
     #[error(
-        "output limit ({} MiB); an array that does not begin as all zeros is in the program in \
-         full", .0 >> 20
+        "output limit ({} MiB); the program contains every array in full that is not initialised \
+         to zeros", .0 >> 20
     )]
     Output(u64),
     /// Bytes of the program, where the disk has less room than the suite allows.
     #[error(
-        "output limit ({} MiB, all that the disk has room for); an array that does not begin as \
-         all zeros is in the program in full", .0 >> 20
+        "output limit ({} MiB, all that the disk has room for); the program contains every array \
+         in full that is not initialised to zeros", .0 >> 20
     )]
     Room(u64),
 }

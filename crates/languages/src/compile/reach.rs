@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A file or directory that a user may not enter or execute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} (mode {mode:o}) is closed to user {user}", .path.display())]
+#[error("{} (mode {mode:o}) is not accessible to user {user}", .path.display())]
 #[non_exhaustive]
 pub struct ClosedPath {
     /// The file or directory.

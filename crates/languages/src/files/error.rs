@@ -32,7 +32,10 @@ pub(crate) enum StoreError {
 
 /// The host's directory for temporary files cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot write to {}: {cause}; set TMPDIR to a directory with room", .directory.display())]
+#[error(
+    "cannot write to {}: {cause}; set TMPDIR to a directory with free space",
+    .directory.display()
+)]
 #[non_exhaustive]
 pub struct HostError {
     /// The directory.

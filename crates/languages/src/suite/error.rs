@@ -99,7 +99,7 @@ pub enum FaultKind {
     #[error("the name {0:?} must neither be empty nor begin or end with a space")]
     NameSpaces(String),
     /// An extension begins with a dot. The dot is not part of the field.
-    #[error("{key:?} have no dot: write {extension:?}")]
+    #[error("{key:?} must not begin with a dot: write {extension:?}")]
     ExtensionDot {
         /// The key.
         key: &'static str,
@@ -258,7 +258,7 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// The lines of a text, joined by semicolons.
+/// The lines of a string, joined by semicolons.
 struct OneLine<'t>(&'t str);
 
 impl fmt::Display for OneLine<'_> {
@@ -332,7 +332,8 @@ pub enum ChoiceError {
     },
     /// Neither names nor first lines of the sources identify a language.
     #[error(
-        "{}: neither extension nor first line tells the language; use one of the extensions {}",
+        "{}: neither the extension nor the first line identifies the language; use one \
+         of the extensions {}",
         PathList(.sources), .extensions.join(", ")
     )]
     UnknownSources {

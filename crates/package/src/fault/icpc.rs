@@ -25,7 +25,7 @@ pub enum HeaderFault {
         "`{key}` belongs to the legacy format; use `type` and `output_validator_args`; not read"
     )]
     LegacyKey { key: &'static str },
-    #[error("name must be a text, or a map of languages and texts")]
+    #[error("name must be a string, or a map of languages and strings")]
     Name,
     #[error("unknown type {word:?}; the types are {known}{suggestion}")]
     UnknownType {
@@ -65,13 +65,13 @@ pub enum HeaderFault {
     #[error("`{key}` is not read here; write it in data/testdata.yaml")]
     MisplacedGrading { key: &'static str },
     #[error(
-        "{name:?} is not a valid name of a constant: use letters, digits and _, and begin with no \
-         digit"
+        "{name:?} is not a valid name of a constant: use letters, digits and _, and do not begin \
+         with a digit"
     )]
     ConstantName { name: Excerpt },
     #[error("a variant of a constant must have a name and a value")]
     ConstantVariant,
-    #[error("the constant {name} must have a value, a number or a text")]
+    #[error("the constant {name} must have a value, a number or a string")]
     ConstantValue { name: Excerpt },
     #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", Finer(.finer))]
     Resolution {
@@ -124,7 +124,7 @@ pub enum DataFault {
     NoTests { hint: MakeHint },
     #[error("there are no secret tests, only samples")]
     OnlySamples,
-    #[error("beside testdata.yaml, of which this is the newer name; keep one")]
+    #[error("this is the newer name of testdata.yaml, which also exists; keep one")]
     TwoSettings,
     #[error("a group without tests")]
     EmptyGroup,
@@ -142,9 +142,11 @@ pub enum DataFault {
     NoInput { name: Excerpt },
     #[error("not read: it belongs to a test, but there is no {name}.in")]
     NoTest { name: Excerpt },
-    #[error("not read: no part of a test, which is NAME.in and NAME.ans{suggestion}")]
+    #[error("not read: not part of a test, which consists of NAME.in and NAME.ans{suggestion}")]
     Stray { suggestion: Suggestion },
-    #[error("not read: no part of a test; this applies to {more} more files, which are not listed")]
+    #[error(
+        "not read: not part of a test; this applies to {more} more files, which are not listed"
+    )]
     MoreStrays { more: usize },
 }
 
@@ -224,7 +226,7 @@ impl std::fmt::Display for Key<'_> {
 pub enum SubmissionFault {
     #[error("not read: a submission belongs in a directory such as submissions/accepted")]
     Misplaced,
-    #[error("not read: neither an extension nor a first line #! tells the language")]
+    #[error("not read: neither an extension nor a first line #! identifies the language")]
     NoLanguage,
     #[error("a submission without files")]
     Empty,

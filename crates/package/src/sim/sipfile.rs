@@ -239,7 +239,7 @@ fn matches(letters: &str, path: &str) -> bool {
     letters.chars().all(|letter| path.any(|c| c == letter))
 }
 
-/// Splits a text into words. The character after a backslash is part of the word.
+/// Splits a string into words. The character after a backslash is part of the word.
 fn arguments(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

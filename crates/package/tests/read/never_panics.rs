@@ -3,7 +3,7 @@
 use crate::Package;
 use proptest::prelude::*;
 
-/// Arbitrary bytes, and texts of syntax elements.
+/// Arbitrary bytes, and strings of syntax elements.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         proptest::sample::select(vec![

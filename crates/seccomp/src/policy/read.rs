@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::{Action, ActionError, Comparison, Condition, Policy, Rule};
 use crate::arch::{Arch, nearest_name};
 
-/// The reason why a text cannot be parsed as a [`Policy`]: the line and the [`Problem`].
+/// The reason why a string cannot be parsed as a [`Policy`]: the line and the [`Problem`].
 ///
 /// Its `Display` is a single line of text that also contains a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -102,7 +102,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Displays a text in one line, with control characters escaped.
+/// Displays a string in one line, with control characters escaped.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {

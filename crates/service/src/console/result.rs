@@ -20,7 +20,7 @@ const FACTS: [(&str, &str); 8] = [
     ("blame", "At fault"),
 ];
 
-/// The texts of a result: keys and titles.
+/// The strings of a result: keys and titles.
 const STREAMS: [(&str, &str); 4] = [
     ("error", "Reason"),
     ("messages", "Compiler messages"),

@@ -249,7 +249,7 @@ fn share(link: Option<Option<String>>) -> Markup {
                 Some(Some(link)) => {
                     p {
                         a href=(link) { "Link to this program" }
-                        " for sharing. It opens the form and runs nothing."
+                        " for sharing. It opens the form without running anything."
                     }
                 }
                 Some(None) => {

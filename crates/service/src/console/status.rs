@@ -138,7 +138,7 @@ fn body(service: &Service, refresh: bool) -> Markup {
                 @if refresh {
                     "This page reloads itself. " a href="/status" { "Stop" } "."
                 } @else {
-                    "The figures are those of the moment of loading. "
+                    "The figures were current when the page was loaded. "
                     a href="/status?refresh=true" {
                         "Reload every " (REFRESH_SECONDS) " seconds"
                     }

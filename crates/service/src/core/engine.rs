@@ -139,7 +139,7 @@ impl Engine {
                     report.attempts = attempt;
                     match (&report.outcome, next) {
                         (Outcome::SandboxError(error), Some(next)) => {
-                            tracing::warn!(%error, "the sandbox failed; the run is begun again");
+                            tracing::warn!(%error, "the sandbox failed; the run is started again");
                             execution = next;
                         }
                         _ => return Ok(report),
@@ -147,7 +147,7 @@ impl Engine {
                 }
                 Err(ExecutionError::Sandbox(error)) => match next {
                     Some(next) => {
-                        tracing::warn!(%error, "the supervisor ended; the run is begun again");
+                        tracing::warn!(%error, "the supervisor ended; the run is started again");
                         execution = next;
                     }
                     None => return Err(ExecutionError::Sandbox(error)),

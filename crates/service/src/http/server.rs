@@ -211,7 +211,7 @@ async fn pause(error: &io::Error) {
 struct Connections {
     tracker: TaskTracker,
     places: Arc<Semaphore>,
-    /// Connections end after their present requests.
+    /// Connections end after their current requests.
     closing: CancellationToken,
 }
 
@@ -276,7 +276,7 @@ impl Connections {
     }
 }
 
-/// Serves a connection to its end, or until it has answered its present requests once `closing` is
+/// Serves a connection to its end, or until it has answered its current requests once `closing` is
 /// cancelled.
 async fn serve_until<C>(
     closing: CancellationToken,

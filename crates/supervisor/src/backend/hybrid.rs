@@ -142,7 +142,7 @@ impl Runner {
             let fresh = self.request_cgroup(RENEW_MEMORY)?;
             applied_limits.mark_memory_unknown();
             if self.enter_memory(&fresh, socket).is_err() {
-                // The open files may not belong to the present cgroup, so writing to them may limit
+                // The open files may not belong to the current cgroup, so writing to them may limit
                 // nothing.
                 calls::exit(1);
             }
@@ -177,7 +177,7 @@ impl Runner {
         let least = applied_limits.least_memory.load(Relaxed).min(usage);
         applied_limits.least_memory.store(least, Relaxed);
         applied_limits.left_memory.store(usage - least, Relaxed);
-        // Writing sets memory.max_usage_in_bytes to the present usage.
+        // Writing sets memory.max_usage_in_bytes to the current usage.
         calls::write(self.files.figures.memory_peak, b"0")
     }
 
@@ -339,7 +339,7 @@ impl Runner {
         if self.files.figures.pids_peak.is_some()
             && applied_limits.peak_tasks.load(Relaxed) > OWN_PROCESSES + 1
         {
-            // After a partial failure the open files may not belong to the present cgroup and may
+            // After a partial failure the open files may not belong to the current cgroup and may
             // limit nothing. Then this runner must not continue.
             self.renew_pids()?;
             applied_limits.peak_tasks.store(0, Relaxed);

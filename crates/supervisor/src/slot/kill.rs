@@ -18,7 +18,7 @@ const MAX_KILL_PROCESSES: usize = 512;
 const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 
 impl Runner {
-    /// Kills the present pid1 and thereby everything in its namespace. For a run, only the pid1 of
+    /// Kills the current pid1 and thereby everything in its namespace. For a run, only the pid1 of
     /// the running launch is killed; for a runner that must become idle, any pid1.
     ///
     /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller

@@ -94,7 +94,7 @@ fn unbounded_groups_take_the_checkers_points() {
         ),
         (
             "AC AC%1 AC=1",
-            "test a/1: the checker gave a part of the points, but its group has no maximum",
+            "test a/1: the checker gave a fraction of the points, but its group has no maximum",
         ),
         (
             "AC AC=-1 AC=1",
@@ -142,7 +142,7 @@ fn sim_groups_have_the_least_share() {
     fault(
         &problem,
         "AC AC=7 - AC AC",
-        "test 1/1: the checker gave 7 points; its group counts parts from 0 to 1",
+        "test 1/1: the checker gave 7 points; its group expects a fraction from 0 to 1",
     );
     // Sim groups may have negative points.
     points(

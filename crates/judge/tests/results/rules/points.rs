@@ -182,8 +182,8 @@ fn plan_rejects_what_cannot_be_scored() {
     custom.grader = Some(program());
     assert_eq!(
         refused(&custom),
-        "group secret cannot be scored: the package's own grader makes points, but the problem has \
-         none"
+        "group secret cannot be scored: the package's own grader assigns points, but the problem \
+         has none"
     );
     let later = one_group(
         Rules {

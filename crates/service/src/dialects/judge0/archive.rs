@@ -28,7 +28,7 @@ pub struct ArchiveFile {
 #[non_exhaustive]
 pub enum ArchiveError {
     /// No archive, or a damaged one.
-    #[error("is no zip archive that can be read")]
+    #[error("is not a readable zip archive")]
     Unreadable,
     /// A name leads out of the directory.
     #[error("has a file with the name {0:?}, which leads out of the directory")]

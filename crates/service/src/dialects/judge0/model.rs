@@ -531,7 +531,7 @@ mod tests {
             (
                 "additional_files",
                 json!("bm8gemlw"),
-                "is no zip archive that can be read",
+                "is not a readable zip archive",
             ),
         ];
         for (field, value, message) in cases {

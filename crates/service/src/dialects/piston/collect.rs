@@ -44,7 +44,7 @@ impl Observer for Collect {
         let next = execution.repeat();
         let mut collected = collect(service, execution, output_bytes).await;
         if let (Some(next), true) = (next, has_sandbox_failed(&collected)) {
-            tracing::warn!("the sandbox failed; the run is begun again");
+            tracing::warn!("the sandbox failed; the run is started again");
             collected = collect(service, next, output_bytes).await;
         }
         let (report, output) = collected?;

@@ -196,7 +196,7 @@ impl Fields {
         }
     }
 
-    /// A number or a text that contains one.
+    /// A number or a string that contains one.
     pub(super) fn number(&mut self, name: &str) -> Option<f64> {
         let value = self.take(name)?;
         let number = match &value {
@@ -306,7 +306,7 @@ impl Fields {
                 Value::String(text) => match decode(text) {
                     Ok(bytes) => files.push((path, bytes)),
                     Err(error) => {
-                        let msg = format!("Value error, the content is no valid Base64: {error}");
+                        let msg = format!("Value error, the content is not valid Base64: {error}");
                         self.reject(Invalid::file(&path, msg, Value::Null));
                     }
                 },

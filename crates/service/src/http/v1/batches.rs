@@ -82,7 +82,7 @@ pub enum BatchOutput {
     responses(
         (
             status = 200,
-            description = "A line for each run, and a last one",
+            description = "A line for each run, and a final line",
             body = inline(BatchOutput),
             content_type = "application/x-ndjson"
         ),

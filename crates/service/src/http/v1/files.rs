@@ -44,7 +44,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
         ),
         (
             status = 422,
-            description = "The content has another digest",
+            description = "The content has a different digest",
             body = Problem,
             content_type = "application/problem+json"
         ),

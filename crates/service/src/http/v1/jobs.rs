@@ -432,7 +432,7 @@ pub fn find(
         .filter(|job| job.kind == kind && (job.client == client.id || client.admin))
         .ok_or_else(|| {
             Problem::not_found(format!(
-                "no job {id} is known; results are kept {} s",
+                "no job {id} is known; results are kept for {} s",
                 service.config.results.keep_s
             ))
         })

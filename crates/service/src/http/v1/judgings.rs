@@ -261,7 +261,7 @@ impl From<JudgingError> for Problem {
         (
             "Idempotency-Key" = Option<String>,
             Header,
-            description = "Names the request for repetitions"
+            description = "Identifies the request if it is repeated"
         ),
     ),
     request_body(content(

@@ -64,7 +64,7 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
 }
 
 async fn not_found(uri: Uri) -> Problem {
-    Problem::not_found(format!("{} is no address of this service", uri.path()))
+    Problem::not_found(format!("{} is not an address of this service", uri.path()))
 }
 
 async fn method_not_allowed() -> Problem {

@@ -244,7 +244,7 @@ pub fn content(service: &Service, field: &str, blob: &Blob) -> Result<Content, P
         Blob::Base64(text) => BASE64
             .decode(text)
             .map(|bytes| Content::Bytes(bytes.into()))
-            .map_err(|error| Problem::impossible(field, format!("no valid Base64: {error}"))),
+            .map_err(|error| Problem::impossible(field, format!("invalid Base64: {error}"))),
         Blob::Sha256(digest) => match service.files.open(digest) {
             Ok(Some(file)) => Ok(Content::File(Arc::new(file))),
             Ok(None) => Err(Problem {

@@ -112,7 +112,7 @@ impl Rendering {
         (
             "Idempotency-Key" = Option<String>,
             Header,
-            description = "Names the request for repetitions"
+            description = "Identifies the request if it is repeated"
         ),
     ),
     request_body = RunRequest,

@@ -140,7 +140,7 @@ async fn converse(
     let first = requests.message().await?;
     let Some(StreamRequestChoice::Request(request)) = first.and_then(|first| first.request) else {
         return Err(Status::invalid_argument(
-            "the first message is no execRequest",
+            "the first message is not an execRequest",
         ));
     };
     let request_id = request.request_id.clone();
