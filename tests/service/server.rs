@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// The languages of a service whose configuration names none.
+/// The languages of a service whose configuration does not list any.
 const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
     'python3', 'rust', 'scripts']\n";
 

@@ -148,7 +148,7 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     ))
 }
 
-/// A set of CPUs. clap would take a plain `Vec` for a repeated option.
+/// A set of CPUs. clap would interpret a plain `Vec` as a repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus(pub Vec<usize>);
 

@@ -37,7 +37,7 @@ const MAX_SPLICE_BYTES: u64 = 1 << 20;
 const SMALL_OUTPUT_BYTES: u64 = 16 << 10;
 /// The writer is stopped only if the output pipe fills up within this time.
 const GATHER_TIME: Duration = Duration::from_millis(1);
-/// Interval at which the pump asks for the result while the pipes are silent. The pipes report the
+/// Interval at which the pump polls the result while the pipes are silent. The pipes report the
 /// end, unless a descriptor outlives the run, for example in a message on a socket.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -47,7 +47,7 @@ pub(crate) struct Input<'a> {
     /// A copy in memory, if the file cannot be spliced.
     copy: Option<File>,
     offset: u64,
-    /// `None`: the pipe holds the rest of the input, or its reader is gone.
+    /// `None`: the pipe holds the rest of the input, or its reader has closed it.
     pipe: Option<OwnedFd>,
 }
 
@@ -296,7 +296,7 @@ pub(crate) fn pump(
             watch.check(run);
         }
     };
-    // All processes are gone, so the pipes hold the rest of the output.
+    // All processes have ended, so the pipes hold the rest of the output.
     for output in outputs.iter_mut() {
         output.take()?;
     }

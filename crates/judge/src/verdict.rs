@@ -37,7 +37,8 @@ pub struct TestResult {
     pub reason: String,
     /// The checker's comment, made printable, cut at [`COMMENT_LIMIT`].
     pub comment: String,
-    /// Points from the checker. Sim and testlib give a part of 1, ICPC the number in `score.txt`.
+    /// Points from the checker. Sim and testlib give a fraction from 0 to 1, ICPC the number in
+    /// `score.txt`.
     pub score: Option<Points>,
     /// The submission's run. `None` if it did not run. For several passes this is the last run,
     /// with the maximum of each figure over all passes.
@@ -51,7 +52,7 @@ pub struct TestResult {
 /// Points of one test from a checker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Points {
-    /// A part of the test's worth, from 0 to 1.
+    /// A fraction of the test's worth, from 0 to 1.
     Part(f64),
     /// A number of points.
     Absolute(f64),

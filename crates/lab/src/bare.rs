@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// The program cannot be run, or fails.
 pub fn spawn(program: &str) -> Result<(), Error> {
-    // std uses posix_spawn(3) unless further attributes are set.
+    // std uses posix_spawn(3) unless other attributes are set.
     success(Command::new(program).env_clear().stdin(Stdio::inherit()))
 }
 

@@ -52,7 +52,7 @@ pub struct Options {
     pub seed: u64,
     /// Executables of other sandboxes by name, instead of those on PATH.
     pub peers: BTreeMap<String, PathBuf>,
-    /// The executable of the command `millibox`, which `peers` measures beside the library.
+    /// The executable of the command `millibox`, which `peers` measures in addition to the library.
     pub millibox: Option<PathBuf>,
     /// The command line, for reports.
     pub command: String,

@@ -15,7 +15,7 @@ pub struct Plan {
     pub settle_runs: usize,
     /// Runs of each variant before the first round.
     pub warm_up_runs: usize,
-    /// The time after which no further round begins.
+    /// The time after which no new round begins.
     pub budget: Duration,
     /// The number of rounds that run even beyond the budget.
     pub min_rounds: usize,

@@ -33,7 +33,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Executable {
-    /// What the program sees. All runs have the same world, so they share prepared templates.
+    /// The files and other resources that the program sees. All runs have the same world, so they
+    /// share prepared templates.
     pub world: World,
     /// Program and arguments, with paths as in the world. `{memory_mib}` in an argument or in the
     /// value of a variable stands for the memory limit of the run in MiB. Run-time systems that
@@ -64,7 +65,7 @@ pub struct Limits {
     pub real_time: Duration,
     /// Memory in bytes. The language's run-time system may use more; see [`Executable::memory`].
     pub memory: u64,
-    /// Bytes that the program may write to its standard output.
+    /// Maximum number of bytes that the program may write to its standard output.
     pub output: u64,
     /// Processes and threads. The language's run-time system may use more; see
     /// [`Executable::processes`].
@@ -135,8 +136,8 @@ impl Executable {
         request
     }
 
-    /// Returns the program with further files in its working directory. They replace the program's
-    /// files of the same names.
+    /// Returns the program with additional files in its working directory. They replace the
+    /// program's files of the same names.
     ///
     /// # Errors
     /// A file cannot be staged.

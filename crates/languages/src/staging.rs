@@ -52,7 +52,7 @@ pub enum StagingError {
     Link {
         /// The link.
         link: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
         /// The directory that the link must not leave.
         root: PathBuf,
@@ -286,7 +286,7 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> Result<(),
 struct Staging<'a> {
     root: &'a Path,
     ids: Ids,
-    /// Number of further entries that are allowed. Links can multiply entries.
+    /// Number of additional entries that are allowed. Links can multiply entries.
     left: usize,
 }
 

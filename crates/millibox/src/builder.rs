@@ -86,7 +86,7 @@ impl Builder {
         self
     }
 
-    /// Sets the number of runs that are served at one time, from 1 to 512
+    /// Sets the number of runs that are served at the same time, from 1 to 512
     /// ([`Builder::MAX_SLOTS`]). The default is one for each CPU.
     #[must_use]
     pub fn slots(mut self, slots: usize) -> Builder {
@@ -127,7 +127,7 @@ impl Builder {
         self
     }
 
-    /// Keeps each slot on one CPU, with its runs that name no CPUs, so that run times vary less.
+    /// Keeps each slot on one CPU, with its runs that specify no CPUs, so that run times vary less.
     /// Slots share a CPU only if there are more slots than CPUs.
     #[must_use]
     pub fn pin_slots(mut self, pin: bool) -> Builder {

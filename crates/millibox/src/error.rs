@@ -33,7 +33,7 @@ pub enum Error {
     /// A system call of the library failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
-        /// What the library was doing, as the predicate of "cannot ...".
+        /// The action that failed, as the predicate of "cannot ...".
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,

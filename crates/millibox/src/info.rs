@@ -1,4 +1,4 @@
-//! What is known about a running supervisor.
+//! Facts about a running supervisor.
 
 use crate::error::joined;
 use crate::{Backend, BackendRefusal};
@@ -56,12 +56,12 @@ impl Info {
         &self.hello.declined
     }
 
-    /// The number of runs that are served at one time.
+    /// The number of runs that are served at the same time.
     pub fn slots(&self) -> usize {
         self.hello.slots as usize
     }
 
-    /// What works less well than it could on this machine.
+    /// The features that work less well than they could on this machine.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

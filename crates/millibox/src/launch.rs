@@ -135,7 +135,7 @@ impl Builder {
 }
 
 impl Supervisor {
-    /// The user and group that a supervisor switches to if root starts it and names no others. They
-    /// own no files and no other processes.
+    /// The user and group that a supervisor switches to if root starts it without specifying
+    /// others. They own no files and no other processes.
     pub const UNPRIVILEGED_IDS: (u32, u32) = millibox_wire::UNPRIVILEGED_IDS;
 }

@@ -46,7 +46,7 @@ pub enum StartError {
         path: PathBuf,
         /// The environment variable or method that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
-        /// What it did instead of sending its greeting.
+        /// The reason why it ended instead.
         reason: EndReason,
     },
     /// The supervisor reported an error and ended.
@@ -153,9 +153,10 @@ impl fmt::Display for EndReason {
                 "the connection was closed by this program (Supervisor::close, shut_down, or it \
                  was dropped)",
             ),
-            EndReason::Forked => {
-                f.write_str("it serves the process that started it, from which this one was forked")
-            }
+            EndReason::Forked => f.write_str(
+                "it serves only the process that started it, and this process was forked from that \
+                 one",
+            ),
             EndReason::Unreadable(reason) => write!(
                 f,
                 "a message of it cannot be read ({reason}); library and supervisor must be of the \

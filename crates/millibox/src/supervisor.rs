@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// A running supervisor. Threads may share it by reference or [`Arc`].
 ///
-/// Dropping it kills all runs, waits until they are gone and leaves nothing behind.
+/// Dropping it kills all runs, waits until they have ended and leaves nothing behind.
 ///
 /// ```
 /// use millibox::{Outcome, Request, Supervisor};
@@ -79,8 +79,8 @@ impl Supervisor {
 
     /// Requests two runs that need each other, such as a solution and an interactor: both start at
     /// the same time, or neither starts. They share a slot, so any number of pairs may be
-    /// outstanding on any number of slots, beside other runs, and no pair waits for half of another
-    /// one.
+    /// outstanding on any number of slots, together with other runs, and no pair waits for half of
+    /// another one.
     ///
     /// If one run is rejected, killed or cancelled while it waits, the other one is not started,
     /// and its result reports this. After their start they are independent: if the program of one
@@ -151,7 +151,7 @@ impl Supervisor {
         self.connection.unfinished()
     }
 
-    /// Ends the supervisor: kills all runs and waits until they are gone. Dropping it does the
+    /// Ends the supervisor: kills all runs and waits until they have ended. Dropping it does the
     /// same.
     pub fn shut_down(self) {}
 

@@ -320,9 +320,9 @@ impl Default for World {
 /// takes one or two microseconds; preparing another world takes a thousand.
 const LOOK_UP_ATTEMPTS: usize = 64;
 
-/// The file that a mount's source leads to now, as far as the kernel remembers the path. A hanging
-/// file system (FUSE, NFS) must not block the caller. The mounter of the world examines sources
-/// that the kernel does not remember or that cannot be examined.
+/// The file that a mount's source leads to now, if the kernel remembers the path. A hanging file
+/// system (FUSE, NFS) must not block the caller. The mounter of the world examines sources that the
+/// kernel does not remember or that cannot be examined.
 fn source(mount: &Mount) -> Source {
     let Mount::Bind(bind) = mount else {
         return Source::None;

@@ -15,15 +15,15 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The addresses to listen on. Each names the only dialect that it serves, or none to serve
-    /// everything.
+    /// The addresses to listen on. Each address names the only dialect that it serves, or no
+    /// dialect if it serves everything.
     pub listen: Vec<Listen>,
     /// The path of a Unix socket that serves everything.
     pub unix_socket: Option<PathBuf>,
     /// Clients that may use the service. Without tokens, every client that can connect may use the
     /// service.
     pub token: Vec<TokenConfig>,
-    /// Dialects that are served beside the service's own interface.
+    /// Dialects that are served in addition to the service's own interface.
     pub dialects: Vec<Dialect>,
     /// Limits of runs.
     pub limits: LimitsConfig,
@@ -48,7 +48,7 @@ pub struct Config {
     pub max_body_bytes: usize,
     /// How long running requests may continue after SIGTERM, in milliseconds.
     pub drain_ms: u64,
-    /// Host paths that requests of the go-judge dialect may read, beside /dev/null.
+    /// Host paths that requests of the go-judge dialect may read, in addition to /dev/null.
     pub go_judge_source_prefixes: Vec<PathBuf>,
     /// URL prefixes to which the Judge0 dialect may send results.
     pub judge0_callbacks: Vec<String>,
@@ -163,7 +163,7 @@ pub struct TokenConfig {
     /// Requests that may wait; 0: no separate bound.
     #[serde(default)]
     pub max_queued: usize,
-    /// What the client may use; everything by default.
+    /// The interfaces that the client may use; all by default.
     pub interfaces: Option<Vec<String>>,
     /// Whether the client may see other clients' runs and the metrics.
     #[serde(default)]
@@ -174,9 +174,9 @@ pub struct TokenConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// Limits of a request that names none.
+    /// Limits of a request that does not specify any.
     pub default: LimitValues,
-    /// The largest limits that a request may name.
+    /// The largest limits that a request may specify.
     pub max: LimitValues,
 }
 
@@ -192,9 +192,10 @@ pub struct LimitValues {
     pub memory_bytes: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes of standard output that are kept. The same number applies to standard error.
+    /// Maximum number of bytes of standard output that are kept. The same number applies to
+    /// standard error.
     pub output_bytes: u64,
-    /// Bytes of all files that the program writes.
+    /// Maximum size of all files that the program writes, in bytes.
     pub files_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
@@ -306,9 +307,9 @@ pub struct FilesConfig {
 pub struct ResultsConfig {
     /// How long an answer is kept, in seconds.
     pub keep_s: u64,
-    /// Bytes of all kept answers; the oldest ones are removed first.
+    /// Maximum size of all kept answers in bytes; the oldest ones are removed first.
     pub max_bytes: usize,
-    /// Bytes of the events of one run.
+    /// Maximum size of the events of one run in bytes.
     pub max_event_bytes: usize,
 }
 
@@ -391,7 +392,7 @@ pub struct SandboxFusionConfig {
     /// How long the start of a run may be delayed beyond the compile timeout of its request, in
     /// milliseconds. verl waits 10 s beyond both timeouts of a request.
     pub wait_ms: u64,
-    /// The memory limit of requests that name none, in bytes.
+    /// The memory limit, in bytes, of requests that do not specify one.
     pub memory_bytes: u64,
     /// Answer failures of the sandbox with 200 and the status `SandboxError`, as SandboxFusion
     /// does. By default they are answered with 504, which all clients retry.
@@ -425,7 +426,7 @@ pub enum ConfigError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The fault and its place.
         error: Box<toml::de::Error>,
     },
     /// An address that other hosts can reach has no token.

@@ -180,7 +180,7 @@ impl Metrics {
         self.queued.observe(queued.as_secs_f64());
     }
 
-    /// Counts a failure of the service that has no report.
+    /// Counts a failure of the service for a request that gets no report.
     pub fn count_service_error(&self) {
         self.sandbox_errors.inc();
     }

@@ -21,7 +21,7 @@ use millibox_languages::suite::Suites;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Simultaneous runs for each CPU whose limit is real time.
+/// Number of simultaneous runs for each CPU, for runs that are limited by real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
 
 /// The service. It is shared by all interfaces.
@@ -43,13 +43,13 @@ pub struct Service {
     pub samples: Samples,
     /// Clients that may use the service.
     pub tokens: Tokens,
-    /// What the go-judge dialect keeps.
+    /// The state of the go-judge dialect.
     pub go_judge: GoJudge,
     /// Packages of the Piston dialect.
     pub piston_packages: Vec<Arc<Package>>,
-    /// How runs are limited.
+    /// The backend that limits the runs.
     pub backend: Backend,
-    /// When the service started.
+    /// The time at which the service started.
     pub started: Instant,
     /// Submissions of the Judge0 dialect.
     pub judge0: crate::dialects::judge0::Judge0,
@@ -69,7 +69,7 @@ pub enum StartError {
         list(.declined)
     )]
     NoCgroups {
-        /// Why each better backend was not taken.
+        /// The reasons why better backends were not chosen.
         declined: Vec<BackendRefusal>,
     },
     /// A suite file has mistakes.
@@ -84,7 +84,7 @@ pub enum StartError {
     /// The machine's CPUs or memory are not known.
     #[error("cannot find out {what}: {error}")]
     Machine {
-        /// What is not known.
+        /// The fact that cannot be determined.
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -194,7 +194,7 @@ impl Service {
         self.run_attached(interface, run, None).await
     }
 
-    /// Runs a program that is connected with a client.
+    /// Runs a program that is connected to a client.
     ///
     /// # Errors
     /// The errors of [`Runner::run`].

@@ -143,7 +143,7 @@ pub enum ProgramFault {
         /// The input's path below the package.
         input: String,
     },
-    /// An answer must be made, but its test has files of its own.
+    /// An answer must be made, but its test has its own files.
     #[error("test {0}: answers of tests with files of their own cannot be made")]
     TestWithFiles(String),
     /// Answers must be made, but the package has no model solution.
@@ -369,7 +369,7 @@ impl fmt::Display for SomeLimit<'_> {
     }
 }
 
-/// What cannot be done with a file.
+/// The operation on a file that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileAction {

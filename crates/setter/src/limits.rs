@@ -140,7 +140,7 @@ pub fn limits(
                 .into());
             }
             Some(_) => {
-                // The reason of the test alone, because the message names the test.
+                // Only the reason of the test, because the message names the test.
                 let decisive = report
                     .decided_by
                     .as_ref()

@@ -19,7 +19,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 /// The bytes for strings. The kernel accepts at most a quarter of the stack limit and never more
 /// than 6 MiB. With the default stack of 8 MiB that is 2 MiB (execve(2)).
 pub const STRINGS: usize = 3 << 20;
-/// The most arguments, variables and paths of a run together.
+/// The maximum number of arguments, variables and paths of a run together.
 pub const MAX_STRINGS: usize = 128 * 1024;
 /// The number of words in a CPU mask.
 pub const CPU_WORDS: usize = millibox_wire::MAX_CPUS / u64::BITS as usize;
@@ -96,8 +96,8 @@ pub struct AppliedLimits {
     pub oom_kills_before: AtomicU64,
     /// The number of OOM kills until the end of the current run.
     pub oom_kills: AtomicU64,
-    /// The most tasks that the runner's pids cgroup had until the end of the current run;
-    /// `UNLIMITED` if unknown.
+    /// The maximum number of tasks that the runner's pids cgroup had until the end of the current
+    /// run; `UNLIMITED` if unknown.
     pub peak_tasks: AtomicU64,
 }
 
@@ -169,7 +169,7 @@ pub struct Launch {
     /// The swap limit on top of the memory limit; `UNLIMITED` for none.
     pub swap: u64,
     pub processes: u64,
-    /// The limit on open files if the request names none.
+    /// The limit on open files if the request does not specify one.
     pub nofile: u32,
     /// 1 if the request names a process limit; otherwise `processes` is the default.
     pub processes_named: u32,

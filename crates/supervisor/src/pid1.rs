@@ -54,8 +54,8 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
 fn watch(prepared: &Prepared, target: i32) -> ! {
     let runner = prepared.runner;
     let shared = runner.shared;
-    // In its runner's memory pid1 has inherited the world's program. A further program would not
-    // confine it: an attacker that controls pid1 controls the runner.
+    // In its runner's memory pid1 has inherited the world's program. An additional program would
+    // not confine it: an attacker that controls pid1 controls the runner.
     if !runner.share_memory
         && let Err(errno) = confine(prepared)
     {

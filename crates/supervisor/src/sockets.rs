@@ -50,18 +50,18 @@ const SCAN_PAUSE_FACTOR: u64 = 20;
 /// Netlink sockets are not read one by one if there are more than this. For each page of the list
 /// the kernel walks through all entries before it.
 const MAX_LISTED_SOCKETS: u64 = 128;
-/// The most that a netlink socket holds: its receive buffer (`net.core.rmem_default`) and one
-/// answer.
+/// The maximum amount that a netlink socket holds: its receive buffer (`net.core.rmem_default`) and
+/// one answer.
 const NETLINK_SOCKET_BYTES: u64 = (208 + 48) << 10;
 /// The bound on the bytes read from each file. A hundred thousand sockets may appear while a short
 /// list is read, and reading all of them would take most of a minute. A line of /proc/net/netlink
 /// has some 100 bytes.
 const MAX_LIST_BYTES: usize = 2 * MAX_LISTED_SOCKETS as usize * 100;
 
-/// The most that a UDP socket holds: 64 KiB of a datagram that was begun and not sent (`MSG_MORE`,
-/// send(2)), the initial size of its receive buffer in its error queue (`net.core.rmem_default`),
-/// and the groups that it has joined. Each group takes 56 bytes of the socket's options and some
-/// 280 bytes of the interface (`struct ifmcaddr6`).
+/// The maximum amount that a UDP socket holds: 64 KiB of a datagram that was begun and not sent
+/// (`MSG_MORE`, send(2)), the initial size of its receive buffer in its error queue
+/// (`net.core.rmem_default`), and the groups that it has joined. Each group takes 56 bytes of the
+/// socket's options and some 280 bytes of the interface (`struct ifmcaddr6`).
 const UDP_SOCKET_BYTES: u64 = (64 + 208 + 104) << 10;
 
 /// Limits the control messages (cmsg(3)) that a waiting sender holds in a fresh network namespace.
@@ -189,9 +189,9 @@ pub struct Sockets {
     netlink: OwnedFd,
     /// /proc/net/sockstat
     sockstat: OwnedFd,
-    /// The most bytes that one connection holds besides its socket.
+    /// The maximum number of bytes that one connection holds in addition to those of its socket.
     connection: u64,
-    /// When to scan next (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next scan (`CLOCK_MONOTONIC_RAW`).
     pub scan_at_ns: u64,
 }
 

@@ -21,7 +21,7 @@ use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// What the keeper passes to the supervisor in a memfd. Descriptors are numbers.
+/// The state that the keeper passes to the supervisor in a memfd. Descriptors are numbers.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Inheritance {
     pub socket: i32,

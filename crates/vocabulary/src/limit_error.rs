@@ -4,9 +4,9 @@ use crate::Step;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The process limit of a run that names none. It stops fork bombs, leaves room for the thread
-/// pools of language runtimes, and is the number of processes whose CPU time the `rlimit` backend
-/// can add up.
+/// The process limit of a run that does not specify one. It stops fork bombs, leaves room for the
+/// thread pools of language runtimes, and is the number of processes whose CPU time the `rlimit`
+/// backend can add up.
 pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
 
 /// The largest process limit. The kernel has no more process ids (`PID_MAX_LIMIT`, which also

@@ -185,11 +185,11 @@ pub enum Hint {
     TooManyStrings {
         /// Arguments, variables and paths of the request.
         strings: u64,
-        /// The most that a run can have.
+        /// The maximum number that a run can have.
         max_strings: u64,
         /// Bytes of all strings, each with its NUL.
         bytes: u64,
-        /// The most bytes that a run can have.
+        /// The maximum number of bytes that a run can have.
         max_bytes: u64,
     },
     /// A pair needs a slot with two runners.
@@ -239,7 +239,7 @@ pub enum FrameProblem {
     TooLong {
         /// Its bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The memfd with the body did not arrive.

@@ -84,7 +84,7 @@ steps! {
     ParentDeath, "parent_death", "bind pid1's life to its parent's";
     /// pid1 creates a cgroup namespace.
     CgroupNamespace, "cgroup_namespace", "create the run's cgroup namespace";
-    /// pid1 forbids further cgroup namespaces.
+    /// pid1 forbids the creation of more cgroup namespaces.
     OtherCgroupNamespaces, "other_cgroup_namespaces", "forbid the run to create cgroup namespaces";
     /// The user id is mapped.
     UidMap, "uid_map", "map the user id";

@@ -20,11 +20,11 @@ use std::fmt;
 pub struct SupervisorError {
     /// The step that failed.
     pub step: SupervisorStep,
-    /// What the step worked on, for example a path.
+    /// The object of the step, for example a path.
     pub subject: Option<String>,
     /// The kernel's error number (errno(3)), if a system call failed.
     pub errno: Option<i32>,
-    /// What is known beyond the step and the errno.
+    /// Additional information about the failure, apart from the step and the errno.
     pub hint: Option<SupervisorHint>,
 }
 
@@ -267,7 +267,7 @@ steps! {
     ReadRunner, "read from a runner";
 }
 
-/// What is known about a failure beyond the step and the errno.
+/// Additional information about a failure, apart from the step and the errno.
 ///
 /// ```
 /// use millibox_vocabulary::{SupervisorError, SupervisorHint, SupervisorStep};

@@ -133,7 +133,7 @@ pub enum WorldProblem {
     TooLong {
         /// The number of its bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The mounts of each run take too many bytes.
@@ -144,7 +144,7 @@ pub enum WorldProblem {
     RunMountsTooLong {
         /// The number of their bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The bytes do not encode a world.

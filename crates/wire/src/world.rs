@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// between runs: arguments, descriptors and limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct World {
-    /// The mount operations, in order. The root is an empty tmpfs at first, and becomes read-only
+    /// The mount operations, in order. The root is initially an empty tmpfs, and becomes read-only
     /// after the last operation.
     pub mounts: Vec<Mount>,
     /// The user id inside; `None` for the same number as outside.
@@ -45,7 +45,7 @@ impl Located {
     }
 }
 
-/// The identity of the source of a mount, as far as the client knows it.
+/// The identity of the source of a mount, if the client knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The mount has no source, or the client has not looked it up.

@@ -106,7 +106,7 @@ impl OwnLimit {
     }
 }
 
-/// What the remedies depend on.
+/// The facts about the machine on which the remedies depend.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// `user.max_user_namespaces` is 0.

@@ -23,7 +23,7 @@ pub enum TrialError {
     Start(Box<millibox::Error>),
     /// A system call of the doctor failed.
     Io {
-        /// What the doctor was doing, as the predicate of "cannot ...".
+        /// The action that failed, as the predicate of "cannot ...".
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -35,7 +35,7 @@ pub enum TrialError {
     },
     /// The trial did not end as expected, or this machine lacks a feature.
     Unexpected {
-        /// What happened instead.
+        /// A description of what happened instead.
         detail: String,
     },
 }

@@ -156,7 +156,7 @@ pub struct Args {
     pub rlimit: Vec<(String, u64)>,
     /// Run the program on these CPUs
     ///
-    /// LIST has numbers and ranges. The built-in seccomp profiles keep programs from choosing other
+    /// LIST contains numbers and ranges. The built-in seccomp profiles keep programs from choosing other
     /// CPUs.
     ///
     /// Example: --cpus 0,2,4-7

@@ -129,7 +129,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// The file that PROGRAM names, as far as it is known before the run.
+/// The file that PROGRAM names, if it is known before the run.
 pub enum ProgramFile {
     /// It is looked up inside the world, or is a file that only the world has.
     Inside,
@@ -332,7 +332,7 @@ fn seen(world: &World, path: &Path) -> Option<PathBuf> {
 
 /// The path inside at which a bind shows this file of the host.
 fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
-    // The file may be a link whose target the world has as well, so resolve its directory only.
+    // The file may be a link whose target also exists in the world, so resolve its directory only.
     let host = host.parent()?.canonicalize().ok()?.join(host.file_name()?);
     world.mounts().iter().rev().find_map(|mount| {
         let Mount::Bind(bind) = mount else {

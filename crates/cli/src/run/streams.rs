@@ -227,7 +227,7 @@ impl Streams {
             let (budget, its_run, its_done) = (budget.clone(), run.clone(), done.clone());
             let work = move || {
                 let moved = move_output(&from, &to, &budget, &its_run);
-                // The receiver is gone only if the command is about to exit.
+                // The receiver no longer exists only if the command is about to exit.
                 let _ = its_done.send(moved.map_err(|error| {
                     // The program must not continue while its output is lost.
                     its_run.kill();

@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a request: slots, runners per slot, flags, and a bit for each CPU.
+/// Size of a request in bytes: slots, runners per slot, flags, and a bit for each CPU.
 pub const REQUEST_BYTES: usize = 4 + 4 + 1 + CPU_BYTES;
 const CPU_BYTES: usize = 128;
 /// Flags of a request.
@@ -23,7 +23,7 @@ const HAS_CPUS: u8 = 2;
 /// The first byte of an answer.
 const STARTED: u8 = 0;
 const REFUSED: u8 = 1;
-/// Bytes of an answer. Longer strings are truncated.
+/// Maximum size of an answer in bytes. Longer strings are truncated.
 const ANSWER_BYTES: usize = 4096;
 
 /// The service's end.

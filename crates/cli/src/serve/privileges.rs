@@ -29,7 +29,7 @@ pub enum PrivilegeError {
         uid: u32,
         /// The group.
         gid: u32,
-        /// What the kernel refused.
+        /// The action that the kernel refused.
         action: &'static str,
         /// The kernel's error.
         errno: Errno,
@@ -40,7 +40,7 @@ pub enum PrivilegeError {
          unprivileged user"
     )]
     Drop {
-        /// What the kernel refused.
+        /// The action that the kernel refused.
         action: &'static str,
         /// The kernel's error.
         errno: Errno,
@@ -110,7 +110,7 @@ fn drop_bounding_set() {
     }
 }
 
-/// Checks that the privileges are gone and cannot be regained.
+/// Checks that the privileges have been dropped and cannot be regained.
 fn check(uid: Uid, gid: Gid) -> Result<(), PrivilegeError> {
     if [getuid(), geteuid()] != [uid; 2] || [getgid(), getegid()] != [gid; 2] {
         return Err(PrivilegeError::Kept { what: "other ids" });

@@ -93,7 +93,7 @@ pub enum AnswerFault {
     /// An ICPC validator exited with an unknown status.
     #[error("exited with {0}, not with 42 (accepted) or 43 (wrong answer)")]
     IcpcStatus(i32),
-    /// An ICPC validator gave both points and a part of the points.
+    /// An ICPC validator gave both points and a fraction of the points.
     #[error("wrote both score.txt and score_multiplier.txt; write one of them")]
     BothScores,
     /// An ICPC validator's multiplier is out of range.

@@ -35,8 +35,8 @@ pub(super) struct LinkEnds {
 /// One direction of the conversation.
 ///
 /// No program dies of a broken pipe here. The link discards bytes that a program writes to a
-/// program that is gone or has closed its input. The reader could not have read it, and whether the
-/// writer notices would depend on its speed.
+/// program that has ended or has closed its input. The reader could not have read it, and whether
+/// the writer notices would depend on its speed.
 pub(super) enum Link {
     Direct(Direct),
     Relay(Relay),
@@ -57,7 +57,7 @@ pub(super) struct Relay {
     /// A second reading end of `to`, for the bytes that the reader has not read when `to` is
     /// closed.
     rest: Option<File>,
-    /// The reader is gone.
+    /// The reader has closed the pipe.
     discards: bool,
     /// `to` is full, and more bytes wait.
     no_room: bool,

@@ -91,10 +91,9 @@ impl Judge<'_> {
 
     /// Judges a submission until the token is cancelled.
     ///
-    /// Cancelling kills the submission's running programs and starts no further test. The report
-    /// then has no verdict, and [`SubmissionReport::not_judged`] is `unfinished`. A compilation
-    /// that has begun still ends by itself or by its limits. The machine and other calls are not
-    /// affected.
+    /// Cancelling kills the submission's running programs and starts no more tests. The report then
+    /// has no verdict, and [`SubmissionReport::not_judged`] is `unfinished`. A compilation that has
+    /// begun still ends by itself or by its limits. The machine and other calls are not affected.
     pub fn submission_until(
         &self,
         prepared: &PreparedProblem,

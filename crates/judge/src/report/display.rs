@@ -114,7 +114,7 @@ fn harmless(c: char) -> char {
 /// Whether a character is plain visible text.
 pub fn is_harmless(c: char) -> bool {
     match c {
-        // Bidirectional controls, and separators that some programs take for line breaks.
+        // Bidirectional controls, and separators that some programs interpret as line breaks.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             false
         }

@@ -87,7 +87,7 @@ impl Counts {
     }
 }
 
-/// Whether the submission has no verdict of its own.
+/// Whether the submission itself has no verdict.
 fn failed(submission: &SubmissionReport) -> bool {
     matches!(submission.verdict, None | Some(Verdict::JudgeError)) && !submission.is_skipped()
 }

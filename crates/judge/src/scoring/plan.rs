@@ -63,7 +63,7 @@ pub(super) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A group asks for the package's own grader, and the package has none.
+    /// A group requires the package's own grader, and the package has none.
     #[error(
         "group {0} asks for the package's own grader (grading: custom), but graders/ has none; add \
          one"

@@ -1,4 +1,4 @@
-//! Walks through the tree of groups in order, as far as the results reach.
+//! Walks through the tree of groups in order, as far as the known results allow.
 //!
 //! The walk does what judging one test after another does, and continues where a result is open.
 //! From there on nothing is settled. The walk still finds tests that need not run: tests of a group
@@ -11,13 +11,13 @@ use super::points;
 use crate::verdict::Verdict;
 use millibox_package::model::VerdictMode;
 
-/// What follows from the results so far.
+/// The state of the scoring after the results so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
     pub tests: Vec<TestState>,
     pub groups: Vec<GroupResult>,
     pub settled: usize,
-    /// The group whose grader is due. There is at most one, because later groups wait for it.
+    /// The next group to grade. There is at most one, because later groups wait for it.
     pub grading: Option<Grading>,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Walker<'a> {
         self.known[index]
     }
 
-    /// The verdict because of which a part was skipped, and the part that decided it.
+    /// The verdict that caused a part to be skipped, and the part that decided it.
     fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
             let verdict = self

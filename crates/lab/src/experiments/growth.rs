@@ -56,7 +56,9 @@ fn mounts(lab: &Lab) -> Result<Table, Error> {
     std::fs::create_dir_all(&source).map_err(Error::system("make a directory to mount"))?;
     let mut comparison = Comparison::new("mounts", "Over the number of mounts")
         .metric(real())
-        .plotted_as(over("bind mounts beside those of the minimal world"))
+        .plotted_as(over(
+            "bind mounts in addition to those of the minimal world",
+        ))
         .plan(plan(lab, 12, 120));
     for count in lab
         .scale()

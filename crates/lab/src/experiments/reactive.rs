@@ -32,7 +32,7 @@ const OBSERVED_VARIANTS: [(&str, Observer, &str); 3] = [
     (
         "user notification",
         Observer::Notify,
-        "each call notified and continued",
+        "a notification for each call, which then continues",
     ),
     (
         "user notification, sync",

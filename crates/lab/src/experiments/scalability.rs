@@ -45,7 +45,7 @@ fn steps(cpus: usize) -> Vec<usize> {
 
 // --- the table ----------------------------------------------------------------------------------
 
-/// Copies of the program `table` that run at once, each pinned to its own CPU.
+/// Copies of the program `table` that run at the same time, each pinned to its own CPU.
 struct Copies<'a> {
     program: &'a Path,
     descriptor: Arc<OwnedFd>,

@@ -114,7 +114,7 @@ fn by_variant(table: &Table, metric: usize) -> TextTable {
 }
 
 /// A ratio to the variant of this name. If its interval contains 1, the text says so, so that a
-/// reader does not take it for a gain or a loss.
+/// reader does not mistake it for a gain or a loss.
 fn against(ratio: Interval, name: Option<&str>) -> String {
     let mut words = ratio.to_string();
     if let Some(name) = name {

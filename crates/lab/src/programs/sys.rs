@@ -168,7 +168,7 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
 }
 
 /// Continues every call that a listener is notified of, and counts them. Returns when the
-/// listener's last process is gone, if the kernel reports that (Linux 6.11).
+/// listener's last process has ended, if the kernel reports that (Linux 6.11).
 ///
 /// # Errors
 /// The kernel's.
@@ -209,7 +209,7 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
     }
 }
 
-/// Whether the last process of a listener's program is gone.
+/// Whether the last process of a listener's program has ended.
 fn hung_up(listener: &OwnedFd) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut ready = [PollFd::new(listener, PollFlags::empty())];

@@ -65,7 +65,7 @@ pub(super) struct Limits {
     pub(super) cpu_time: Duration,
     /// Bytes. `None`: this supervisor cannot limit the memory.
     pub(super) memory: Option<u64>,
-    /// Bytes of the product.
+    /// Maximum size of the product in bytes.
     pub(super) output: u64,
     /// Whether `output` is less than the suite allows, because the disk has little room.
     pub(super) little_room: bool,
@@ -96,7 +96,7 @@ impl Limits {
     }
 }
 
-/// What the shell wrote to standard output.
+/// The parsed output of the shell.
 struct ShellOutput {
     /// The compiler's exit status. `None`: the first line is not a status.
     status: Option<i32>,

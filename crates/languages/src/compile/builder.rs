@@ -36,7 +36,7 @@ pub(super) struct Builder<'s> {
     tools: Memo<Result<Arc<Tools>, Availability>>,
     /// By suite: the product of its step `prepare`.
     prepared: Memo<Result<Arc<TempDir>, InternalError>>,
-    /// By suite: whether it has compiled anything. If not, the result of its example.
+    /// By suite: whether it has compiled anything; if it has not, the result of its example.
     proven: Memo<Result<(), BuildError>>,
 }
 

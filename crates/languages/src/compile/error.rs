@@ -214,16 +214,16 @@ pub enum Limit {
     /// Real time.
     #[error("real time limit ({} s)", .0.as_secs_f64())]
     RealTime(Duration),
-    /// Bytes of memory.
+    /// Memory in bytes.
     #[error("memory limit ({} MiB)", .0 >> 20)]
     Memory(u64),
-    /// Bytes of the program, or of temporary files.
+    /// Size of the program, or of temporary files, in bytes.
     #[error(
         "output limit ({} MiB); the program contains every array in full that is not initialised \
          to zeros", .0 >> 20
     )]
     Output(u64),
-    /// Bytes of the program, where the disk has less room than the suite allows.
+    /// Size of the program in bytes, if the disk has less room than the suite allows.
     #[error(
         "output limit ({} MiB, all that the disk has room for); the program contains every array \
          in full that is not initialised to zeros", .0 >> 20

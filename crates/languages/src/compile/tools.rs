@@ -24,7 +24,7 @@ pub(super) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A tool that needs longer to print its version or root is broken.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bytes of the longest version that is read.
+/// Maximum number of bytes of a version that are read.
 const MAX_VERSION_BYTES: u64 = 1 << 16;
 
 /// The tools of a suite, which work in the sandbox.

@@ -4,8 +4,8 @@ use crate::Cause;
 use std::io;
 use std::path::PathBuf;
 
-/// Bytes of the longest name. The directory for temporary files and the name together must be a
-/// valid path.
+/// Maximum length of a name in bytes. The directory for temporary files and the name together must
+/// be a valid path.
 pub(super) const MAX_NAME_BYTES: usize = 1024;
 /// Parts of the longest name. The directories of a package are never deeper, so a test's files fit
 /// beside a program's.

@@ -427,7 +427,7 @@ impl Connection {
     }
 }
 
-/// Why no run is accepted any more, as far as that is known.
+/// The reason why no more runs are accepted, if it is known.
 fn over(state: &State) -> Option<Error> {
     let known = || state.died.clone().unwrap_or(EndReason::Closed);
     state.ended.then(|| Error::Died(known()))

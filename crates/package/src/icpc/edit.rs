@@ -54,7 +54,7 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, EditError>
             range,
             kind: Kind::Scalar,
         }) if range.is_empty() => {
-            // `limits:` without a value, perhaps with a comment.
+            // `limits:` without a value, possibly with a comment.
             let end = text[range.start..]
                 .find('\n')
                 .map_or(text.len(), |newline| range.start + newline);

@@ -57,7 +57,7 @@ pub enum Problem {
         /// The line that names it first.
         first: usize,
     },
-    /// A rule names no call.
+    /// A rule lists no system call.
     #[error("the rule names no system call; add system calls or remove the rule")]
     NoSyscalls,
     /// The index of an argument is greater than 5.

@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 150.0;
 
-/// Values over the last minutes, the latest last.
+/// Values of the last minutes, the latest at the end.
 #[derive(Debug)]
 pub struct Chart<'a> {
     /// The id of the chart in the page.
     pub id: &'a str,
-    /// What is shown.
+    /// The title of the chart.
     pub title: &'a str,
     /// The current value, in words.
     pub now: String,
@@ -23,7 +23,7 @@ pub struct Chart<'a> {
     pub values: Vec<f64>,
     /// Points over the whole width.
     pub points: usize,
-    /// The name of the left end, such as `10 minutes ago`.
+    /// The label of the left end, such as `10 minutes ago`.
     pub begin: &'a str,
 }
 

@@ -41,7 +41,7 @@ pub struct StatusQuery {
     all: bool,
 }
 
-/// The form that asks for a token.
+/// The form for entering a token.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TokenForm {

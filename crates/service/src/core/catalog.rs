@@ -96,7 +96,7 @@ pub struct Program {
 pub struct Compiled {
     /// The messages of the compiler.
     pub messages: String,
-    /// What the compiler used; `None` if none was run.
+    /// The figures of the compiler; `None` if none was run.
     pub figures: Option<Figures>,
     /// The program was compiled before.
     pub from_cache: bool,
@@ -120,7 +120,7 @@ pub enum CatalogError {
     /// No runtime has this name.
     #[error("the runtime {name:?} is unknown; the installed ones are {}", installed.join(", "))]
     UnknownRuntime {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Names of the installed runtimes.
         installed: Vec<String>,

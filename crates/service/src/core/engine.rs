@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
-/// Bytes that are read from a stream with one system call, at most.
+/// Maximum number of bytes that are read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Bytes of the first read. Most streams are short, and malloc tidies up its small blocks whenever
-/// one of 64 KiB is freed.
+/// Number of bytes of the first read. Most streams are short, and malloc tidies up its small blocks
+/// whenever one of 64 KiB is freed.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 /// How many times a run is started if supervisors end during it.
 const MAX_ATTEMPTS: u32 = 2;
@@ -514,7 +514,7 @@ impl super::execution::Content {
         match self {
             super::execution::Content::Bytes(bytes) => workspace::memory_file(&bytes),
             super::execution::Content::File(file) => {
-                // A new description, so that each run has a position of its own.
+                // A new description, so that each run has its own position.
                 let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
                 std::fs::File::open(path)
                     .map(Into::into)

@@ -30,9 +30,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     files: HashMap<String, Stored>,
-    /// Bytes of stored files.
+    /// Total size of the stored files in bytes.
     bytes: u64,
-    /// Bytes of uploads in progress.
+    /// Total size of the uploads in progress, in bytes.
     uploading: u64,
 }
 
@@ -43,7 +43,7 @@ struct Stored {
     owners: BTreeSet<Owner>,
 }
 
-/// What keeps a stored file. A file that was found at the start has no owner.
+/// The owner of a stored file. A file that was found at the start has no owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// A client that uploaded the file.
@@ -80,7 +80,7 @@ pub enum StoreError {
     Full {
         /// Bytes of stored files, and of uploads in progress.
         bytes: u64,
-        /// Bytes that fit.
+        /// Number of bytes that the store can hold.
         max_bytes: u64,
     },
     /// The upload ended early.
@@ -179,7 +179,7 @@ impl FileStore {
             });
         }
         let bytes = upload.bytes;
-        // Its bytes are those of the stored file from here on.
+        // From here on, its bytes are those of the stored file.
         let mut guard = upload.end();
         let state = &mut *guard;
         let is_new = !state.files.contains_key(&found);

@@ -1,8 +1,8 @@
 //! Judges a submission to a problem with the judge of millibox.
 //!
-//! The judge blocks, so it works on a thread for blocking work, with a supervisor of its own. The
-//! thread keeps the place of the judging in the queue until it has ended. If the caller drops the
-//! future, the supervisor is closed, which ends the judge at its next step.
+//! Judging blocks, so it runs on a thread for blocking work, with its own supervisor. The thread
+//! keeps the place of the judging in the queue until it has ended. If the caller drops the future,
+//! the supervisor is closed, which ends the judge at its next step.
 
 use super::engine::Lane;
 use super::execution::Content;
@@ -106,7 +106,7 @@ pub enum JudgingError {
     /// The package or the sources cannot be stored.
     #[error("cannot {action}: {error}")]
     System {
-        /// What the service was doing.
+        /// The action that failed.
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,

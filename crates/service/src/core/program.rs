@@ -122,7 +122,7 @@ pub struct RunLimits {
     pub processes: u32,
     /// Bytes of any one file that the program writes.
     pub file_bytes: u64,
-    /// Bytes of all files in the working directory.
+    /// Maximum size of all files in the working directory, in bytes.
     pub work_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
@@ -133,7 +133,7 @@ pub struct RunLimits {
 /// How an output stream is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
-    /// Bytes that are kept.
+    /// Maximum number of bytes that are kept.
     pub max_bytes: u64,
     /// What happens to a program that writes more.
     pub excess: Excess,

@@ -21,14 +21,14 @@ const ID_BYTES: usize = 12;
 /// The bytes that a job occupies in addition to its answer and its events.
 const JOB_OVERHEAD_BYTES: usize = 1024;
 
-/// What the registry keeps.
+/// The bounds of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegistryBounds {
     /// How long an answer is kept.
     pub keep: Duration,
-    /// Bytes of all answers and events of ended jobs.
+    /// Maximum size of all answers and events of ended jobs, in bytes.
     pub max_bytes: usize,
-    /// Bytes of the events of one job. The oldest ones are removed first.
+    /// Maximum size of the events of one job, in bytes. The oldest ones are removed first.
     pub max_log_bytes: usize,
 }
 
@@ -171,7 +171,7 @@ pub struct LogPart<E> {
     pub events: Vec<Logged<E>>,
     /// Events before these were removed, because the log was full.
     pub has_gap: bool,
-    /// No further events follow.
+    /// No more events follow.
     pub is_complete: bool,
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Bytes that are read with one system call.
+/// Number of bytes that are read with one system call.
 const CHUNK_BYTES: usize = 4096;
 
 /// The size of a terminal before a client sets it.

@@ -29,7 +29,7 @@ const STAGE: &str = "millibox-stage";
 /// Contents up to this size are put into an archive without a thread for blocking work.
 const SMALL_ARCHIVE_BYTES: usize = 64 << 10;
 
-/// The open executable `millibox-stage`. A process that gives up its rights opens it before.
+/// The open executable `millibox-stage`. A process that gives up its rights opens it first.
 #[derive(Debug)]
 pub struct Stage(pub(super) OwnedFd);
 

@@ -159,7 +159,7 @@ pub enum CheckerFailure {
     Judge(Cause<JudgeFailure>),
 }
 
-/// Shows the lines that a program or compiler wrote in one line.
+/// Shows in one line the lines that a program or compiler wrote.
 struct OneLine<'a, T>(&'a T);
 
 impl<T: fmt::Display> fmt::Display for OneLine<'_, T> {

@@ -231,8 +231,8 @@ impl Runner {
         }
         write_limit(self.files.limits.memory, memory)
             .map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
-        // Version 1 counts the buffers of network sockets separately, so they may have as much
-        // again.
+        // Version 1 counts the buffers of network sockets separately, so they may use the same
+        // amount again.
         if let Some(fd) = self.files.limits.sockets {
             write_limit(fd, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
         }

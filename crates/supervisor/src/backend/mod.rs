@@ -231,7 +231,7 @@ impl Backend {
         matches!(self, Backend::Cgroup2(_))
     }
 
-    /// Whether a run could write its own limits if it could create further cgroup namespaces.
+    /// Whether a run could write its own limits if it could create more cgroup namespaces.
     pub fn needs_no_other_cgroup_namespace(&self) -> bool {
         matches!(self, Backend::Cgroup2(runner) if !runner.limits_hold_inside())
     }

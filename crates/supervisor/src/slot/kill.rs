@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::SeqCst;
 /// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
 /// target, before the whole runner is killed.
 const MAX_KILL_ATTEMPTS: u32 = 1000;
-/// The number of processes that the supervisor kills itself at first. Finding them takes time that
+/// The number of processes that the supervisor initially kills itself. Finding them takes time that
 /// other runs need.
 const INITIAL_KILL_PROCESSES: usize = 16;
 /// The bound of that number, which doubles with each scan until pid1 runs.

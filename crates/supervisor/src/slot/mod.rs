@@ -93,7 +93,7 @@ pub struct Runner {
     pub memory: Memory,
     /// The world that the runner prepares or has prepared.
     pub world: Option<WorldId>,
-    /// When the latest launch was sent (`CLOCK_MONOTONIC_RAW`).
+    /// The time at which the latest launch was sent (`CLOCK_MONOTONIC_RAW`).
     pub last_used: u64,
     /// The time of the next check of the real-time clock (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,

@@ -52,7 +52,7 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    /// The number of CPUs that the run can use at one time.
+    /// The number of CPUs that the run can use at the same time.
     cpus: u64,
     /// The run that starts together with this one.
     partner: Option<u64>,

@@ -21,11 +21,11 @@ use crate::sys::{Errno, calls};
 use millibox_wire::{Hint, Outcome, RunError, Step};
 use std::os::fd::OwnedFd;
 
-/// The most times that a run is set back before it ends with an error.
+/// The maximum number of times that a run is set back before it ends with an error.
 const MAX_SETBACKS: u32 = 12;
 /// The time that the first runner has to receive a run.
 const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
-/// The most times that this time is doubled, to 5 s.
+/// The maximum number of times that this time is doubled, to 5 s.
 const MAX_DOUBLINGS: u32 = 8;
 /// The pause before the third attempt. It is doubled for each later attempt.
 const INITIAL_PAUSE_NS: u64 = 1_000_000;

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(super) struct RunLock(RwLock<()>);
 
 impl RunLock {
-    /// Permits runs beside those of other threads. Waits while a thread runs alone.
+    /// Permits runs at the same time as those of other threads. Waits while a thread runs alone.
     pub fn shared(&self) -> RwLockReadGuard<'_, ()> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -128,7 +128,7 @@ fn sim_groups_have_the_least_share() {
     );
     points(&problem, "AC AC@1 AC AC AC", Accepted, Some(60.0));
     points(&problem, "AC AC@1.01 AC AC AC", Accepted, Some(60.0));
-    // The smaller of both shares counts, not their product.
+    // The smaller of the two shares counts, not their product.
     points(&problem, "AC AC%0.5@0.8 AC AC AC", Accepted, Some(80.0));
     points(&problem, "AC AC%0.9@0.9 AC AC AC", Accepted, Some(72.0));
     // Points of groups are whole numbers.

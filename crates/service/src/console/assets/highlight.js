@@ -14,7 +14,7 @@ function grammar(name) {
   const comments = (language.block || []).map(
     ([open, close]) => `${escapeRegex(open)}[\\s\\S]*?(?:${escapeRegex(close)}|$)`);
   if (language.comment) comments.push(language.comment);
-  // A line comment may be a regular expression already (Forth).
+  // The start of a line comment may already be a regular expression (Forth).
   for (const start of language.line || []) {
     comments.push(`${start.includes('\\') ? start : escapeRegex(start)}[^\\n]*`);
   }

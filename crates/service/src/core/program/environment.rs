@@ -60,7 +60,7 @@ impl ProgramRun {
                 Some(limits.memory_bytes),
                 limits.processes,
             ),
-            // The program is one for all sources that are executed.
+            // One program executes all sources.
             (None, ProgramSource::Sources { .. } | ProgramSource::Program(_)) => {
                 (Vec::new(), command_world(), Some(limits.memory_bytes), 1)
             }
@@ -112,8 +112,8 @@ impl ProgramRun {
         }
     }
 
-    /// Several sources lie in the working directory as well, because programs look there for the
-    /// files that came with them.
+    /// Several sources are also placed in the working directory, because programs look there for
+    /// the files that came with them.
     fn sources_beside(&self) -> Vec<InputFile> {
         match &self.source {
             ProgramSource::Sources { files, .. } if files.len() > 1 => files

@@ -31,7 +31,7 @@ impl Runner {
         self.run_attached(run, None).await
     }
 
-    /// Runs a program that is connected with a client during its first test.
+    /// Runs a program that is connected to a client during its first test.
     ///
     /// # Errors
     /// As [`Runner::run`].

@@ -106,7 +106,7 @@ pub enum GroupError {
     /// A system call failed.
     #[error("cannot {action}: {error}")]
     System {
-        /// What the service was doing.
+        /// The action that failed.
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,

@@ -32,7 +32,7 @@ pub struct Command {
     pub clock_limit: u64,
     /// Memory. 0 is a limit of 0.
     pub memory_limit: u64,
-    /// Stack. 0 is no limit of its own.
+    /// Limit on the stack. 0: no separate limit.
     pub stack_limit: u64,
     /// Processes and threads. 0 is as many as the service allows.
     pub process_limit: u64,
@@ -56,12 +56,12 @@ pub struct Command {
     pub truncates_copy_out: bool,
 }
 
-/// Where a descriptor or a file of the working directory comes from, or goes to.
+/// The source or destination of a descriptor or of a file in the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandFile {
     /// A file of the host.
     Local(PathBuf),
-    /// Bytes of the request.
+    /// The content is in the request.
     Content(Bytes),
     /// A stored file.
     Stored(String),
@@ -69,7 +69,7 @@ pub enum CommandFile {
     Collector {
         /// The name in the result.
         name: String,
-        /// Bytes that are collected.
+        /// Maximum number of bytes that are collected.
         max: u64,
     },
     /// The client sends the input while the command runs.
@@ -128,7 +128,7 @@ pub struct PipeMapping {
 pub struct Proxy {
     /// The name of a copy of the traffic in the writer's result. Empty: no copy.
     pub name: String,
-    /// Bytes that are copied.
+    /// Maximum number of bytes that are copied.
     pub max: u64,
 }
 
@@ -145,7 +145,7 @@ pub enum Status {
     OutputLimitExceeded,
     /// A file could not be put into the working directory or returned.
     FileError,
-    /// Exited with another code than 0.
+    /// Exited with a code other than 0.
     NonzeroExit,
     /// Ended by a signal.
     Signalled,
@@ -172,7 +172,7 @@ impl Status {
     }
 }
 
-/// What is wrong with one file.
+/// The fault of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileErrorKind {
     /// A source cannot be opened.

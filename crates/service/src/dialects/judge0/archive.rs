@@ -6,7 +6,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
-/// KiB of all files together.
+/// Maximum size of all files together, in KiB.
 pub const MAX_EXTRACT_KIB: u64 = 10_240;
 const MAX_FILES: usize = 2_000;
 /// Permissions of a file for which the archive has none.
@@ -36,7 +36,7 @@ pub enum ArchiveError {
     /// A symbolic link.
     #[error("has a symbolic link, {0:?}")]
     Link(String),
-    /// Two files have one name, or a file has the name of a directory.
+    /// Two files have the same name, or a file has the name of a directory.
     #[error("has two files with the name {0:?}")]
     Twice(String),
     /// The files are too large together.
@@ -58,7 +58,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
     }
     let mut files = Vec::new();
     let mut directories = HashSet::new();
-    // The sizes in the archive may lie, so what is read is counted.
+    // The sizes in the archive may be wrong, so the bytes that are read are counted.
     let mut room = MAX_EXTRACT_KIB << 10;
     for index in 0..archive.len() {
         let entry = archive

@@ -1,4 +1,4 @@
-//! How values look in documents: Base64 in lines, decimals as strings, dates and tokens.
+//! The form of values in documents: Base64 in lines, decimals as strings, dates and tokens.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;

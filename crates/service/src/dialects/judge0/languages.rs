@@ -49,7 +49,7 @@ struct Row {
     ids: &'static [u32],
     /// The name of the language.
     title: &'static str,
-    /// The compiler in front of the version.
+    /// The name of the compiler, in front of its version.
     tool: &'static str,
     source_file: &'static str,
     compile_command: Option<&'static str>,

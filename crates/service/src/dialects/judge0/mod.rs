@@ -46,7 +46,7 @@ use tower_http::cors::{Any, CorsLayer};
 pub const VERSION: &str = "1.13.1";
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "judge0";
-/// Results that are sent at one time.
+/// Number of results that are sent at the same time.
 const MAX_CALLBACKS: usize = 16;
 /// The state of this interface.
 #[derive(Debug)]

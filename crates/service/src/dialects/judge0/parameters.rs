@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
 
-/// Fields that are returned if a request names none.
+/// Fields that are returned if a request does not specify any.
 pub const DEFAULT_FIELDS: [&str; 8] = [
     "token",
     "time",

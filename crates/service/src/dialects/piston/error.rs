@@ -85,7 +85,7 @@ pub enum JobError {
     /// The sandbox failed.
     #[error("the sandbox failed: {0}")]
     Sandbox(RunError),
-    /// What the compiler left could not be kept for the run.
+    /// The files that the compiler left could not be kept for the run.
     #[error("the files of the compile stage cannot be kept: {0}")]
     Product(crate::core::execution::OutputFileError),
 }

@@ -33,7 +33,8 @@ const MIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
 
-/// What happens around the stages of a job: their output is collected or sent as it comes.
+/// Receives the stages of a job as they begin and end, and their output: either collects it or
+/// sends it at once.
 pub(super) trait Observer {
     /// A stage begins.
     async fn begin(&mut self, stage: &'static str) -> Result<(), JobError>;
@@ -51,9 +52,9 @@ pub(super) trait Observer {
 
 /// An execution without output streams.
 pub(super) struct StageExecution {
-    /// What is executed.
+    /// The execution of the stage.
     pub(super) execution: Execution,
-    /// Bytes of each output stream that are kept if they are collected.
+    /// Number of bytes of each output stream that are kept if the output is collected.
     pub(super) output_bytes: u64,
     /// The stage reads what the client sends.
     pub(super) is_interactive: bool,
@@ -390,7 +391,7 @@ async fn compile_package(
         package_execution(service, job, package, Script::Compile, args, files, limits);
     execution.outputs.push(OutputFile {
         path: WHOLE_DIRECTORY.into(),
-        // Headers of the archive are beside what the directory may hold.
+        // The size of the directory does not include the headers of the archive.
         max_bytes: service.config.limits.default.files_bytes.saturating_mul(2),
         truncate: false,
     });

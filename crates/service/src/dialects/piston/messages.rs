@@ -39,7 +39,7 @@ impl Closing {
 pub(super) enum End {
     /// The client has gone, or receives nothing.
     Gone,
-    /// The service closes the connection, perhaps after an error message.
+    /// The service closes the connection, possibly after an error message.
     Closed(Closing, Option<String>),
 }
 

@@ -25,7 +25,7 @@ impl Version {
         })
     }
 
-    /// The version of a tool, in which missing numbers are 0 and further ones are left out.
+    /// The version of a tool, in which missing numbers are 0 and additional ones are ignored.
     pub fn of_tool(text: &str) -> Version {
         let mut numbers = [0; 3];
         for (number, part) in numbers.iter_mut().zip(text.split('.')) {

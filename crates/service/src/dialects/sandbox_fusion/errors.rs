@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
-/// When a request on which the sandbox failed may be sent again.
+/// The time after which a client may repeat a request on which the sandbox failed.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Why a request has no result.

@@ -28,7 +28,7 @@ pub struct Invalid {
     pub loc: Vec<Value>,
     /// What is wrong.
     pub msg: String,
-    /// What the request has there.
+    /// The value of the field in the request.
     pub input: Value,
     /// The content of the message, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ impl Invalid {
         }
     }
 
-    /// The value is above the largest one, which `limits.max` of the configuration sets.
+    /// The value exceeds the maximum, which `limits.max` of the configuration sets.
     pub(super) fn above(
         field: &str,
         input: impl Into<Value>,
@@ -113,7 +113,7 @@ fn shown(value: Value) -> Value {
     if is_small { value } else { Value::Null }
 }
 
-/// The fields of a request that were not read yet, and the mistakes.
+/// The fields of a request that have not been read yet, and the mistakes.
 pub(super) struct Fields {
     values: Map<String, Value>,
     invalid: Vec<Invalid>,

@@ -58,7 +58,7 @@ enum Kind {
     Java,
 }
 
-/// Whether pytest is installed, which is found out when it is first asked for.
+/// Whether pytest is installed, which is determined at the first request that needs it.
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
     is_installed: OnceCell<bool>,

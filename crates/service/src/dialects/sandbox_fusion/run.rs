@@ -22,7 +22,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Bytes that are kept of each stream, as in SandboxFusion.
+/// Number of bytes of each stream that are kept, as in SandboxFusion.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// The process limit of a run; SandboxFusion has none.
 const MAX_PROCESSES: u32 = 256;

@@ -9,8 +9,8 @@
 //! | to the service | binary | the byte 0, and standard input |
 //! | to the service | text | `{"close":"stdin"}`, `{"signal":"SIGKILL"}` or `{"resize":{"rows":24,"cols":80}}` |
 //!
-//! The client receives the run from its beginning, as far as the log goes back. A client that
-//! leaves may come back; the run continues meanwhile.
+//! The client receives the run's events from the beginning, if the log still has them. A client
+//! that leaves may come back; the run continues meanwhile.
 
 use super::auth::Authenticated;
 use super::jobs::{self, Job, JobLog, LogEvent};
@@ -193,7 +193,7 @@ enum Closable {
     Stdin,
 }
 
-/// What is written to the program; `None` is the end of its input.
+/// A piece of the program's input; `None` is the end of the input.
 type InputPiece = Option<Bytes>;
 
 async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>>) {

@@ -1,4 +1,4 @@
-//! Many runs with one request, whose answers come as they are ready.
+//! Many runs in one request. Each result is sent when it is ready.
 
 use super::auth::{Authenticated, INTERFACE};
 use super::model::{RunAnswer, RunRequest};

@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
-/// Bytes that are read from a stored file at once.
+/// Number of bytes that are read from a stored file at once.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Seconds for which a file is kept if it is not used.
 const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");

@@ -1,4 +1,4 @@
-//! What runs and judgings have in common: preferences of the client, waiting, state and cancelling.
+//! The common part of runs and judgings: preferences of the client, waiting, state and cancelling.
 
 use super::auth::Authenticated;
 use super::model::{RunAnswer, RunState};
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 
 /// The longest idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
-/// Bytes that an event occupies in the log beside its content.
+/// Number of bytes that an event occupies in the log in addition to its content.
 const EVENT_OVERHEAD_BYTES: usize = 64;
 /// How long a request that cancels a job waits for its end.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ pub enum LogEvent {
     },
 }
 
-/// A program connected with the logs of its job.
+/// A program connected to the logs of its job.
 pub trait JobLog {
     /// Adds an event with its description.
     fn log_document(&self, name: &'static str, data: &impl Serialize);
@@ -332,8 +332,8 @@ impl Drop for CancelOnLeave<'_> {
 
 /// Waits for a job as long as the client wants, and answers the request that began it.
 ///
-/// If the client leaves meanwhile and has no key to ask again, no other request can find the job,
-/// and it is cancelled.
+/// If the client leaves meanwhile and has no key with which to ask again, no other request can find
+/// the job, and it is cancelled.
 pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bool) -> Response {
     let mut leaving = CancelOnLeave((!has_key).then_some(job));
     let answer = match waiting.limit {

@@ -104,7 +104,7 @@ pub struct JudgingAnswer {
     pub tests: Vec<JudgedTest>,
     /// Warnings about the package.
     pub warnings: Vec<String>,
-    /// Where the time went.
+    /// The time that each phase took.
     pub timing: Timing,
     /// The reason why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,7 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
 pub fn documented() -> OpenApiRouter<Arc<Service>> {
     let files = OpenApiRouter::new()
         .routes(routes!(files::put, files::get, files::remove))
-        // Files have a bound of their own, and are not kept in memory.
+        // Files have their own bound, and are not kept in memory.
         .layer(DefaultBodyLimit::disable());
     OpenApiRouter::new()
         .routes(routes!(info::info))

@@ -58,7 +58,7 @@ impl Prepared {
     }
 }
 
-/// How an answer is rendered.
+/// The form in which an answer is rendered.
 pub struct Rendering {
     form: OutputForm,
     label: Option<String>,

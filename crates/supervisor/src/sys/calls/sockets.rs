@@ -4,7 +4,7 @@ use super::close;
 use crate::sys::raw::syscall;
 use crate::sys::{Errno, Result};
 
-/// The most descriptors that [`receive`] accepts.
+/// The maximum number of descriptors that [`receive`] accepts.
 pub const MAX_RECEIVED: usize = 10;
 
 /// A received message.

@@ -1,6 +1,6 @@
 //! `pb.Executor`: the interface over gRPC.
 //!
-//! `messages` has the messages of `proto/go_judge.proto`.
+//! `messages` contains the messages of `proto/go_judge.proto`.
 
 mod messages;
 
@@ -157,7 +157,7 @@ async fn converse(
         };
         let to_client = async {
             while let Some((place, bytes)) = output.recv().await {
-                // If the client is gone, this task is aborted.
+                // If the client disconnects, this task is aborted.
                 let _ = sender.send(Ok(piece(place, bytes))).await;
             }
         };

@@ -30,7 +30,7 @@ pub struct RunAnswer {
     pub compile: Option<CompileAnswer>,
     /// The result of each test, in the order of the request.
     pub tests: Vec<TestAnswer>,
-    /// Where the time went.
+    /// The time that each phase took.
     pub timing: Timing,
     /// How many times the run was started: 2 if the sandbox failed the first time.
     pub attempts: u32,
@@ -139,10 +139,10 @@ pub struct OutputAnswer {
     /// The bytes as text, if they are UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The bytes in Base64, if they are not UTF-8 or Base64 was asked for.
+    /// The bytes in Base64, if they are not UTF-8 or Base64 was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// Bytes that the program wrote.
+    /// Number of bytes that the program wrote.
     pub bytes: u64,
     /// Whether some of the bytes are not returned.
     pub truncated: bool,

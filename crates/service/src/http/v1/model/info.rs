@@ -72,7 +72,7 @@ pub struct Info {
     pub queued_bytes: u64,
     /// Its bound.
     pub max_queued_bytes: u64,
-    /// Limits of a request that names none.
+    /// Limits of a request that does not specify any.
     pub default_limits: LimitSet,
     /// The largest limits.
     pub max_limits: LimitSet,
@@ -93,9 +93,10 @@ pub struct LimitSet {
     pub memory_bytes: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes of standard output that are kept. The same number applies to standard error.
+    /// Maximum number of bytes of standard output that are kept. The same number applies to
+    /// standard error.
     pub output_bytes: u64,
-    /// Bytes of all files that the program writes.
+    /// Maximum size of all files that the program writes, in bytes.
     pub files_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
