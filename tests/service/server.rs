@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
     'python3', 'rust', 'scripts']\n";
 
-/// A service that ends with this value.
+/// A running service. Dropping the value ends it.
 pub struct Server {
     child: Child,
     /// `http://HOST:PORT`.

@@ -159,8 +159,8 @@ impl fmt::Display for EndReason {
             ),
             EndReason::Unreadable(reason) => write!(
                 f,
-                "a message of it cannot be read ({reason}); library and supervisor must be of the \
-                 same version: install both together"
+                "one of its messages cannot be read ({reason}); library and supervisor must be of \
+                 the same version: install both together"
             ),
             EndReason::Failed(error) => error.fmt(f),
             EndReason::Message(text) => f.write_str(text),

@@ -5,7 +5,7 @@
 //! write [`Start`], [`Failure`] and [`End`], and then send a message. If pid1 was killed, the
 //! runner writes them. So each part has one writer at a time, and messages order the accesses.
 //!
-//! The supervisor does not trust this memory. It uses the content only as numbers of a result.
+//! The supervisor does not trust this memory. It uses the content only as figures of a result.
 
 use crate::sys::Errno;
 use crate::sys::memory::{self, Area, Copied};

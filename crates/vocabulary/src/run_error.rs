@@ -118,7 +118,7 @@ impl fmt::Display for RunError {
         }
         match self.attempts {
             0 => Ok(()),
-            attempts => write!(f, "; nothing of the run has begun in {attempts} attempts"),
+            attempts => write!(f, "; no part of the run has begun in {attempts} attempts"),
         }
     }
 }
@@ -296,7 +296,7 @@ impl fmt::Display for FrameProblem {
                 f.write_str("only a supervisor may send a message of this kind")
             }
             FrameProblem::StringCount => {
-                f.write_str("the number of its strings is not the announced one")
+                f.write_str("the number of its strings differs from the announced number")
             }
             FrameProblem::ProgramCount => {
                 f.write_str("the program must be given by path or by descriptor, and not by both")
@@ -364,8 +364,8 @@ impl fmt::Display for Hint {
                  to the run's world",
             ),
             Hint::NameTakenAsPath => f.write_str(
-                "the run's world has no such file; a name without / is taken for a path, \
-                 Program::Search looks it up in directories",
+                "the run's world has no such file; a name without / is interpreted as a path; \
+                 use Program::Search to look it up in directories",
             ),
             Hint::Ended(end) => write!(f, "it {end}"),
             Hint::ZygoteLost => f.write_str("it lost its zygote"),
@@ -446,8 +446,8 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              may write to; try again, and choose a path that they may not write to"
         }
         (Step::Mount, libc::EPERM) => {
-            "mounting a procfs needs a /proc of the host that nothing covers in part, as \
-             containers do (docker run --security-opt systempaths=unconfined)"
+            "mounting a procfs needs a /proc of the host that no mount covers in part, \
+             as mounts in containers do (docker run --security-opt systempaths=unconfined)"
         }
         (Step::NewRoot, libc::EINVAL) => "it is not a mount point; mount something there first",
         (Step::WorkingDirectory, libc::ENOENT) => "the run's world has no such directory",

@@ -97,7 +97,7 @@ pub enum WorldProblem {
     #[error("the target of the link must not contain a NUL byte")]
     TargetHasNul,
     /// The mount point is below a symbolic link that the world creates.
-    #[error("{0} is a symbolic link of this world; name what it leads to")]
+    #[error("{0} is a symbolic link of this world; name its target")]
     BelowLink(String),
     /// A procfs cannot be mounted below a tmpfs.
     #[error("a procfs below a tmpfs is not supported; mount it elsewhere")]

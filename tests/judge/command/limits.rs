@@ -198,7 +198,7 @@ fn sim_package_has_time_limit_for_each_test() {
     let judged = package.judge(&[]);
     judged
         .exits_with(0)
-        .prints("3 t + 0.6 / (t^2 + 2), down to 10 ms, t the time of prog/double.sh");
+        .prints("3 t + 0.6 / (t^2 + 2), down to 10 ms; t is the time of prog/double.sh");
     let tests = &judged.submission("double.sh")["tests"];
     assert_eq!(tests[1]["limits"]["cpu_time_ns"], 800_000_000);
     let computed = tests[0]["limits"]["cpu_time_ns"].as_u64().unwrap();

@@ -156,8 +156,8 @@ pub struct Args {
     pub rlimit: Vec<(String, u64)>,
     /// Run the program on these CPUs
     ///
-    /// LIST contains numbers and ranges. The built-in seccomp profiles keep programs from choosing other
-    /// CPUs.
+    /// LIST contains numbers and ranges. The built-in seccomp profiles keep programs from choosing
+    /// other CPUs.
     ///
     /// Example: --cpus 0,2,4-7
     #[arg(long, value_name = "LIST", value_parser = values::cpus, help_heading = LIMITS)]

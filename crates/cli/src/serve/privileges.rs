@@ -93,7 +93,7 @@ pub fn drop_all(user: (u32, u32), parent: Pid) -> Result<(), PrivilegeError> {
     check(user_id, group_id)?;
     // The change of the ids has cleared an earlier signal (prctl(2)).
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(kept("ask for a signal at the parent's end"))?;
+        .map_err(kept("request a signal at the parent's end"))?;
     if getppid() != Some(parent) {
         return Err(PrivilegeError::ParentEnded);
     }

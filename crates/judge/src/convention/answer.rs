@@ -107,7 +107,7 @@ pub enum AnswerFault {
         /// The beginning of its content.
         text: String,
     },
-    /// A Sim checker exited with another status than 0.
+    /// A Sim checker exited with a status other than 0.
     #[error("exited with {0}, not with 0")]
     SimStatus(i32),
     /// The first line of a Sim checker's answer is unknown.

@@ -65,7 +65,7 @@ pub(super) enum Part {
 pub enum PlanError {
     /// A group requires the package's own grader, and the package has none.
     #[error(
-        "group {0} asks for the package's own grader (grading: custom), but graders/ has none; add \
+        "group {0} requires the package's own grader (grading: custom), but graders/ has none; add \
          one"
     )]
     NoGrader(String),

@@ -274,7 +274,7 @@ impl<'a> Walker<'a> {
                         verdict,
                         this,
                         Some(points),
-                        Some("its grader decided so".to_owned()),
+                        Some("decision of its grader".to_owned()),
                     ),
                 }
             }

@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "true",
     title: "What a run costs",
-    about: "posix_spawn and wait of /bin/true, against the same in the sandbox. The sandbox does \
-            all of its work for every run: fresh user, PID, mount and IPC namespaces and a fresh \
-            tmpfs, the default seccomp profile, limits on memory, processes and time, all \
-            figures read. One after another with one slot, then as many at once as CPUs. Target: \
-            at most 1.15 and at most 1.3 times the bare program.",
+    about: "posix_spawn and wait for /bin/true, compared with the same in the sandbox. The sandbox \
+            does all of its work for every run: fresh user, PID, mount and IPC namespaces and a \
+            fresh tmpfs, the default seccomp profile, and limits on memory, processes and time. It \
+            reads all figures. Runs follow one another in one slot, then run on all CPUs at the \
+            same time. Target: at most 1.15 and at most 1.3 times the bare program.",
     run,
 };
 

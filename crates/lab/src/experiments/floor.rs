@@ -29,7 +29,7 @@ const FLOOR_STEPS: [(&str, &str); 8] = [
     ("+ user", "a user namespace and its two id maps"),
     (
         "+ mount",
-        "a copy of a mount namespace with five or so mounts",
+        "a copy of a mount namespace with about five mounts",
     ),
     ("+ IPC", "an IPC namespace"),
     ("+ tmpfs", "a tmpfs"),

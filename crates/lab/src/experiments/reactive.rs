@@ -10,9 +10,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "reactive",
     title: "Reactive tasks",
     about: "Merry 2010: a solution answers 200,000 queries over pipes (fewer at smaller scales), \
-            each answer flushed, and once more as a batch from a file, buffered. Bare; with \
-            ptrace(2) at every system call; in millibox; with seccomp user notification, every \
-            call answered \"continue\". Without affinity, with solution and interactor on \
+            each answer flushed, and once more as a batch from a file, buffered. Variants: bare; \
+            with ptrace(2) at every system call; in millibox; with seccomp user notification, \
+            every call answered \"continue\". Without affinity, with solution and interactor on \
             separate CPUs, and with both on one; observers run where the solution does. The \
             interactor is always bare. Welch's t-test compares millibox with bare.",
     run,

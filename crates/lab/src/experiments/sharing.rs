@@ -116,7 +116,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     report.add_note(
         "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A \
          runner's runs share UTS, time and cgroup namespaces, which no program can change, and no \
-         option makes them fresh. The table of single namespaces has the least cost of that.",
+         option makes them fresh. The table of single namespaces shows the minimum cost of that.",
     );
     report.add_table(namespaces(lab)?);
     Ok(())

@@ -103,7 +103,8 @@ pub enum Refusal {
     NoMainClass,
     /// Several classes have a main method, and no name decides.
     #[error(
-        "several classes have a main method ({}); call the class to start Main", .0.join(", ")
+        "several classes have a main method ({}); name the class that should start Main",
+        .0.join(", ")
     )]
     SeveralMainClasses(Vec<String>),
     /// The sources are of no language, or of several.
@@ -156,7 +157,7 @@ impl From<NoSuite> for CompileError {
 #[non_exhaustive]
 pub enum SourceFault {
     /// Commands and terminals would interpret the name.
-    #[error("the name of a source must not have braces or control characters; rename it")]
+    #[error("the name of a source must not contain braces or control characters; rename it")]
     Name,
     /// The path contains a symbolic link.
     #[error("it is a symbolic link, or lies behind one; pass the file itself")]
@@ -219,14 +220,14 @@ pub enum Limit {
     Memory(u64),
     /// Size of the program, or of temporary files, in bytes.
     #[error(
-        "output limit ({} MiB); the program contains every array in full that is not initialised \
-         to zeros", .0 >> 20
+        "output limit ({} MiB); the program contains every array that is not initialised to zeros, \
+         in full", .0 >> 20
     )]
     Output(u64),
     /// Size of the program in bytes, if the disk has less room than the suite allows.
     #[error(
         "output limit ({} MiB, all that the disk has room for); the program contains every array \
-         in full that is not initialised to zeros", .0 >> 20
+         that is not initialised to zeros, in full", .0 >> 20
     )]
     Room(u64),
 }

@@ -310,7 +310,7 @@ pub enum ChoiceError {
     NoSources,
     /// The sources belong to several languages.
     #[error(
-        "{}: their extensions belong to several languages ({}); leave the files of one",
+        "{}: their extensions belong to several languages ({}); keep the files of only one",
         PathList(.sources), .titles.join(", ")
     )]
     SeveralLanguages {

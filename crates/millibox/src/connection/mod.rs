@@ -94,7 +94,7 @@ struct State {
     in_flight: usize,
     /// Runs without a result whose handles were dropped.
     abandoned: usize,
-    /// The kernel refused to send for another reason than a full socket, so a writable socket does
+    /// The kernel refused to send for a reason other than a full socket, so a writable socket does
     /// not mean that sending works now.
     crowded: bool,
     credits: usize,

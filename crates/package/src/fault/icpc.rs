@@ -130,7 +130,7 @@ pub enum DataFault {
     EmptyGroup,
     #[error("has no test_group.yaml, but other directories beside it are groups")]
     NotGroup,
-    #[error("data/secret has groups, so tests belong in one of them, also {test}")]
+    #[error("data/secret has groups, so every test belongs in one of them, including {test}")]
     TestBesideGroups { test: Excerpt },
     #[error("a group within a group or within samples is not allowed")]
     NestedGroup,
@@ -249,7 +249,7 @@ pub enum SubmissionFault {
         "the source's @EXPECTED_RESULTS@ contradict its directory; the source takes precedence"
     )]
     TagsContradictDirectory,
-    #[error("{pattern:?} is not a valid pattern; patterns have * and {{a,b}}")]
+    #[error("{pattern:?} is not a valid pattern; patterns may contain * and {{a,b}}")]
     Pattern { pattern: Excerpt },
     #[error("no submission matches {pattern:?}")]
     UnusedPattern { pattern: Excerpt },
@@ -440,7 +440,7 @@ pub enum ProgramFault {
     UnknownDirectory { suggestion: Suggestion },
     #[error("not used, because `validation` in problem.yaml is not `custom`")]
     UnusedValidator,
-    #[error("an interactive or multi-pass problem needs an output validator of its own")]
+    #[error("an interactive or multi-pass problem needs its own output validator")]
     ValidatorRequired,
     #[error("there is no output validator, but problem.yaml requires one")]
     NoValidator,
@@ -450,7 +450,7 @@ pub enum ProgramFault {
     UnusedGrader,
     #[error("one grader is supported, but there is also {others}")]
     SeveralGraders { others: Excerpt },
-    #[error("checktestdata and VIVA files are not supported; inputs are not checked by it")]
+    #[error("checktestdata and VIVA files are not supported, so they do not check inputs")]
     UnsupportedValidator,
     #[error("not used: files to include belong in include/LANGUAGE, not in include")]
     MisplacedInclude,

@@ -14,7 +14,7 @@ pub const QUEUED_MS: HeaderName = HeaderName::from_static("millibox-queued-ms");
 /// The content of the headers of an answer.
 #[derive(Debug, Clone, Default)]
 pub struct RunHeaders<'a> {
-    /// The id; a new one if there is none.
+    /// The id; a new one if the client gave no id.
     pub id: Option<&'a str>,
     /// The outcome of the only program.
     pub outcome: Option<&'static str>,

@@ -228,7 +228,7 @@ fn response(request_id: String, results: Vec<CommandResult>) -> Response {
     }
 }
 
-/// Answers a call with one message on each side.
+/// Answers a call in which each side sends one message.
 async fn unary<Asked, Answer, F>(
     service: Arc<Service>,
     request: HttpRequest,
