@@ -1,4 +1,4 @@
-//! Moving a run's output from its pipe, with a limit.
+//! Moves a run's output from its pipe, with a limit.
 
 use crate::Handle;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -1,4 +1,4 @@
-//! Why no supervisor could be started, and why one has ended.
+//! Errors of a supervisor that could not be started or has ended.
 
 use crate::error::remedy;
 use crate::{Mistakes, ProcessEnd, SupervisorError};

@@ -1,4 +1,4 @@
-//! What a program sees.
+//! The world of a program: the files, ids, network and system calls that it sees.
 
 use crate::convert;
 use crate::{Error, Mount, RequestMistake, WorldProblem};

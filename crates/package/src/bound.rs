@@ -1,4 +1,4 @@
-//! Bounds on what a package becomes when it is read.
+//! Bounds on the size of a package that is read.
 //!
 //! A few kilobytes can stand for gigabytes: YAML aliases repeat strings, ranges name tests, every
 //! test inherits the settings of its groups, and symbolic links multiply paths. Reading stops at

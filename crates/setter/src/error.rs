@@ -154,7 +154,7 @@ pub enum ProgramFault {
     NothingToMeasure,
     /// No submission can be measured, because submissions.yaml excludes all of them.
     #[error(
-        "submissions.yaml excludes all submissions that must be accepted from measuring \
+        "submissions.yaml excludes from measuring all submissions that must be accepted \
          (use_for_time_limit)"
     )]
     MeasuringExcluded,

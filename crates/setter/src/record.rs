@@ -215,7 +215,7 @@ impl Digest {
                 .filter_map(|source| source.parent())
                 .collect();
             for directory in directories {
-                // These are the headers that the compiler gets, so reading them ends.
+                // The compiler gets the same headers. They are regular files, so reading them ends.
                 files.extend(
                     headers_in(directory, suite, Some(root))
                         .into_iter()

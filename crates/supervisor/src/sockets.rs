@@ -1,4 +1,4 @@
-//! Memory that sockets hold and that no cgroup is charged for.
+//! Counts the memory that sockets hold and that the kernel charges to no cgroup.
 //!
 //! Such memory belongs to connections that are not accepted, answers of netlink that are not read,
 //! datagrams that are never sent, and messages in error queues.

@@ -1,4 +1,4 @@
-//! An answer, and why one is unusable.
+//! The answer of a checker or interactor, and why one is unusable.
 
 use crate::feedback::{Excess, FeedbackError};
 use crate::verdict::{Points, Verdict};

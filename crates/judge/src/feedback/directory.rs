@@ -1,4 +1,4 @@
-//! Makes the directory and reads files in it.
+//! Creates the feedback directory and reads files in it.
 
 use super::removal::empty;
 use millibox_languages::staging::{Ids, StagingError, private_directory, same_user};

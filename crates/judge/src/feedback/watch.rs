@@ -1,4 +1,4 @@
-//! The limits on what a running program leaves in the directory.
+//! Limits what a running program leaves in its feedback directory.
 
 use super::directory::{Feedback, restore_access};
 use super::removal::open_directory;

@@ -1,4 +1,4 @@
-//! The caller's settings.
+//! The caller's settings for judging.
 
 use crate::interactive::Mode;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Whether the machine had too few CPUs for its work, from the kernel's pressure stall information.
+//! Detects whether the machine had too few CPUs for its work, from the kernel's pressure stall
+//! information.
 //!
 //! A real-time limit ends programs that sleep. It cannot distinguish them from programs that wait
 //! for a CPU. The kernel counts the time in which any task on the machine was ready to run and

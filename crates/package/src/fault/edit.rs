@@ -1,4 +1,4 @@
-//! Errors of edits.
+//! Errors of edits to a package's files.
 
 use super::Faults;
 use super::text::Excerpt;

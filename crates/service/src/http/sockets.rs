@@ -1,4 +1,4 @@
-//! The addresses of the service. They are bound before the service starts and before it gives up
+//! The sockets of the service. They are bound before the service starts and before it gives up
 //! the rights that low ports and directories of other users need.
 
 use super::server::ServerError;

@@ -1,4 +1,4 @@
-//! Unified cgroups: each run has a new cgroup, and its pid1 starts in it.
+//! The backend for unified cgroups: each run has a new cgroup, and its pid1 starts in it.
 //!
 //! The counters of a new cgroup start at zero. Creating and removing it is off the critical path.
 

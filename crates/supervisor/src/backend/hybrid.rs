@@ -1,4 +1,4 @@
-//! Version 1 hierarchies: memory, pids, cpu, cpuacct.
+//! The backend for version 1 hierarchies: memory, pids, cpu, cpuacct.
 //!
 //! A thread that moves itself into a version 1 cgroup through the file `tasks` takes a lock of the
 //! whole machine for some 20 us. A process that starts in the cgroup of its parent costs nothing.

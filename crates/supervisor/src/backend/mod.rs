@@ -1,4 +1,4 @@
-//! Limiting and measuring a run. There are three backends, with one file for each.
+//! The backends, which limit and measure runs. There are three backends, with one file for each.
 //!
 //! | backend | cgroup of a run | how pid1 starts in it |
 //! | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! No cgroups: resource limits of each process, and the figures of wait4(2).
+//! The backend without cgroups: resource limits of each process, and the figures of wait4(2).
 //!
 //! This backend is weaker. It is chosen only explicitly, or if no other backend is available and
 //! none was requested.

@@ -1,4 +1,4 @@
-//! Killing a run, or the whole runner.
+//! Kills a run, or the whole runner.
 
 use super::{Runner, State, Survivors};
 use crate::backend;

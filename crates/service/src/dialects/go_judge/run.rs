@@ -1,4 +1,4 @@
-//! Runs groups.
+//! Runs groups of commands.
 //!
 //! A group is admitted as one request. Its commands run at the same time. Commands that exchange
 //! data need a slot each at the same time, so groups with pipes run on the lane for real time. A

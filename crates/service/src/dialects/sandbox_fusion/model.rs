@@ -1,4 +1,4 @@
-//! The documents of requests and answers.
+//! The JSON documents of requests and answers.
 
 use super::fields::{Fields, Invalid};
 use crate::config::{LimitValues, SandboxFusionConfig};

@@ -1,4 +1,4 @@
-//! A WebSocket that connects a client with a running program.
+//! A WebSocket that connects a client to a running program.
 //!
 //! Frames of the subprotocol `millibox.v1`:
 //!

@@ -1,4 +1,4 @@
-//! The documents of answers.
+//! The JSON documents of answers.
 
 use super::request::OutputForm;
 use crate::core::catalog;

@@ -1,4 +1,4 @@
-//! The documents that describe the service.
+//! The JSON documents that describe the service.
 
 use crate::config::LimitValues;
 use crate::core::catalog;

@@ -1,4 +1,4 @@
-//! The documents of requests.
+//! The JSON documents of requests.
 
 use crate::config::LimitValues;
 use crate::http::problem::Problem;
