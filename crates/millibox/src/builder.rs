@@ -136,7 +136,7 @@ impl Builder {
     }
 
     /// Keeps the supervisor and its runs on these CPUs, at least one, with numbers up to 1023. The
-    /// default is all CPUs. A run that names CPUs of its own gets those.
+    /// default is all CPUs. A run that specifies its own CPUs gets those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
         self.cpus = Some(cpus.into_iter().collect());

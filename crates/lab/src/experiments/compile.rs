@@ -14,8 +14,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Compiling C++",
     about: "Thesis, chapter 5: g++ compiles and links a program with a few hundred headers, each \
             searched for in eight directories, so it makes many system calls. Variants: bare, \
-            in the sandbox, and in the sandbox without a seccomp program. Target: at most 2 % more than \
-            bare (the thesis found 14 %, all of it due to its seccomp program). All variants \
+            in the sandbox, and in the sandbox without a seccomp program. Target: at most 2 % more \
+            than bare (the thesis found 14 %, all of it due to its seccomp program). All variants \
             write to a tmpfs, if the host has one.",
     run,
 };

@@ -74,7 +74,7 @@ pub fn close(fd: i32) -> i32 {
 /// fork(2); returns `None` in the child.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn fork() -> io::Result<Option<i32>> {
     // SAFETY: the programs of the lab that call it have one thread, so the child's memory is
     // consistent.
@@ -133,7 +133,7 @@ pub fn wait(pid: i32) -> io::Result<Waited> {
 /// Attaches a seccomp program to this thread, which cannot be undone.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn attach(program: &millibox_seccomp::Program) -> io::Result<()> {
     seccomp(program, 0).map(|_| ())
 }
@@ -171,7 +171,7 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
 /// listener's last process has ended, if the kernel reports that (Linux 6.11).
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> {
     let fd = listener.as_raw_fd();
     loop {
@@ -252,7 +252,7 @@ pub fn trace_me(command: &mut Command) {
 /// and stops at system calls are marked.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn trace_options(pid: i32) -> io::Result<()> {
     let options = libc::PTRACE_O_EXITKILL
         | libc::PTRACE_O_TRACESYSGOOD
@@ -312,7 +312,7 @@ impl Mapping {
     /// Maps this number of bytes.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn new(length: usize) -> io::Result<Mapping> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);

@@ -207,7 +207,8 @@ pub enum GroupFault {
         Key(.key)
     )]
     StaticValidators {
-        /// The key that requests them. `None`: the package has their directory.
+        /// The key that requests them. `None`: the package has a directory of such
+        /// validators.
         key: Option<&'static str>,
     },
 }

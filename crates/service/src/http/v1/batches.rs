@@ -58,7 +58,7 @@ pub struct BatchEnd {
     pub service_errors: usize,
 }
 
-/// A line of the answer: of one run, or the last one.
+/// A line of the answer: the result of one run, or the final line.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum BatchOutput {
