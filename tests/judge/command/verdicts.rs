@@ -172,7 +172,7 @@ fn submissions_are_selected_by_name_path_or_directory() {
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
     unknown
         .exits_with(2)
-        .prints("neither extension nor first line")
+        .prints("neither the extension nor the first line")
         .prints("--language");
     assert!(
         !unknown.stdout.contains("sample/1"),
