@@ -83,7 +83,8 @@ fn messages_about_archive_name_the_archive() {
     );
     prints(
         judged(&["x.ghost"]),
-        "judge error: p.zip/submissions/wrong_answer/x.ghost: neither the extension nor the first line",
+        "judge error: p.zip/submissions/wrong_answer/x.ghost: neither the extension nor the first \
+         line",
     );
     prints(
         judged(&["--tests", "x*"]),

@@ -176,7 +176,7 @@ fn plan_rejects_what_cannot_be_scored() {
     );
     assert_eq!(
         refused(&custom),
-        "group secret asks for the package's own grader (grading: custom), but graders/ has none; \
+        "group secret requires the package's own grader (grading: custom), but graders/ has none; \
          add one"
     );
     custom.grader = Some(program());
