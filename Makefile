@@ -23,7 +23,7 @@ help: ## list the targets
 		printf 'make %-14s %s\n' "$$name" "$$what"; done
 
 # A static supervisor starts about twice as fast, and a single run executes it twice. Without a
-# static C library it is dynamic. The command resolves names of hosts, so it stays dynamic.
+# static C library it is dynamic. The command resolves host names, so it stays dynamic.
 static = $(if $(wildcard $(shell cc -print-file-name=libc.a)),-C target-feature=+crt-static)
 build: ## build the optimised command and supervisor
 	@$(need)
@@ -35,7 +35,7 @@ demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests named so)
+test: ## run the tests, with a part of the hostile programs (ARGS=growth: only tests with that name)
 	@# If started by root, .ci/test runs the tests of the sandbox again as an unprivileged user.
 	@# Java, Go, Rust and Node.js are tested if they are installed.
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
@@ -45,7 +45,7 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests 
 # axe-core checks pages for accessibility. It is used by tests only and is not shipped.
 axe := axe-core-4.14.1
 axe_dir := $(or $(CARGO_TARGET_DIR),target)/axe
-test-browser: ## test the pages of the service in Chromium (ARGS=share: tests named so)
+test-browser: ## test the pages of the service in Chromium (ARGS=share: only tests with that name)
 	@$(need) g++=g++ python3=python3
 	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
 		echo 'make: without these, tests are skipped'
@@ -63,7 +63,7 @@ test-all: ## run the tests, with all hostile programs
 # Each client has a directory of its own in target/clients: a virtual environment for NAME.txt, and
 # the target directory of cargo for NAME/Cargo.toml.
 clients := $(abspath $(or $(CARGO_TARGET_DIR),target))/clients
-test-clients: ## install clients of the service for `make test` (ARGS=NAME: one of them)
+test-clients: ## install clients of the service for `make test` (ARGS=NAME: only that one)
 	@$(need) python3=python3
 	@set -e; cd tests/service/clients; \
 	for name in $(or $(ARGS),$$(ls -d *.txt */Cargo.toml | sed 's,/Cargo.toml$$,,; s,\.txt$$,,')); do \
@@ -78,7 +78,7 @@ test-clients: ## install clients of the service for `make test` (ARGS=NAME: one 
 		chmod -R go+rX "$(clients)/$$name"; \
 	done
 
-test-languages: ## install all languages and run the programs of each (ARGS=haskell: one)
+test-languages: ## install all languages and run the programs of each (ARGS=haskell: only that one)
 	@$(need) g++=g++ python3=python3
 	cargo build --locked --workspace --bin millibox --bin millibox-supervisor --test languages
 	@.ci/languages
@@ -147,7 +147,7 @@ sanitize: ## run the tests with AddressSanitizer, ThreadSanitizer and valgrind
 # The page of results includes pieces.txt.
 results := lab-results
 pieces := $(results)/pieces.txt
-bench: build ## run the experiments, into lab-results (BENCH=true: one; ARGS='--scale full')
+bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS='--scale full')
 	cargo build --release --locked --bin millibox-lab
 	@mkdir -p $(results)
 	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && \

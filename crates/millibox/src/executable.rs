@@ -1,4 +1,4 @@
-//! Finding the supervisor's executable.
+//! Finds the supervisor's executable.
 
 use crate::{EndReason, StartError};
 use std::collections::HashSet;

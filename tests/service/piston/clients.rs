@@ -1,4 +1,4 @@
-//! Clients that others wrote, unchanged.
+//! Clients of other projects, unchanged.
 
 use super::server;
 use crate::server::{client, python_client};

@@ -24,9 +24,9 @@ pub struct Language {
     pub kind: Kind,
     /// The name of the source.
     pub source_file: Option<String>,
-    /// The command that compiles, for people.
+    /// The compile command, as shown to people.
     pub compile_command: Option<String>,
-    /// The command that runs, for people.
+    /// The run command, as shown to people.
     pub run_command: Option<String>,
     /// Whether clients may set options of the compiler.
     pub takes_options: bool,
