@@ -1,7 +1,7 @@
 //! Conversions between the library's types and those of the protocol. They are functions and not
 //! implementations of `From`, which would make the types of the protocol public.
 
-use crate::{BindMount, Figures, Mount, Network, Outcome, ProcMount, RunResult, TmpfsMount};
+use crate::{BindMount, Figures, Mount, Outcome, ProcMount, RunResult, TmpfsMount};
 use millibox_wire as wire;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -62,13 +62,6 @@ pub fn mount_to_wire(mount: &Mount) -> wire::Mount {
             path: bytes(path),
         },
         Mount::NewRoot { path } => wire::Mount::NewRoot { path: bytes(path) },
-    }
-}
-
-pub fn network_to_wire(network: Network) -> wire::Network {
-    match network {
-        Network::None => wire::Network::None,
-        Network::Loopback => wire::Network::Loopback,
     }
 }
 

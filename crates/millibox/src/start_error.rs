@@ -1,6 +1,6 @@
 //! Why no supervisor could be started, and why one has ended.
 
-use crate::error::remedy;
+use crate::remedy::remedy;
 use crate::{Mistakes, ProcessEnd, SupervisorError};
 use millibox_wire::MAX_CPUS;
 use std::fmt;

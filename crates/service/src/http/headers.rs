@@ -1,5 +1,6 @@
 //! Headers that answers of the service's own interface and of the dialects have in common.
 
+use crate::core::registry::{JobKind, new_id};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use std::time::Duration;
@@ -25,12 +26,12 @@ pub struct RunHeaders<'a> {
 impl RunHeaders<'_> {
     /// Adds the headers to an answer.
     pub fn add_to(&self, response: &mut Response) {
-        let new_id;
+        let made;
         let id = match self.id {
             Some(id) => id,
             None => {
-                new_id = super::v1::runs::new_id();
-                &new_id
+                made = new_id(JobKind::Run);
+                &made
             }
         };
         let headers = response.headers_mut();

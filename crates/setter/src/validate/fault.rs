@@ -1,12 +1,14 @@
 //! The faults that validation finds.
 
-use super::tools::ACCEPTED_STATUS;
 use crate::error::{BuildFault, FileKind, ProgramFault};
 use millibox_judge::convention::ValidatorFailure;
 use millibox_judge::failure::JudgeFailure;
 use millibox_judge::tool::ToolFailure;
 use millibox_package::Cause;
 use std::fmt;
+
+/// Exit status of an input validator that accepts, in the ICPC formats.
+pub(super) const ACCEPTED_STATUS: i32 = 42;
 
 /// A fault that validation finds. Its place is a file of the package.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
