@@ -4,7 +4,7 @@
     reason = "the message of a variant describes the variant and its fields"
 )]
 
-use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind};
+use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind, WordList};
 
 /// A fault of problem.yaml.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum HeaderFault {
     #[error("unknown type {word:?}; the types are {known}{suggestion}")]
     UnknownType {
         word: Excerpt,
-        known: String,
+        known: WordList,
         suggestion: Suggestion,
     },
     #[error("type {word} is repeated")]
@@ -305,9 +305,9 @@ pub enum SubmissionFault {
 pub struct VerdictClaim {
     pub pattern: Excerpt,
     /// The permitted verdicts as the file names them.
-    pub permitted: String,
+    pub permitted: WordList,
     /// Sets of verdicts of which one each must occur.
-    pub required: Vec<String>,
+    pub required: Vec<WordList>,
 }
 
 struct Claims<'a>(&'a [VerdictClaim]);
