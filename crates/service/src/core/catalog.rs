@@ -3,7 +3,9 @@
 use super::engine::{Engine, Lane};
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
+use millibox_languages::compile::{
+    Availability, Compilation, CompileError, Options, Remedy, Toolbox,
+};
 use millibox_languages::files::SourceFile as CompiledFile;
 use millibox_languages::program::Executable;
 use millibox_languages::suite::{Product, Suite, Suites};
@@ -40,13 +42,13 @@ pub struct Runtime {
     /// The program that sums numbers, which the suite brings.
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
-    pub version: Result<String, String>,
+    pub version: Result<String, RuntimeFault>,
     /// Further arguments of the compiler.
     pub compiler_arguments: Vec<String>,
     /// The language's numbers in Judge0, beside those that its interface knows by itself.
     pub judge0: Vec<u32>,
     /// What makes the runtime usable if it is not: usually a package to install.
-    pub remedy: Option<String>,
+    pub remedy: Option<Remedy>,
 }
 
 impl Runtime {
@@ -113,6 +115,18 @@ pub struct CompileLimits {
     pub memory_bytes: Option<u64>,
 }
 
+/// Why a runtime cannot be used on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeFault {
+    /// Its tools are missing or do not work.
+    #[error("{0}")]
+    Unavailable(Box<Availability>),
+    /// No supervisor runs, so its tools were not tried.
+    #[error("the supervisor cannot be started")]
+    NoSupervisor,
+}
+
 /// Why there is nothing to compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -126,12 +140,12 @@ pub enum CatalogError {
         installed: Vec<String>,
     },
     /// The runtime cannot be used on this machine.
-    #[error("the runtime {name:?} cannot be used here: {reason}")]
+    #[error("the runtime {name:?} cannot be used here: {fault}")]
     Unavailable {
         /// The runtime.
         name: String,
-        /// Why.
-        reason: String,
+        /// The reason.
+        fault: RuntimeFault,
     },
     /// There is no source.
     #[error("a program needs at least one source file")]
@@ -263,9 +277,9 @@ impl Catalog {
             }),
             Some(runtime) => match &runtime.version {
                 Ok(_) => Ok(runtime.clone()),
-                Err(reason) => Err(CatalogError::Unavailable {
+                Err(fault) => Err(CatalogError::Unavailable {
                     name: runtime.name.clone(),
-                    reason: reason.clone(),
+                    fault: fault.clone(),
                 }),
             },
         }
@@ -460,11 +474,11 @@ fn runtimes(suites: &[&Suite], toolbox: Option<&Toolbox<'_>>) -> Vec<Arc<Runtime
 fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
     let availability = toolbox.map(|toolbox| toolbox.availability(suite));
     let remedy = availability.as_ref().and_then(Availability::remedy);
-    let remedy = remedy.map(ToString::to_string);
+    let remedy = remedy.cloned();
     let version = match availability {
         Some(Availability::Available { version }) => Ok(version),
-        Some(other) => Err(other.to_string()),
-        None => Err("the supervisor cannot be started".to_owned()),
+        Some(other) => Err(RuntimeFault::Unavailable(Box::new(other))),
+        None => Err(RuntimeFault::NoSupervisor),
     };
     let aliases = suite.names.iter().map(|name| name.to_lowercase());
     Runtime {

@@ -340,8 +340,9 @@ impl Language {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::catalog::RuntimeFault;
 
-    fn runtime(name: &str, version: Result<&str, &str>) -> Arc<Runtime> {
+    fn runtime(name: &str, version: Result<&str, RuntimeFault>) -> Arc<Runtime> {
         Arc::new(Runtime {
             name: name.to_owned(),
             language: name.to_owned(),
@@ -352,7 +353,7 @@ mod tests {
             extensions: Vec::new(),
             is_compiled: true,
             example: String::new(),
-            version: version.map(str::to_owned).map_err(str::to_owned),
+            version: version.map(str::to_owned),
             compiler_arguments: Vec::new(),
             judge0: Vec::new(),
             remedy: None,
@@ -373,7 +374,7 @@ mod tests {
         let languages = Languages::new(&[
             runtime("python3", Ok("Python 3.11.2")),
             runtime("cpp14", Ok("g++ (Debian 12.2.0-14) 12.2.0")),
-            runtime("go", Err("not installed")),
+            runtime("go", Err(RuntimeFault::NoSupervisor)),
         ]);
         let ids: Vec<u32> = languages.iter().map(|language| language.id).collect();
         assert_eq!(ids, [43, 44, 52, 53, 54, 71, 89, 92, 100, 109, 113]);
