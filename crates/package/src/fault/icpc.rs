@@ -73,7 +73,7 @@ pub enum HeaderFault {
     ConstantVariant,
     #[error("the constant {name} must have a value, a number or a text")]
     ConstantValue { name: Excerpt },
-    #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", Finer(.finer))]
+    #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", FinerResolution(.finer))]
     Resolution {
         resolution: Number,
         /// A resolution that the time limit is a multiple of.
@@ -85,9 +85,9 @@ pub enum HeaderFault {
     TooManyPasses { number: u64 },
 }
 
-struct Finer<'a>(&'a Option<Number>);
+struct FinerResolution<'a>(&'a Option<Number>);
 
-impl std::fmt::Display for Finer<'_> {
+impl std::fmt::Display for FinerResolution<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(finer) => write!(f, "; or write `time_resolution: {finer}` beside it"),
