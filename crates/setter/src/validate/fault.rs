@@ -15,7 +15,7 @@ pub(super) const ACCEPTED_STATUS: i32 = 42;
 #[non_exhaustive]
 pub enum ValidationFault {
     /// A file of a test does not exist.
-    #[error("the {kind} of test {test} does not exist{}", MakesIt(.generated))]
+    #[error("the {kind} of test {test} does not exist{}", GenerateHint(.generated))]
     MissingFile {
         /// The file.
         kind: FileKind,
@@ -108,9 +108,9 @@ pub enum ValidationFault {
     NoLineFeed,
 }
 
-struct MakesIt<'a>(&'a bool);
+struct GenerateHint<'a>(&'a bool);
 
-impl fmt::Display for MakesIt<'_> {
+impl fmt::Display for GenerateHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self.0 {
             "; `millibox problem gen` makes it"
