@@ -48,7 +48,7 @@ async fn run_jupyter(
     let catalog = &service.runner.catalog;
     let python = catalog.runtime("python3")?;
     let program = catalog.script(&python, Path::new(DRIVER_FILE)).await?;
-    let program = program.ok_or_else(|| SandboxFailure::CompiledPython)?;
+    let program = program.ok_or(SandboxFailure::CompiledPython)?;
     let limits = run::request_limits(
         &service.config,
         request.total_timeout,

@@ -178,7 +178,7 @@ impl Admitted {
 /// The report of the only test. A run that the service ended has none.
 pub(super) fn single(report: ProgramReport) -> Result<ExecutionReport, Failure> {
     let report = report.tests.into_iter().next().and_then(|test| test.report);
-    let report = report.ok_or_else(|| SandboxFailure::NoReport)?;
+    let report = report.ok_or(SandboxFailure::NoReport)?;
     match &report.outcome {
         millibox::Outcome::SandboxError(error) => Err(SandboxFailure::Run(error.clone()).into()),
         millibox::Outcome::Cancelled | millibox::Outcome::Killed => {
