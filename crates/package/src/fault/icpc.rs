@@ -73,7 +73,10 @@ pub enum HeaderFault {
     ConstantVariant,
     #[error("the constant {name} must have a value, a number or a text")]
     ConstantValue { name: Excerpt },
-    #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", FinerResolution(.finer))]
+    #[error(
+        "time_limit must be a multiple of time_resolution, {resolution} s{}",
+        FinerResolution(.finer)
+    )]
     Resolution {
         resolution: Number,
         /// A resolution that the time limit is a multiple of.
