@@ -1,7 +1,7 @@
 //! Conversions between the library's types and those of the protocol. They are functions and not
 //! implementations of `From`, which would make the types of the protocol public.
 
-use crate::{BindMount, Figures, Mount, Outcome, ProcMount, RunResult, TmpfsMount};
+use crate::{BindMount, Figures, FrameFault, Mount, Outcome, ProcMount, RunResult, TmpfsMount};
 use millibox_wire as wire;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -98,5 +98,15 @@ fn figures_of_wire(figures: wire::Figures) -> Figures {
         cpu_system_ns: figures.cpu_system_ns,
         peak_memory_bytes: figures.peak_memory_bytes,
         peak_processes: figures.peak_processes,
+    }
+}
+
+pub fn fault_of_decoding(error: wire::DecodeError) -> FrameFault {
+    match error {
+        wire::DecodeError::Short(bytes) => FrameFault::Short(bytes),
+        wire::DecodeError::Protocol(word) => FrameFault::Protocol(word),
+        wire::DecodeError::Kind(kind) => FrameFault::UnknownKind(kind),
+        wire::DecodeError::Malformed(error) => FrameFault::Malformed(error.to_string()),
+        wire::DecodeError::Trailing(bytes) => FrameFault::TrailingBytes(bytes),
     }
 }

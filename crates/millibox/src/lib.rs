@@ -100,7 +100,7 @@ pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};
 pub use result::{Figures, Outcome, RunResult};
-pub use start_error::{EndReason, OptionMistake, StartError};
+pub use start_error::{EndReason, FrameFault, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;
 pub use world::{Network, World};
