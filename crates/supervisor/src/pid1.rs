@@ -32,7 +32,7 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
     }
-    process::spawn_for_good(
+    process::spawn_and_replace_caller(
         &prepared.runner.target_stack,
         target::main,
         prepared,
