@@ -190,7 +190,7 @@ mod tests {
                 "unexpected argument '--uod' found; a similar argument exists: '--uid'",
             ),
         ] {
-            assert_eq!(message(words), line, "{words}");
+            assert_eq!(why(words), line, "{words}");
         }
     }
 }
