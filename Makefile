@@ -158,19 +158,22 @@ bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS
 
 # systemd also looks in /usr/local/lib/systemd/system.
 units = $(DESTDIR)$(PREFIX)/lib/systemd/system
+users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
 install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
 	@test -x $(release)/millibox -a -x $(release)/millibox-stage || \
 		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
-	install -d '$(units)'
+	install -d '$(units)' '$(users)'
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
 	chmod 644 '$(units)/millibox.service'
+	install -m 644 packaging/millibox.sysusers '$(users)/millibox.conf'
 
 uninstall: ## remove the installed commands and the unit
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(units)/millibox.service'
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(units)/millibox.service' \
+		'$(users)/millibox.conf'
 
 clean: ## remove all build products
 	cargo clean
