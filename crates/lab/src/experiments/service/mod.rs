@@ -31,6 +31,7 @@ const OWN_CONNECTIONS: [usize; 4] = [1, 2, 8, 32];
 const GO_JUDGE_BOUND: f64 = 0.2;
 /// 70 % of the runs take 1/0.7 of the time.
 const LIBRARY_BOUND: f64 = 1.0 / 0.7;
+const GO_JUDGE: &str = "go-judge";
 const WALL_TIME: &str = "wall time for each run";
 const CLIENT_TIME: &str = "CPU time of the client for each run";
 const LIBRARY: &str = "library, pool";
@@ -84,7 +85,7 @@ fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<()
     let peer = start_go_judge(lab, report);
     let (mut servers, mut missing) = (Vec::new(), None);
     match &peer {
-        Ok(peer) => servers.push(("go-judge", peer.address)),
+        Ok(peer) => servers.push((GO_JUDGE, peer.address)),
         Err(error) => missing = Some(error.to_string()),
     }
     servers.push(("millibox", server.address));
@@ -96,11 +97,14 @@ fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<()
             let variant = Variant::new(format!("{name}, {connections}"), move || {
                 load.turn(count, duration).map(|turn| figures(&turn))
             });
-            comparison = comparison.variant(variant.against(format!("go-judge, {connections}")));
+            comparison = comparison.variant(match name {
+                GO_JUDGE => variant,
+                _ => variant.against(format!("{GO_JUDGE}, {connections}")),
+            });
         }
     }
     if let Some(why) = missing {
-        comparison = comparison.missing("go-judge", why);
+        comparison = comparison.missing(GO_JUDGE, why);
     }
     let table = comparison.measure(lab)?;
     for count in CONNECTIONS {
