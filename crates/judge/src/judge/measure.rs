@@ -6,7 +6,6 @@ use super::fault::{Measurement, MeasurementFault, PackageError, PackageFault, Pa
 use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, PoolObserver};
 use super::prepared::{PreparedProblem, TimeLimit};
-use crate::cancel::CancelToken;
 use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
 use crate::time_limit::{
@@ -101,7 +100,7 @@ impl Judge<'_> {
         let formula = time_limit::sim_formula(LimitPurpose::Judging);
         Ok(MeasuredLimits {
             limits: times.into_iter().map(limit).collect(),
-            description: format!("{formula}, t the time of {}", model.name),
+            description: format!("{formula}; t is the time of {}", model.name),
         })
     }
 
@@ -200,7 +199,7 @@ impl Judge<'_> {
             limits: &limits,
             fail_fast: true,
             submissions,
-            token: &CancelToken::new(),
+            token: self.machine.token(),
         };
         let entries = pool.judge(&mut MeasurementObserver {
             observer,
