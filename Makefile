@@ -26,6 +26,7 @@ build: ## build the optimised command and supervisor
 	@$(need)
 	cargo rustc --release --locked -p millibox-supervisor --bin millibox-supervisor -- $(static)
 	cargo build --release --locked --bin millibox --bin millibox-stage
+	cargo build --release --locked -p millibox-ready
 
 demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
@@ -157,10 +158,12 @@ install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/lo
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(release)/libmillibox_ready.so
 
 uninstall: ## remove the installed command and supervisor
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage'
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' \
+		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
 clean: ## remove all build products
 	cargo clean

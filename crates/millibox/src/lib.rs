@@ -42,6 +42,7 @@
 //! | `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
+//! | `prepare` | programs that are started once and copied for each run |
 //! | `mistakes` | several mistakes of a caller in one error |
 //! | `result` | how a run ended |
 //! | `convert` | between these types and those of the protocol |
@@ -66,6 +67,7 @@ mod mistakes;
 mod mount;
 mod output;
 mod pool;
+mod prepare;
 mod process;
 mod request;
 mod result;
@@ -88,15 +90,16 @@ pub use launch::{LaunchOptions, Launched, LaunchedProcess, Launcher};
 #[doc(inline)]
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,
-    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,
+    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem, Unfit, WorldError,
     WorldProblem,
 };
 pub use mistakes::Mistakes;
 pub use mount::{BindMount, Mount, ProcMount, TmpfsMount};
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
+pub use prepare::{Prepare, Prepared};
 pub use request::{Program, Request};
-pub use result::{Figures, Outcome, RunResult};
+pub use result::{Figures, Outcome, RunResult, Start};
 pub use start_error::{EndReason, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;

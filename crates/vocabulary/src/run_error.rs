@@ -1,7 +1,7 @@
 //! The error of a run that could not be started or served.
 
 use crate::step::Step;
-use crate::{LimitError, WorldError};
+use crate::{LimitError, TemplateProblem, WorldError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -219,6 +219,8 @@ pub enum Hint {
     HostOutOfMemory,
     /// pid1 reported no exit status.
     NoStatus,
+    /// No run can be copied from the template of the program.
+    Template(TemplateProblem),
     /// The supervisor cannot watch a socket.
     Unwatchable {
         /// The kernel's error number.
@@ -329,6 +331,7 @@ impl fmt::Display for Hint {
                     Ok(())
                 }
             }
+            Hint::Template(problem) => write!(f, "its template {problem}"),
             Hint::IdInUse => f.write_str("another run has the same id"),
             Hint::Limit(error) => error.fmt(f),
             Hint::World(error) => error.fmt(f),
