@@ -90,8 +90,8 @@ pub use launch::{LaunchOptions, Launched, LaunchedProcess, Launcher};
 #[doc(inline)]
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,
-    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem, Unfit, WorldError,
-    WorldProblem,
+    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem,
+    Unfit, WorldError, WorldProblem,
 };
 pub use mistakes::Mistakes;
 pub use mount::{BindMount, Mount, ProcMount, TmpfsMount};

@@ -30,7 +30,8 @@ pub use limits::{Bandwidth, Limits};
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, Cause, DEFAULT_PROCESS_LIMIT, FrameProblem,
     Hint, Limit, LimitError, MAX_CPUS, MAX_PROCESS_LIMIT, ProcessEnd, RunError, Step,
-    SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem, Unfit, WorldError, WorldProblem, path,
+    SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem, Unfit, WorldError,
+    WorldProblem, path,
 };
 pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
 pub use result::{Figures, Hello, Outcome, RunResult, Start};

@@ -21,11 +21,20 @@ fn is_possible_or_skips(supervisor: &Supervisor) -> bool {
         skip("there is no python3");
         return false;
     }
-    if supervisor.info().backend() == Backend::Cgroup2 {
-        skip("version 2 cgroups cannot separate the figures of template and run");
+    if supervisor.info().backend() == Backend::Cgroup2 && !resets_peak() {
+        skip("the peak of version 2 cgroups cannot be reset before Linux 6.12");
         return false;
     }
     true
+}
+
+/// Whether memory.peak can be written.
+fn resets_peak() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.trim().parse().ok());
+    (numbers.next(), numbers.next()) >= (Some(6u32), Some(12u32))
 }
 
 fn python(world: &World) -> Prepared {
@@ -228,6 +237,15 @@ fn killed_run_ends_with_all_processes() {
     assert_eq!(text(&supervisor, "print(1)", &python), "1\n");
 }
 
+/// A template with a second thread when it is ready.
+const THREADS: &str = r#"
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+library = ctypes.CDLL("/.millibox/libmillibox_ready.so")
+counts = (ctypes.c_uint32 * 2)()
+library.millibox_ready(ctypes.create_string_buffer(100), 100, counts)
+"#;
+
 #[test]
 fn template_that_does_not_become_ready_is_named() {
     let supervisor = start(builder().slots(1));
@@ -239,13 +257,27 @@ fn template_that_does_not_become_ready_is_named() {
         .arg("100")
         .real_time_limit(Duration::from_millis(100));
     let ends = Prepare::new("/bin/sh").arg("-c").arg("exit 3");
-    let cases = [
+    let busy = Prepare::new("/bin/sh")
+        .arg("-c")
+        .arg("while :; do :; done")
+        .cpu_time_limit(Duration::from_millis(50));
+    let threads = Prepare::new(PYTHON).arg("-c").arg(THREADS);
+    let mut cases = vec![
         (never, TemplateProblem::NotReady),
         (
             ends,
             TemplateProblem::Ended(millibox::ProcessEnd::Exited(3)),
         ),
+        (busy, TemplateProblem::CpuTime),
+        (threads, TemplateProblem::Unfit(Unfit::Threads)),
     ];
+    if supervisor.info().backend() != Backend::Rlimit {
+        let large = Prepare::new(PYTHON)
+            .arg("-c")
+            .arg("x = bytearray(500 << 20)")
+            .memory_limit(64 << 20);
+        cases.push((large, TemplateProblem::OutOfMemory));
+    }
     for (prepare, problem) in cases {
         let prepared = prepared(&world, &prepare);
         let request = Request::new("/bin/true").prepared(&prepared);
@@ -305,6 +337,37 @@ fn template_is_started_anew_after_number_of_runs() {
     assert_ne!(seeds[2], seeds[3]);
     assert_eq!(seeds[3], seeds[5]);
     assert_ne!(seeds[5], seeds[6]);
+}
+
+#[test]
+fn template_is_started_anew_at_its_age() {
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let prepare = Prepare::python(PYTHON, ["json"]).age(Duration::ZERO);
+    let python = prepared(&World::minimal(), &prepare);
+    let seed = || text(&supervisor, "print(hash('x'))", &python);
+    assert_ne!(seed(), seed());
+}
+
+#[test]
+fn options_of_the_interpreter_are_those_of_its_template() {
+    let supervisor = start(builder().slots(1));
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let prepare = Prepare::python(PYTHON, ["json"]).option("-B").option("-s");
+    let python = prepared(&World::minimal(), &prepare);
+    let code = "import sys; print(sys.flags.dont_write_bytecode, 'json' in sys.modules, sys.argv)";
+    let request = |options: &[&str]| {
+        let arguments = options.iter().chain(&["-c", code]);
+        Request::new(PYTHON).args(arguments).prepared(&python)
+    };
+    let stdout = |options: &[&str]| output(&supervisor, &request(options)).stdout;
+    assert_eq!(stdout(&["-B", "-s"]), b"1 True ['-c']\n");
+    // The copy executes the interpreter.
+    assert_eq!(stdout(&[]), b"0 False ['-c']\n");
 }
 
 #[test]

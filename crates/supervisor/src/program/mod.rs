@@ -59,6 +59,9 @@ pub const TEMPLATE_CALLS: [u32; 8] = [
 /// The time that a template has for each step after it is ready.
 const STEP_TIMEOUT_NS: u64 = 5_000_000_000;
 
+/// The time between two checks of the CPU time of a template that is not ready.
+const CPU_CHECK_INTERVAL_NS: u64 = 20_000_000;
+
 /// Why no template of the program is possible in this world.
 pub fn unfit(runner: &Runner, order: &Order, is_shared: bool) -> Option<TemplateProblem> {
     order.program.as_ref()?;
@@ -210,29 +213,44 @@ impl Init<'_> {
     /// Waits until the template is ready, within its limits.
     fn await_ready(&mut self, begin: u64) -> Result<(), Failure> {
         let order = self.program.order;
+        let deadline = begin.saturating_add(order.real_time_ns);
+        while !calls::wait_readable([self.control, -1], Some(CPU_CHECK_INTERVAL_NS))[0]
+            && calls::monotonic_raw_ns() < deadline
+        {
+            self.check_cpu_time()?;
+        }
         let mut byte = [0; 1];
-        let received = self.receive(&mut byte, begin.saturating_add(order.real_time_ns))?;
+        let received = self.receive(&mut byte, deadline)?;
         if received.length != 1 || byte != [message::READY] || received.from != self.template {
             return Err(unfit_failure(Unfit::Protocol));
         }
+        self.figures = TemplateFigures {
+            is_template: 1,
+            cpu_ns: self.check_cpu_time()?,
+            memory_bytes: 0,
+        };
+        self.runner.shared.start.set(Start::default());
+        self.check_mappings()?;
+        self.runner.backend.lift_limits(self.runner.shared)?;
+        calls::send(self.control, self.program.setup).map_err(at(Step::Ready))
+    }
+
+    /// The CPU time of the template since its exec, which must be within its limit.
+    fn check_cpu_time(&self) -> Result<u64, Failure> {
         let start = self.runner.shared.start.get();
+        if start.exec_ns == 0 {
+            return Ok(0);
+        }
         let mut now = Start::default();
         self.runner.backend.start(&mut now)?;
         if matches!(self.runner.backend, Backend::Rlimit) {
             now.cpu_ns = tree::cpu_ns(self.template);
         }
-        self.figures = TemplateFigures {
-            is_template: 1,
-            cpu_ns: now.cpu_ns.saturating_sub(start.cpu_ns),
-            memory_bytes: 0,
-        };
-        if self.figures.cpu_ns > order.cpu_time_ns {
+        let used = now.cpu_ns.saturating_sub(start.cpu_ns);
+        if used > self.program.order.cpu_time_ns {
             return Err(failure(TemplateProblem::CpuTime));
         }
-        self.runner.shared.start.set(Start::default());
-        self.check_mappings()?;
-        self.runner.backend.lift_limits(self.runner.shared)?;
-        calls::send(self.control, self.program.setup).map_err(at(Step::Ready))
+        Ok(used)
     }
 
     /// Sends the supervisor the files of the cgroup for the next run. It has closed those of the
