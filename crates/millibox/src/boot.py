@@ -137,7 +137,7 @@ def _stage(arguments):
 
 
 def _unpack(tar, entry):
-    """Unpacks one entry below the root and replaces what is there."""
+    """Unpacks one entry below the root and replaces an existing file."""
     import os
 
     path = "/" + entry.name.lstrip("/")
@@ -184,9 +184,22 @@ def _understand(arguments, options):
         return "command", rest[1], ["-c", *rest[2:]]
     if rest[0] == "-m" and len(rest) > 1:
         return "module", rest[1], ["-m", *rest[2:]]
-    if rest[0].startswith("-"):
+    if rest[0].startswith("-") or _is_package(rest[0]):
         return None
     return "file", rest[0], rest
+
+
+def _is_package(path):
+    """Whether the interpreter takes a path for a directory, an archive or compiled code."""
+    import os
+
+    if path.endswith((".pyc", ".pyz", ".pyzw", ".zip")) or os.path.isdir(path):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PK\3\4"
+    except OSError:
+        return False
 
 
 def _same_start(own, environment):
@@ -255,10 +268,8 @@ def _execute(kind, code, main):
                 f" [Errno {error.errno}] {reason}\n"
             )
             raise SystemExit(2)
-        if os.path.isdir(code):
-            import runpy
-
-            runpy._run_module_as_main(code)
+        if sys.version_info >= (3, 9) and not code.startswith("/"):
+            code = os.getcwd() + "/" + code.removeprefix("./")
         from importlib.machinery import SourceFileLoader
 
         main.__loader__ = SourceFileLoader("__main__", code)

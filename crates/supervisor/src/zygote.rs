@@ -290,7 +290,7 @@ impl Zygote<'_> {
 }
 
 /// Whether a run has changed the CPU-time limit of its dead pid1, for which the kernel kills.
-fn has_other_limits(pid1: i32) -> bool {
+pub fn has_other_limits(pid1: i32) -> bool {
     match (
         calls::get_rlimit_of(pid1, libc::RLIMIT_CPU),
         calls::get_rlimit(libc::RLIMIT_CPU),

@@ -58,6 +58,18 @@ fn copy_cannot_signal_its_pid1_or_others() {
 }
 
 #[test]
+fn copy_cannot_change_limits_of_its_pid1() {
+    assert_contained("limits of pid1");
+}
+
+/// Another copy must still be possible.
+#[test]
+fn copy_cannot_exhaust_what_its_template_needs() {
+    assert_contained("many processes");
+    assert_contained("many descriptors");
+}
+
+#[test]
 fn copy_has_no_capabilities() {
     assert_contained("capabilities");
 }

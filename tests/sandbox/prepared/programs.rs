@@ -104,6 +104,15 @@ fn programs_by_file_are_equal_executed_and_copied() {
             vec!["/programs/program.py".to_owned(), "argument".to_owned()]
         },
     );
+    // The working directory is /tmp.
+    let relative = (
+        "relative",
+        "import sys; print(__file__, sys.argv, sys.path[0]); 1 / 0",
+    );
+    compare([relative].into_iter(), directory.path(), |code| {
+        write(code);
+        vec!["../programs/program.py".to_owned()]
+    });
     let json = ("module", "");
     compare([json].into_iter(), directory.path(), |_| {
         vec!["-m".to_owned(), "json.tool".to_owned(), "--help".to_owned()]

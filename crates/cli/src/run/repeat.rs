@@ -46,8 +46,8 @@ pub struct Times {
     median: Duration,
 }
 
-/// Makes this number of runs, without input and output. `None` if a signal ended the measurement,
-/// or if there were none.
+/// Makes this number of runs, without input and output. `None` without runs, if one cannot begin,
+/// or if a signal ended the measurement.
 pub fn measure(
     supervisor: &Supervisor,
     request: &Request,

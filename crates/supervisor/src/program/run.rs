@@ -9,6 +9,7 @@ use crate::ready_protocol::{Go, message};
 use crate::sys::{Errno, calls, process};
 use crate::target::set_requested_rlimits;
 use crate::tree;
+use crate::zygote::has_other_limits;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use millibox_wire::{MAX_PREPARED_BYTES, Step, Unfit};
 use zerocopy::{FromBytes, IntoBytes};
@@ -172,6 +173,7 @@ impl Init<'_> {
         let _ = calls::close(copy.pidfd);
         // The supervisor must not signal a process id that is free again.
         shared.pid1.store(0, SeqCst);
+        let has_other_limits = has_other_limits(copy.pid1);
         let waited = process::wait(copy.pid1, libc::__WALL).map_err(at(Step::Pid1))?;
         let is_revoked = shared.revoked.load(SeqCst) == launch.number;
         let status = run.status.filter(|_| waited.status == 0 && !is_revoked);
@@ -181,6 +183,7 @@ impl Init<'_> {
             launch: launch.number,
             status: status.unwrap_or(-1),
             pid1_status: waited.status,
+            pid1_limited: u32::from(has_other_limits),
             end_ns: if status.is_some() {
                 run.end_ns
             } else {
