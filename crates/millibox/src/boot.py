@@ -6,6 +6,7 @@ import sys
 
 
 def _prepare():
+    at_start = set(sys.modules)
     import atexit, builtins, ctypes, gc, io, os, runpy, threading, types
     from importlib.machinery import BuiltinImporter, SourceFileLoader
 
@@ -19,6 +20,7 @@ def _prepare():
     before = ctypes.pythonapi.PyOS_BeforeFork
     after = ctypes.pythonapi.PyOS_AfterFork_Child
     before.restype = after.restype = None
+    loaded = {name.partition(".")[0] for name in sys.modules} - at_start
     # What happens once in a process happens here.
     exec(compile("pass", "<string>", "exec"), {"__name__": "__main__"})
     own = dict(os.environ)
@@ -49,7 +51,7 @@ def _prepare():
         # millibox-stage PROGRAM ARGV0 [ARGUMENT...]
         arguments = _stage(arguments[2:])
     how = _understand(arguments, options)
-    if how is None or not _same_start(own, environment):
+    if how is None or not _same_start(own, environment) or _is_shadowed(how, loaded):
         # The interpreter itself would start in another way.
         os.execve(sys.executable, arguments or [""], environment)
     for name in own:
@@ -198,6 +200,18 @@ def _is_package(path):
     try:
         with open(path, "rb") as file:
             return file.read(4) == b"PK\3\4"
+    except OSError:
+        return False
+
+
+def _is_shadowed(how, loaded):
+    """Whether the program has a module of its own with the name of one that is loaded already."""
+    import os
+
+    kind, code, _ = how
+    directory = os.path.dirname(os.path.realpath(code)) if kind == "file" else os.getcwd()
+    try:
+        return any(name.partition(".")[0] in loaded for name in os.listdir(directory))
     except OSError:
         return False
 

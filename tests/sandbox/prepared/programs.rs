@@ -113,6 +113,15 @@ fn programs_by_file_are_equal_executed_and_copied() {
         write(code);
         vec!["../programs/program.py".to_owned()]
     });
+    // A module beside the program hides one that the template has imported.
+    let shadow = directory.path().join("json.py");
+    std::fs::write(&shadow, "mine = True").expect("a file");
+    let mine = ("shadow", "import json; print(json.mine)");
+    compare([mine].into_iter(), directory.path(), |code| {
+        write(code);
+        vec!["/programs/program.py".to_owned()]
+    });
+    std::fs::remove_file(&shadow).expect("a file");
     let json = ("module", "");
     compare([json].into_iter(), directory.path(), |_| {
         vec!["-m".to_owned(), "json.tool".to_owned(), "--help".to_owned()]
