@@ -152,17 +152,22 @@ bench: build ## run the experiments, into lab-results (BENCH=true: one; ARGS='--
 	$(release)/millibox-lab $(BENCH) --out $(results) $(ARGS)
 	@echo 'make: the page is $(results)/index.html'
 
-install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/local)
+# systemd also looks in /usr/local/lib/systemd/system.
+units = $(DESTDIR)$(PREFIX)/lib/systemd/system
+install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
 	@test -x $(release)/millibox -a -x $(release)/millibox-stage || \
 		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(release)/libmillibox_ready.so
+	install -d '$(units)'
+	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
+	chmod 644 '$(units)/millibox.service'
 
-uninstall: ## remove the installed command and supervisor
+uninstall: ## remove the installed commands and the unit
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' \
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(units)/millibox.service' \
 		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
 clean: ## remove all build products

@@ -1,6 +1,7 @@
 //! `millibox serve`: the execution service.
 
 mod link;
+mod notify;
 mod parent;
 mod privileges;
 mod scratch;
@@ -228,6 +229,7 @@ fn serve(
         }
         // One write, because a reader may close the pipe after the first line.
         say(lines.join("\n"))?;
+        notify::ready();
         server.serve(stop).await;
         Ok(ExitCode::SUCCESS)
     });

@@ -69,8 +69,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             measured.least_mib
         );
         let linking = toolbox.linking(suite)?;
-        let services = &suite.services;
-        let piston = services.piston.iter();
+        let all = || toolbox.suites().iter();
+        let variants = || all().filter(|other| other.language == suite.language);
+        let series = number(&version);
+        let series = series.rsplit_once('.').map_or(series, |(series, _)| series);
+        let piston = suite.services.piston.iter();
         let piston = piston.flat_map(|piston| std::iter::once(&piston.name).chain(&piston.aliases));
         println!(
             "| {} | `{}` | {} | {} | {figures} | {} | {} | {} | {} |",
@@ -79,9 +82,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             number(&version),
             packages(suite),
             linking.map_or("–".to_owned(), |linking| linking.link.to_string()),
-            list(&services.judge0),
-            list(piston),
-            list(&services.sandbox_fusion),
+            list(variants().flat_map(|suite| &suite.services.judge0)),
+            list(piston.map(|name| name.replace("{version}", series))),
+            list(variants().flat_map(|suite| &suite.services.sandbox_fusion)),
         );
     }
     Ok(())

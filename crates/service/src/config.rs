@@ -1,6 +1,10 @@
 //! The configuration of the service: a TOML file and options of the command, with defaults for
 //! everything.
 
+mod served;
+
+pub use served::{ServedDialect, ServedDialectError};
+
 use crate::core::program::RunLimits;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -22,7 +26,7 @@ pub struct Config {
     /// Clients that may use the service. Without tokens every client may that can connect.
     pub token: Vec<TokenConfig>,
     /// Dialects that are served beside the service's own interface.
-    pub dialects: Vec<Dialect>,
+    pub dialects: Vec<ServedDialect>,
     /// Limits of runs.
     pub limits: LimitsConfig,
     /// Requests that wait.
@@ -360,7 +364,7 @@ impl Default for Config {
             listen: Vec::new(),
             unix_socket: None,
             token: Vec::new(),
-            dialects: Dialect::ALL.to_vec(),
+            dialects: Dialect::ALL.map(ServedDialect::from).to_vec(),
             limits: LimitsConfig::default(),
             queue: QueueConfig::default(),
             running: RunningConfig::default(),
@@ -430,6 +434,12 @@ pub enum ConfigError {
          the configuration file, or listen on 127.0.0.1"
     )]
     OpenAddress(SocketAddr),
+    /// Two dialects have the same prefix.
+    #[error("two dialects have the prefix {0}; choose another one for one of them")]
+    PrefixTwice(String),
+    /// A dialect is named twice at the root.
+    #[error("the dialect {0} is named twice; remove one")]
+    DialectTwice(&'static str),
     /// The digest of a token is malformed.
     #[error(
         "the sha256 of the token {0:?} is not 64 hexadecimal digits; make it with \
@@ -465,7 +475,7 @@ impl Config {
     /// Checks what must hold before the service starts.
     ///
     /// # Errors
-    /// An address is open without a token, or a token is malformed.
+    /// An address is open without a token, a token is malformed, or two dialects collide.
     pub fn check(&self) -> Result<(), ConfigError> {
         for token in &self.token {
             let is_digest = token.sha256.len() == 64
@@ -474,6 +484,7 @@ impl Config {
                 return Err(ConfigError::Digest(token.name.clone()));
             }
         }
+        self.check_dialects()?;
         let open = self
             .addresses()
             .into_iter()
@@ -482,6 +493,22 @@ impl Config {
             Some(listen) if self.token.is_empty() => Err(ConfigError::OpenAddress(listen.address)),
             _ => Ok(()),
         }
+    }
+
+    fn check_dialects(&self) -> Result<(), ConfigError> {
+        for (index, served) in self.dialects.iter().enumerate() {
+            let before = &self.dialects[..index];
+            match &served.prefix {
+                None if before.contains(served) => {
+                    return Err(ConfigError::DialectTwice(served.dialect.name()));
+                }
+                Some(prefix) if before.iter().any(|other| other.prefix == served.prefix) => {
+                    return Err(ConfigError::PrefixTwice(prefix.clone()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -532,6 +559,15 @@ mod tests {
                     [queue]\nmax_requests = 3\n";
         let config: Config = toml::from_str(text).unwrap();
         assert_eq!(config.limits.max.cpu_ms, 1);
+        let check = |dialects: &str| {
+            let config: Config = toml::from_str(&format!("dialects = {dialects}")).unwrap();
+            config.check()
+        };
+        check("['judge0=/a', 'piston', 'piston=/b']").unwrap();
+        let same = check("['judge0=/a', 'piston=/a']");
+        assert!(matches!(same, Err(ConfigError::PrefixTwice(_))));
+        let twice = check("['piston', 'piston']");
+        assert!(matches!(twice, Err(ConfigError::DialectTwice("piston"))));
         assert!(toml::from_str::<Config>("lissten = []").is_err());
     }
 }

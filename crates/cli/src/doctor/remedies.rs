@@ -209,16 +209,18 @@ impl Facts {
         }
         if self.container {
             return Some(
-                "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
-                 --security-opt systempaths=unconfined ..."
+                "a container needs a seccomp profile that allows namespaces and mounts, and no \
+                 AppArmor profile that forbids them: docker run --security-opt \
+                 seccomp=packaging/seccomp.json --security-opt apparmor=unconfined ...\n\
+                 docs/guide/deploy.md has the whole line for Docker and Podman"
                     .to_owned(),
             );
         }
         if self.seccomp {
             return Some(
                 "a seccomp filter is attached to every program that is started here. In a \
-                 container: docker run --security-opt seccomp=unconfined ...\nIn a systemd unit: \
-                 remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
+                 container: docker run --security-opt seccomp=packaging/seccomp.json ...\nIn a \
+                 systemd unit: remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
                     .to_owned(),
             );
         }
@@ -231,8 +233,9 @@ impl Facts {
             Facts {
                 container: true, ..
             } => {
-                "docker run --privileged --cgroupns=private ... (cgroup v2), or start millibox as \
-                 root in a container that may write its cgroups (version 1)"
+                "podman run --security-opt unmask=/sys/fs/cgroup ..., or docker run --security-opt \
+                 writable-cgroups=true ... with millibox started as root (Docker 28, cgroup v2)\n\
+                 docs/guide/deploy.md has the whole lines"
             }
             Facts {
                 root: true,
@@ -259,7 +262,8 @@ impl Facts {
         (self.container || self.masked_procfs)
             .then(|| {
                 "mounts cover parts of /proc, so the kernel refuses a new procfs: docker run \
-                 --security-opt systempaths=unconfined ... (podman: --security-opt unmask=ALL)"
+                 --security-opt systempaths=unconfined ..., or podman run --security-opt \
+                 'unmask=/proc/*' ..."
                     .to_owned()
             })
             .or_else(|| self.namespaces())
@@ -317,7 +321,7 @@ mod tests {
             apparmor: false,
             ..all
         };
-        assert!(remedy(&all).contains("systempaths=unconfined"));
+        assert!(remedy(&all).contains("apparmor=unconfined"));
         let all = Facts {
             container: false,
             ..all

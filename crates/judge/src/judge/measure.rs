@@ -6,7 +6,6 @@ use super::fault::{Measurement, MeasurementFault, PackageError, PackageFault, Pa
 use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, PoolObserver};
 use super::prepared::{PreparedProblem, TimeLimit};
-use crate::cancel::CancelToken;
 use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
 use crate::time_limit::{
@@ -200,7 +199,7 @@ impl Judge<'_> {
             limits: &limits,
             fail_fast: true,
             submissions,
-            token: &CancelToken::new(),
+            token: self.machine.token(),
         };
         let entries = pool.judge(&mut MeasurementObserver {
             observer,

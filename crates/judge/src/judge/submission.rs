@@ -86,7 +86,7 @@ impl Judge<'_> {
         submission: &Submission,
         observer: Observer<'_>,
     ) -> SubmissionReport {
-        self.submission_until(prepared, submission, &CancelToken::new(), observer)
+        self.submission_until(prepared, submission, self.machine.token(), observer)
     }
 
     /// Judges a submission until the token is cancelled.
@@ -115,7 +115,7 @@ impl Judge<'_> {
         observer: Observer<'_>,
     ) -> Vec<SubmissionReport> {
         let submissions: Vec<&Submission> = submissions.iter().collect();
-        self.judge_all(prepared, &submissions, &CancelToken::new(), observer)
+        self.judge_all(prepared, &submissions, self.machine.token(), observer)
     }
 
     fn judge_all(

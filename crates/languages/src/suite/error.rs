@@ -114,6 +114,9 @@ pub enum FaultKind {
         /// The file of the other suite.
         file: String,
     },
+    /// The default variant has a table `services`.
+    #[error("the names of the default variant belong in [services]")]
+    DefaultServices,
     /// `[services]` has a name twice.
     #[error("[services] has {name:?} for {service} twice; remove one")]
     ServiceNameTwice {

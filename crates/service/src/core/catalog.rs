@@ -1,12 +1,16 @@
 //! The runtimes: languages that are installed, and programs compiled for them.
 
+mod runtime;
+
+pub use runtime::{CommandLines, Runtime};
+
 use super::engine::{Engine, Lane};
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
 use millibox_languages::files::SourceFile as CompiledFile;
 use millibox_languages::program::Executable;
-use millibox_languages::suite::{Product, Suite, Suites};
+use millibox_languages::suite::{Suite, Suites};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
@@ -17,61 +21,6 @@ use std::time::Duration;
 const MAX_PROGRAMS: usize = 256;
 /// Scripts that are kept ready to run, by runtime and name of the source.
 const MAX_SCRIPTS: usize = 64;
-
-/// A language in one variant, such as C++17.
-#[derive(Debug, Clone)]
-pub struct Runtime {
-    /// The unique name, such as `cpp17`.
-    pub name: String,
-    /// The language, which its variants share, such as `cpp`.
-    pub language: String,
-    /// The name for people, such as `C++17`.
-    pub title: String,
-    /// Other names, in lower case.
-    pub aliases: Vec<String>,
-    /// The variant that the name of the language stands for.
-    pub is_default: bool,
-    /// The file name of a single source.
-    pub file_name: String,
-    /// Extensions of sources, without the dot.
-    pub extensions: Vec<String>,
-    /// Whether a program file is compiled from the sources.
-    pub is_compiled: bool,
-    /// The program that sums numbers, which the suite brings.
-    pub example: String,
-    /// The version line of the compiler or interpreter, or the reason why it cannot be used.
-    pub version: Result<String, String>,
-    /// Further arguments of the compiler.
-    pub compiler_arguments: Vec<String>,
-    /// The language's numbers in Judge0, beside those that its interface knows by itself.
-    pub judge0: Vec<u32>,
-    /// What makes the runtime usable if it is not: usually a package to install.
-    pub remedy: Option<String>,
-}
-
-impl Runtime {
-    /// The same runtime with further arguments of the compiler.
-    pub fn with_compiler_arguments(&self, arguments: Vec<String>) -> Runtime {
-        Runtime {
-            compiler_arguments: arguments,
-            ..self.clone()
-        }
-    }
-
-    /// Whether programs can be run.
-    pub fn is_available(&self) -> bool {
-        self.version.is_ok()
-    }
-
-    /// The version number alone, such as `3.11.2`; empty without one.
-    pub fn version_number(&self) -> &str {
-        let line = self.version.as_deref().unwrap_or_default();
-        line.split(|character: char| !(character.is_ascii_digit() || character == '.'))
-            .map(|part| part.trim_matches('.'))
-            .find(|part| part.contains('.') && part.starts_with(|c: char| c.is_ascii_digit()))
-            .unwrap_or_default()
-    }
-}
 
 /// A source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -466,25 +415,7 @@ fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
         Some(other) => Err(other.to_string()),
         None => Err("the supervisor cannot be started".to_owned()),
     };
-    let aliases = suite.names.iter().map(|name| name.to_lowercase());
-    Runtime {
-        name: suite.name.clone(),
-        language: suite.language.clone(),
-        title: suite.title.clone(),
-        aliases: aliases.collect(),
-        is_default: suite.default,
-        file_name: suite.example.file.clone(),
-        extensions: suite.sources.extensions.clone(),
-        is_compiled: suite
-            .compile
-            .as_ref()
-            .is_some_and(|step| step.product == Product::Output),
-        example: suite.example.source.trim_start().to_owned(),
-        version,
-        compiler_arguments: Vec::new(),
-        judge0: suite.services.judge0.clone(),
-        remedy,
-    }
+    Runtime::new(suite, version, remedy)
 }
 
 /// The deepest directory that contains all sources.

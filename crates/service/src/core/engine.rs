@@ -90,11 +90,6 @@ impl Engine {
         self.keeper(lane).supervisor()
     }
 
-    /// The options of the supervisors.
-    pub fn builder(&self) -> Builder {
-        self.shared.cpu_time.builder.clone()
-    }
-
     fn keeper(&self, lane: Lane) -> &Keeper {
         match lane {
             Lane::CpuTime => &self.shared.cpu_time,

@@ -1,7 +1,6 @@
 //! Headers that answers of the service's own interface and of the dialects have in common.
 
-use axum::http::{HeaderName, HeaderValue};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 
 /// The id of the run, in the service's own interface the one of `/v1/runs/{id}`.
@@ -24,7 +23,7 @@ pub struct RunHeaders<'a> {
 
 impl RunHeaders<'_> {
     /// Adds the headers to an answer.
-    pub fn add_to(&self, response: &mut Response) {
+    pub fn add_to(&self, headers: &mut HeaderMap) {
         let new_id;
         let id = match self.id {
             Some(id) => id,
@@ -33,7 +32,6 @@ impl RunHeaders<'_> {
                 &new_id
             }
         };
-        let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_str(id) {
             headers.insert(RUN_ID, id);
         }

@@ -72,6 +72,18 @@ mod tests {
         check(&document, &document);
     }
 
+    #[test]
+    fn operations_have_ids_of_their_own() {
+        let document: serde_json::Value = serde_json::from_str(&json()).unwrap();
+        let paths = document["paths"].as_object().unwrap().values();
+        let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+        let ids: Vec<&str> = operations
+            .map(|operation| operation["operationId"].as_str().unwrap())
+            .collect();
+        let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(unique.len(), ids.len(), "{ids:?}");
+    }
+
     fn check(document: &serde_json::Value, part: &serde_json::Value) {
         match part {
             serde_json::Value::Object(fields) => {

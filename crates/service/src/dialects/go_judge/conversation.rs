@@ -8,7 +8,7 @@ use super::terminal::TerminalInput;
 use crate::service::Service;
 use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};
-use futures_util::future::{AbortHandle, AbortRegistration, Abortable, join_all};
+use futures_util::future::{AbortHandle, AbortRegistration, Abortable, Aborted, join_all};
 use rustix::termios::Winsize;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -223,7 +223,10 @@ impl Conversation {
             (ended, _, _) = async { tokio::join!(group, piped, shown) } => ended,
             never = typing => match never {},
         };
-        ended.unwrap_or_else(|_| Ok(cancelled_results(commands)))
+        match ended {
+            Ok(report) => Ok(report?.results),
+            Err(Aborted) => Ok(cancelled_results(commands)),
+        }
     }
 }
 

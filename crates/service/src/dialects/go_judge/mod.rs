@@ -40,7 +40,6 @@ pub use grpc::decode;
 pub use pipes::Pipes;
 pub use run::check;
 
-use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use auth::Authenticated;
 use axum::Json;
@@ -131,9 +130,9 @@ async fn run_group(
     };
     drop(body);
     match run::run(&service, &client, group, Attached::default()).await {
-        Ok(results) => {
-            let mut response = Json(answer::results(&results)).into_response();
-            RunHeaders::default().add_to(&mut response);
+        Ok(report) => {
+            let mut response = Json(answer::results(&report.results)).into_response();
+            report.headers().add_to(response.headers_mut());
             response
         }
         Err(error) => error.into_response(),

@@ -228,6 +228,8 @@ pub struct FileError {
 pub struct CommandResult {
     /// How it ended.
     pub status: Status,
+    /// The outcome in the service's own words, if the command was executed.
+    pub outcome: Option<&'static str>,
     /// The exit code, or the number of the signal.
     pub exit_status: i32,
     /// Why the command was not executed. Empty if it was.
@@ -253,6 +255,7 @@ impl CommandResult {
     pub fn not_executed(status: Status, error: impl ToString) -> CommandResult {
         CommandResult {
             status,
+            outcome: None,
             exit_status: 0,
             error: error.to_string(),
             time: 0,

@@ -24,6 +24,7 @@ impl Measured {
         let (status, exit_status, error) = status(&report.outcome);
         let figures = &report.figures;
         let mut result = CommandResult::not_executed(status, error);
+        result.outcome = Some(report.outcome.name());
         result.exit_status = exit_status;
         result.time = figures.cpu_user_ns.saturating_add(figures.cpu_system_ns);
         result.memory = figures.peak_memory_bytes;

@@ -13,6 +13,7 @@ use super::prepare::prepare;
 use super::terminal::TerminalInput;
 use crate::config::LimitValues;
 use crate::core::engine::Lane;
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
 use bytes::Bytes;
@@ -45,6 +46,30 @@ pub struct TerminalChannel {
     pub output: mpsc::Sender<Bytes>,
 }
 
+/// The results of a group.
+#[derive(Debug)]
+pub struct GroupReport {
+    /// Those of the commands, in their order.
+    pub results: Vec<CommandResult>,
+    /// The time in the queue.
+    pub queued: Duration,
+}
+
+impl GroupReport {
+    /// The headers of the answer. The outcome is that of a group's only command.
+    pub fn headers(&self) -> RunHeaders<'static> {
+        let outcome = match &self.results[..] {
+            [result] => result.outcome,
+            _ => None,
+        };
+        RunHeaders {
+            id: None,
+            outcome,
+            queued: Some(self.queued),
+        }
+    }
+}
+
 /// Runs a group. If the future is dropped, the group is cancelled.
 ///
 /// # Errors
@@ -54,7 +79,7 @@ pub async fn run(
     client: &Client,
     group: Group,
     attached: Attached,
-) -> Result<Vec<CommandResult>, GroupError> {
+) -> Result<GroupReport, GroupError> {
     let result = run_group(service, client, group, attached).await;
     match &result {
         Err(GroupError::QueueFull | GroupError::Refused(_)) => {
@@ -74,7 +99,7 @@ async fn run_group(
     client: &Client,
     group: Group,
     mut attached: Attached,
-) -> Result<Vec<CommandResult>, GroupError> {
+) -> Result<GroupReport, GroupError> {
     let begin = Instant::now();
     check(&group, &service.config.limits.max)?;
     let queue = &service.runner.queue;
@@ -123,7 +148,7 @@ async fn run_group(
             result.files.insert(traffic.name, traffic.bytes);
         }
     }
-    Ok(results)
+    Ok(GroupReport { results, queued })
 }
 
 async fn execute(

@@ -94,7 +94,7 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
             Some((id, commands, ended)) = running.next(), if !running.is_empty() => {
                 pending.cancel.remove(&id);
                 match ended {
-                    Ok(Ok(results)) => render(&id, &results, ""),
+                    Ok(Ok(report)) => render(&id, &report.results, ""),
                     Ok(Err(error)) => render(&id, &[], &error.to_string()),
                     Err(Aborted) => render(&id, &cancelled_results(commands), ""),
                 }

@@ -106,14 +106,14 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)
         });
-    routes.layer(cors())
+    routes.route_layer(cors())
 }
 
 /// The route `/version`, for an address without go-judge.
 pub fn version_router() -> Router<Arc<Service>> {
     Router::new()
         .route("/version", get(info::version))
-        .layer(cors())
+        .route_layer(cors())
 }
 
 /// Any page may use the service.

@@ -71,7 +71,7 @@ fn created(token: &str, document: Value) -> Response {
         id: Some(token),
         ..RunHeaders::default()
     };
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     response
 }
 

@@ -87,7 +87,7 @@ pub(super) async fn execute(
         queued: Some(queued),
     };
     let mut response = Json(answer).into_response();
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     Ok(response)
 }
 
@@ -505,7 +505,7 @@ mod tests {
     use serde_json::json;
 
     fn sources(files: serde_json::Value) -> (Vec<String>, String) {
-        let runtime = suite("cpp20", "cpp", "12.2.0");
+        let runtime = suite("cpp20", "12.2.0");
         let runtimes = Runtimes::new(std::slice::from_ref(&runtime), &[]);
         let body = json!({ "language": "c++", "version": "*", "files": files });
         let body = body.as_object().unwrap();

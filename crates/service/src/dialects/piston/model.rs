@@ -286,7 +286,7 @@ mod tests {
     use serde_json::json;
 
     fn read(body: &Value) -> Result<Job, String> {
-        let runtimes = Runtimes::new(&[suite("cpp20", "cpp", "12.2.0")], &[]);
+        let runtimes = Runtimes::new(&[suite("cpp20", "12.2.0")], &[]);
         let Value::Object(body) = body else {
             panic!("not an object")
         };

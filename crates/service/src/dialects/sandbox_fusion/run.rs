@@ -170,7 +170,7 @@ impl Admitted {
             outcome: Some(outcome),
             queued: Some(self.queued),
         };
-        headers.add_to(&mut response);
+        headers.add_to(response.headers_mut());
         response
     }
 }

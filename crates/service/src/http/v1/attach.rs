@@ -152,6 +152,7 @@ impl Closing {
 #[utoipa::path(
     get,
     path = "/runs/{id}/attach",
+    operation_id = "attach_to_run",
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(

@@ -77,6 +77,7 @@ pub enum BatchOutput {
 #[utoipa::path(
     post,
     path = "/batches",
+    operation_id = "create_batch",
     tag = "runs",
     request_body = BatchRequest,
     responses(

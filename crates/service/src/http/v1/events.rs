@@ -24,6 +24,7 @@ use std::sync::Arc;
 #[utoipa::path(
     get,
     path = "/runs/{id}/events",
+    operation_id = "run_events",
     tag = "runs",
     params(
         ("id" = String, Path, description = "The id of the run"),
@@ -61,6 +62,7 @@ pub async fn of_run(
 #[utoipa::path(
     get,
     path = "/judgings/{id}/events",
+    operation_id = "judging_events",
     tag = "judgings",
     params(
         ("id" = String, Path, description = "The id of the judging"),

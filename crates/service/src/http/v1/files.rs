@@ -26,6 +26,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 #[utoipa::path(
     put,
     path = "/files/{sha256}",
+    operation_id = "store_file",
     tag = "files",
     params((
         "sha256" = String,
@@ -104,6 +105,7 @@ pub async fn put(
 #[utoipa::path(
     get,
     path = "/files/{sha256}",
+    operation_id = "get_file",
     tag = "files",
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(
@@ -160,6 +162,7 @@ pub async fn get(
 #[utoipa::path(
     delete,
     path = "/files/{sha256}",
+    operation_id = "delete_file",
     tag = "files",
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(

@@ -369,7 +369,7 @@ pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bo
         id: Some(&job.id),
         ..RunHeaders::default()
     };
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     response
 }
 

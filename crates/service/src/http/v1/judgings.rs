@@ -255,6 +255,7 @@ impl From<JudgingError> for Problem {
 #[utoipa::path(
     post,
     path = "/judgings",
+    operation_id = "create_judging",
     tag = "judgings",
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
@@ -349,7 +350,7 @@ async fn run_job(
     judging: Judging,
     mut events: mpsc::UnboundedReceiver<Event>,
 ) {
-    let mut running = std::pin::pin!(judging::judge(&service.runner, service.backend, judging));
+    let mut running = std::pin::pin!(judging::judge(&service.runner, judging));
     let result = loop {
         tokio::select! {
             biased;
@@ -477,6 +478,7 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
 #[utoipa::path(
     get,
     path = "/judgings/{id}",
+    operation_id = "judging_state",
     tag = "judgings",
     params(("id" = String, Path, description = "The id of the judging")),
     responses(
@@ -506,6 +508,7 @@ pub async fn state(
 #[utoipa::path(
     delete,
     path = "/judgings/{id}",
+    operation_id = "cancel_judging",
     tag = "judgings",
     params(("id" = String, Path, description = "The id of the judging")),
     responses(

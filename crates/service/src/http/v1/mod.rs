@@ -29,8 +29,8 @@ pub mod runs;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{StatusCode, Uri};
+use axum::extract::{DefaultBodyLimit, OriginalUri};
+use axum::http::StatusCode;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -63,7 +63,8 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
         .merge(files)
 }
 
-async fn not_found(uri: Uri) -> Problem {
+/// The answer of an address that the service does not have.
+pub async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {
     Problem::not_found(format!("{} is no address of this service", uri.path()))
 }
 

@@ -106,6 +106,7 @@ impl Rendering {
 #[utoipa::path(
     post,
     path = "/runs",
+    operation_id = "create_run",
     tag = "runs",
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
@@ -204,7 +205,7 @@ async fn run_at_once(
         outcome: only.map(|report| outcome_name(&report.outcome)),
         queued: Some(report.queued),
     };
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     Ok(response)
 }
 
@@ -265,6 +266,7 @@ async fn run_job(
 #[utoipa::path(
     get,
     path = "/runs/{id}",
+    operation_id = "run_state",
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(
@@ -296,6 +298,7 @@ pub async fn state(
 #[utoipa::path(
     delete,
     path = "/runs/{id}",
+    operation_id = "cancel_run",
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(
