@@ -361,8 +361,10 @@ fn options_of_the_interpreter_are_those_of_its_template() {
     let python = prepared(&World::minimal(), &prepare);
     let code = "import sys; print(sys.flags.dont_write_bytecode, 'json' in sys.modules, sys.argv)";
     let request = |options: &[&str]| {
-        let arguments = options.iter().chain(&["-c", code]);
-        Request::new(PYTHON).args(arguments).prepared(&python)
+        Request::new(PYTHON)
+            .args(options)
+            .args(["-c", code])
+            .prepared(&python)
     };
     let stdout = |options: &[&str]| output(&supervisor, &request(options)).stdout;
     assert_eq!(stdout(&["-B", "-s"]), b"1 True ['-c']\n");
