@@ -135,6 +135,22 @@ fn doctor_with_masked_proc_names_remedy() {
 }
 
 #[test]
+fn service_with_masked_proc_does_not_start() {
+    let serve = ["serve", "--backend=rlimit", "--listen=127.0.0.1:0"];
+    for arguments in client_arguments(&["masked-proc"]) {
+        let output = millibox(&arguments, &serve);
+        if !is_prepared(&output) {
+            return;
+        }
+        assert!(
+            output.stderr.contains("no program can be run here"),
+            "{output:?}"
+        );
+        assert!(!output.stdout.contains("serving"), "{output:?}");
+    }
+}
+
+#[test]
 fn doctor_with_hidden_proc_reports_uncounted_file_locks() {
     if !is_root() {
         return skip("only root can mount a procfs with hidepid");

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// The languages of a service whose configuration names none.
+/// The languages of a service whose configuration does not list any.
 const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
     'python3', 'rust', 'scripts']\n";
 
-/// A service that ends with this value.
+/// A running service. Dropping the value ends it.
 pub struct Server {
     child: Child,
     /// `http://HOST:PORT`.
@@ -58,7 +58,7 @@ impl Server {
         Server::with_arguments(dialect, config, &[])
     }
 
-    /// Like [`Server::with_config`], with further arguments.
+    /// Like [`Server::with_config`], with additional arguments.
     pub fn with_arguments(dialect: &str, config: &str, arguments: &[&str]) -> Server {
         let listen = match dialect {
             "" => "127.0.0.1:0".to_owned(),
@@ -66,7 +66,7 @@ impl Server {
         };
         // The service has read the file when it serves.
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        // Compilers of all languages would need seconds to tell their versions.
+        // Compilers of all languages would need seconds to report their versions.
         let languages = match config.contains("languages =") {
             true => "",
             false => LANGUAGES,

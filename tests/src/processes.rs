@@ -122,7 +122,7 @@ pub fn processes_with_argument(text: &str) -> Vec<Process> {
     processes().into_iter().filter(has_argument).collect()
 }
 
-/// A text that no other process has as an argument.
+/// A string that no other process has as an argument.
 pub fn token() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -119,7 +119,7 @@ fn sentence(error: &Error) -> String {
     }
 }
 
-/// What clap knows about an error, as text; `None` if it is nothing or empty.
+/// The context that clap stores for an error, as text; `None` if it is absent or empty.
 fn context(error: &Error, kind: ContextKind) -> Option<String> {
     let text = match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

@@ -92,7 +92,7 @@ enum Command {
     Doctor(doctor::Args),
     /// List the judge's languages, check each one, and print remedies
     Languages(languages::Args),
-    /// Run programs for others over HTTP
+    /// Run programs for clients over HTTP
     Serve(Box<serve::Args>),
     /// Print a completion script for a shell
     ///

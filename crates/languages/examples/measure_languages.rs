@@ -9,8 +9,8 @@
 //! Arguments are names of languages: only these are measured.
 //!
 //! The measured program is the example of the suite, with the input `1 2`. Times and memory are
-//! medians of seven runs. The least limit is the smallest power of two, in addition to the
-//! allowance for the run-time system, with which the example works.
+//! medians of seven runs. The minimum limit is the smallest power of two with which the example
+//! works, in addition to the allowance for the run-time system.
 
 use millibox::{Figures, Outcome, Supervisor};
 use millibox_languages::cache::Cache;

@@ -9,7 +9,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Bytes that are read from a stream with one system call.
+/// Number of bytes to read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The result of [`Supervisor::output`]; see there for an example.
@@ -153,7 +153,7 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
                 streams[index].read(left).map_err(&failed)?;
                 continue;
             }
-            // A byte more tells output beyond the limit from the end of the stream.
+            // One more byte distinguishes output beyond the limit from the end of the stream.
             let before = streams[index].bytes.len();
             streams[index].read(1).map_err(&failed)?;
             if streams[index].bytes.len() > before {

@@ -34,7 +34,7 @@ pub enum Error {
     /// A system call of the library failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
-        /// What the library was doing, as the predicate of "cannot ...".
+        /// The action that failed, as the predicate of "cannot ...".
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -217,7 +217,7 @@ fn error_text(errno: i32) -> std::io::Error {
 }
 
 /// What to do about too many open files (EMFILE).
-const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
+const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) for this program";
 
 /// What to do about a missing executable or too many open files.
 pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {

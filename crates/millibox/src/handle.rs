@@ -92,8 +92,8 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// The future's errors are those of [`Handle::wait`], and that no thread can be started to wait
-    /// for the supervisor.
+    /// The future has the errors of [`Handle::wait`]. It also fails if no thread can be started to
+    /// wait for the supervisor.
     pub fn wait_async(&self) -> Wait<'_> {
         Wait { handle: self }
     }

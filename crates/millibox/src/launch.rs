@@ -26,8 +26,8 @@ pub struct LaunchOptions {
     pub cpus: Option<Vec<usize>>,
 }
 
-/// The client's ends of a supervisor that was started. They can be sent to another process, and the
-/// supervisor ends with the process that started it and with the last copy of the socket.
+/// The client's ends of a supervisor that was started. They can be sent to another process. The
+/// supervisor ends with the process that started it, and with the last copy of the socket.
 #[derive(Debug)]
 pub struct Launched {
     /// The connection.
@@ -135,7 +135,7 @@ impl Builder {
 }
 
 impl Supervisor {
-    /// The user and group that a supervisor switches to if root starts it and names no others. They
-    /// own no files and no other processes.
+    /// The user and group that a supervisor switches to if root starts it without specifying
+    /// others. They own no files and no other processes.
     pub const UNPRIVILEGED_IDS: (u32, u32) = millibox_wire::UNPRIVILEGED_IDS;
 }

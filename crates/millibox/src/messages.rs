@@ -114,7 +114,7 @@ fn start_errors() -> Vec<StartError> {
         StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
         StartError::Options(_) => [StartError::Options(OptionMistake::NoCpus.into())],
         StartError::Launcher(_) => [
-            StartError::Launcher(std::io::Error::other("too many supervisors live")),
+            StartError::Launcher(std::io::Error::other("too many supervisors are running")),
         ],
         StartError::EmptyPool => [StartError::EmptyPool],
     })

@@ -35,8 +35,8 @@ pub enum Program {
 /// A request for the supervisor: the body of its frame, and the descriptors that travel beside it.
 pub(crate) type EncodedRun = (Vec<u8>, Vec<Arc<OwnedFd>>);
 
-/// What errors call a run's program and working directory. The supervisor forgets the paths with
-/// the run, and a descriptor has no name.
+/// The names that errors use for a run's program and working directory. The supervisor forgets the
+/// paths with the run, and a descriptor has no name.
 #[derive(Debug)]
 pub(crate) struct Names {
     program: Option<OsString>,
@@ -106,8 +106,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The process limit of a run that names none. It stops fork bombs and leaves room for the
-    /// thread pools of language runtimes. For more, call [`Request::process_limit`].
+    /// The process limit of a run that does not specify one. It stops fork bombs and leaves room
+    /// for the thread pools of language runtimes. For more, call [`Request::process_limit`].
     pub const DEFAULT_PROCESS_LIMIT: u32 = millibox_wire::DEFAULT_PROCESS_LIMIT;
 
     /// The largest process limit that the kernel can enforce.
@@ -262,8 +262,8 @@ impl Request {
         self
     }
 
-    /// Limits processes and threads at one time, including the program itself, to 1 up to
-    /// [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
+    /// Limits the number of simultaneous processes and threads, including the program itself. The
+    /// limit is from 1 to [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
     /// [`Request::DEFAULT_PROCESS_LIMIT`].
     #[must_use]
     pub fn process_limit(mut self, processes: u32) -> Request {

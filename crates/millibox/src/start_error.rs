@@ -1,4 +1,4 @@
-//! Why no supervisor could be started, and why one has ended.
+//! Errors of a supervisor that could not be started or has ended.
 
 use crate::error::remedy;
 use crate::{Mistakes, ProcessEnd, SupervisorError};
@@ -46,7 +46,7 @@ pub enum StartError {
         path: PathBuf,
         /// The environment variable or method that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
-        /// What it did instead of sending its greeting.
+        /// The reason why it ended instead.
         reason: EndReason,
     },
     /// The supervisor reported an error and ended.
@@ -87,8 +87,8 @@ pub enum StartError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionMistake {
-    /// The list of CPUs is empty. An empty list of a caller that found no CPU must not mean all
-    /// CPUs.
+    /// The list of CPUs is empty. If a caller found no CPU and passes an empty list, the list must
+    /// not mean all CPUs.
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
     NoCpus,
     /// A CPU number is too large.
@@ -153,13 +153,14 @@ impl fmt::Display for EndReason {
                 "the connection was closed by this program (Supervisor::close, shut_down, or it \
                  was dropped)",
             ),
-            EndReason::Forked => {
-                f.write_str("it serves the process that started it, from which this one was forked")
-            }
+            EndReason::Forked => f.write_str(
+                "it serves only the process that started it, and this process was forked from that \
+                 one",
+            ),
             EndReason::Unreadable(reason) => write!(
                 f,
-                "a message of it cannot be read ({reason}); library and supervisor must be of the \
-                 same version: install both together"
+                "one of its messages cannot be read ({reason}); library and supervisor must be of \
+                 the same version: install both together"
             ),
             EndReason::Failed(error) => error.fmt(f),
             EndReason::Message(text) => f.write_str(text),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// A running supervisor. Threads may share it by reference or [`Arc`].
 ///
-/// Dropping it kills all runs, waits until they are gone and leaves nothing behind.
+/// Dropping it kills all runs, waits until they have ended and leaves nothing behind.
 ///
 /// ```
 /// use millibox::{Outcome, Request, Supervisor};
@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex};
 /// ```
 ///
 /// The kernel may refuse to pass descriptors on because this user has too many in transit (unix(7),
-/// ETOOMANYREFS), or to open one that the library needs because this process has too many open
-/// (EMFILE). The library then raises the soft limit on open files of this process to the hard
-/// limit.
+/// ETOOMANYREFS). It may also refuse to open one that the library needs because this process has
+/// too many open (EMFILE). The library then raises the soft limit on open files of this process to
+/// the hard limit.
 pub struct Supervisor {
     connection: Arc<Connection>,
     info: Info,
@@ -79,8 +79,8 @@ impl Supervisor {
 
     /// Requests two runs that need each other, such as a solution and an interactor: both start at
     /// the same time, or neither starts. They share a slot, so any number of pairs may be
-    /// outstanding on any number of slots, beside other runs, and no pair waits for half of another
-    /// one.
+    /// outstanding on any number of slots, together with other runs, and no pair waits for half of
+    /// another one.
     ///
     /// If one run is rejected, killed or cancelled while it waits, the other one is not started,
     /// and its result reports this. After their start they are independent: if the program of one
@@ -151,14 +151,14 @@ impl Supervisor {
         self.connection.unfinished()
     }
 
-    /// Ends the supervisor: kills all runs and waits until they are gone. Dropping it does the
+    /// Ends the supervisor: kills all runs and waits until they have ended. Dropping it does the
     /// same.
     pub fn shut_down(self) {}
 
     /// Ends the supervisor without waiting, for a process that exits after this. The supervisor and
     /// its keeper kill all runs and remove everything that they made, which takes some milliseconds
-    /// after the exit. The init process of a PID namespace waits for this, because its exit kills
-    /// them.
+    /// after the exit. The init process of a PID namespace waits for this clean-up, because its
+    /// exit kills both processes.
     ///
     /// ```
     /// use millibox::{Request, Supervisor};

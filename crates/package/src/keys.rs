@@ -23,8 +23,8 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a map, which messages call `name`. `None`: the node is no map, and the log has
-    /// the fault.
+    /// The keys of a map, which messages call `name`. `None`: the node is not a map, and the log
+    /// has the fault.
     pub fn of(node: &'a Node, name: &str, log: &'a Log) -> Option<Keys<'a>> {
         let Value::Mapping(pairs) = &node.value else {
             let (name, found) = (name.into(), node.kind());
@@ -171,7 +171,7 @@ impl<'a> Keys<'a> {
         product
     }
 
-    /// A list of texts, or the words of one text.
+    /// A list of strings, or the words of one text.
     pub fn words(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -180,7 +180,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The words of a text. `None`: they exceed a bound, and the log has the fault.
+    /// The words of a string. `None`: they exceed a bound, and the log has the fault.
     fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
         let words: Vec<String> = text
             .split_whitespace()
@@ -194,7 +194,7 @@ impl<'a> Keys<'a> {
         self.log.takes(place, words_cost(&words)).then_some(words)
     }
 
-    /// A list of texts; a single text counts as a list of one.
+    /// A list of strings; a single text counts as a list of one.
     pub fn texts(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -203,7 +203,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A list of texts.
+    /// A list of strings.
     pub fn texts_of(&self, key: &str, node: &Node) -> Option<Vec<String>> {
         let Value::Sequence(nodes) = &node.value else {
             let (key, found) = (key.into(), node.kind());
@@ -220,7 +220,7 @@ impl<'a> Keys<'a> {
             }
             text
         });
-        // All texts are read before the first fault counts, so that all faults are found.
+        // All strings are read before the first fault counts, so that all faults are found.
         let texts: Vec<String> = texts
             .collect::<Vec<_>>()
             .into_iter()

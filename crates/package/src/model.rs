@@ -40,9 +40,9 @@ pub struct Problem {
     pub checker_flags: Vec<String>,
     /// Whether submissions get points.
     pub scoring: Scoring,
-    /// A program that computes verdict and points of groups that request it ([`Rules::grader`])
-    /// from those of their parts. It reads one line `VERDICT SCORE` for each part, in order, and
-    /// prints one such line for the group.
+    /// A program that computes the verdict and points of groups that request it
+    /// ([`Rules::grader`]). It computes them from the results of the groups' parts. It reads one
+    /// line `VERDICT SCORE` for each part, in order, and prints one such line for the group.
     pub grader: Option<Program>,
     /// Limits of all runs.
     pub limits: Limits,
@@ -559,7 +559,7 @@ pub enum Generator {
     Program(Program),
     /// A shell command line (Sim's `sh:`).
     Shell(String),
-    /// A text in the package's file of generators.
+    /// A string in the package's file of generators.
     Text(String),
     /// A file of the package.
     Copy(PathBuf),

@@ -922,7 +922,7 @@ fn strict_profile_returns_expected_actions() {
     answers("fcntl", &[1, 1024], "errno:EINVAL");
 }
 
-/// Requests of ioctl(2) that only a program with a terminal of its own may make.
+/// Requests of ioctl(2) that only a program with its own terminal may make.
 const TERMINAL_REQUESTS: [u64; 5] = [0x5402, 0x5403, 0x5404, 0x540e, 0x5410];
 
 #[test]

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Runs at one time for each CPU whose limit is real time.
+/// Number of simultaneous runs for each CPU, for runs that are limited by real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
 
 /// The trial at the start takes milliseconds. A machine that needs longer is overloaded, not unfit.
@@ -53,13 +53,13 @@ pub struct Service {
     pub samples: Samples,
     /// Clients that may use the service.
     pub tokens: Tokens,
-    /// What the go-judge dialect keeps.
+    /// The state of the go-judge dialect.
     pub go_judge: GoJudge,
     /// Packages of the Piston dialect.
     pub piston_packages: Vec<Arc<Package>>,
-    /// How runs are limited.
+    /// The backend that limits the runs.
     pub backend: Backend,
-    /// When the service started.
+    /// The time at which the service started.
     pub started: Instant,
     /// Submissions of the Judge0 dialect.
     pub judge0: crate::dialects::judge0::Judge0,
@@ -79,7 +79,7 @@ pub enum StartError {
         list(.declined)
     )]
     NoCgroups {
-        /// Why each better backend was not taken.
+        /// The reasons why better backends were not chosen.
         declined: Vec<BackendRefusal>,
     },
     /// The sandbox has started, but no program can be run in the world that all runs have.
@@ -104,7 +104,7 @@ pub enum StartError {
     /// The machine's CPUs are not known.
     #[error("cannot find out {what}: {error}")]
     Machine {
-        /// What is not known.
+        /// The fact that cannot be determined.
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -216,7 +216,7 @@ impl Service {
         self.run_attached(interface, run, None).await
     }
 
-    /// Runs a program that is connected with a client.
+    /// Runs a program that is connected to a client.
     ///
     /// # Errors
     /// The errors of [`Runner::run`].

@@ -218,8 +218,8 @@ fn remarks(
             .all(|submission| submission.expected == [Expected::Accepted])
     {
         remarks.push(
-            "no submission must fail, so it is unknown what the tests catch; add one that \
-                must fail"
+            "no submission is expected to fail, so it is unknown what the tests catch; add one \
+                that must fail"
                 .to_owned(),
         );
     }

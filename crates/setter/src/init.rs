@@ -280,12 +280,12 @@ fn fill(template: &str, values: &[(&str, String)]) -> String {
         })
 }
 
-/// A text in double quotes, as in YAML and JSON.
+/// A string in double quotes, as in YAML and JSON.
 fn yaml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A text as a Simfile writes it: in single quotes if it needs them.
+/// A string as a Simfile writes it: in single quotes if it needs them.
 fn simfile_text(text: &str) -> String {
     let plain = text
         .chars()

@@ -26,7 +26,7 @@
 //! | `pid1`, `target` | the two processes of a run |
 //! | `run_mounts` | the mounts of one run |
 //! | `program`, `ready_protocol` | templates of programs, of which runs are copies |
-//! | `launch`, `messages` | shared memory and messages between them; texts |
+//! | `launch`, `messages` | shared memory and messages between them; strings |
 //! | `tree`, `sockets`, `locks` | processes, sockets and file locks of a run |
 //! | `backend` | limiting and measuring a run: cgroup2, hybrid, rlimit |
 //! | `sys` | hand-written system calls, and all `unsafe` |

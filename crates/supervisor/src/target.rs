@@ -107,7 +107,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             .get(..launch.cpu_words as usize)
             .unwrap_or(&launch.cpus);
         let set = calls::set_affinity(words);
-        // Without named CPUs the present affinity is correct: all CPUs since the start.
+        // Without named CPUs the current affinity is correct: all CPUs since the start.
         if launch.cpus_named != 0 {
             set.map_err(at(Step::Affinity))?;
         }

@@ -19,7 +19,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The most worlds in the cache, unless more are in use at one time.
+/// The maximum number of worlds in the cache, unless more are in use at the same time.
 const MAX_WORLDS: usize = 64;
 
 /// The number of a known world.

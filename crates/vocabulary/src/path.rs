@@ -28,8 +28,8 @@ pub fn normal(path: &[u8]) -> Result<Vec<u8>, WorldProblem> {
     Ok(normal)
 }
 
-/// The most bytes of a path that a message contains. A message must fit into a frame, and the
-/// kernel accepts no path that is much longer.
+/// The maximum number of bytes of a path that a message contains. A message must fit into a frame,
+/// and the kernel accepts no path that is much longer.
 const MAX_SHOWN_BYTES: usize = 4096;
 
 /// A path as text for messages. Of a very long path only the beginning and the end are included.

@@ -97,7 +97,7 @@ pub enum WorldProblem {
     #[error("the target of the link must not contain a NUL byte")]
     TargetHasNul,
     /// The mount point is below a symbolic link that the world creates.
-    #[error("{0} is a symbolic link of this world; name what it leads to")]
+    #[error("{0} is a symbolic link of this world; name its target")]
     BelowLink(String),
     /// A procfs cannot be mounted below a tmpfs.
     #[error("a procfs below a tmpfs is not supported; mount it elsewhere")]
@@ -133,7 +133,7 @@ pub enum WorldProblem {
     TooLong {
         /// The number of its bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The mounts of each run take too many bytes.
@@ -144,7 +144,7 @@ pub enum WorldProblem {
     RunMountsTooLong {
         /// The number of their bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The bytes do not encode a world.

@@ -41,8 +41,8 @@ pub const PISTON: Target = Target {
     ],
 };
 
-/// Reads a request. A job that is accepted keeps the limits, stays in its directory and has the
-/// version that was asked for.
+/// Reads a request. An accepted job stays within the limits and in its directory, and has the
+/// requested version.
 fn request(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         version(text);

@@ -59,7 +59,7 @@ fn usable(toolbox: &Toolbox<'_>, language: &str) -> bool {
     let suite = toolbox.suites().named(language).unwrap();
     let availability = toolbox.availability(suite);
     if !availability.is_available() {
-        // The test's name does not tell which language was skipped.
+        // The test's name does not state which language was skipped.
         skip(&format!("{}: {availability}", suite.language));
     }
     availability.is_available()

@@ -2,9 +2,9 @@
 
 use super::{await_end, await_running, sha256};
 use crate::server::Server;
-use serde_json::{Value, json};
 use millibox_tests::kill;
 use rustix::process::Signal;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Cursor, Write};
 use zip::write::SimpleFileOptions;
 

@@ -216,5 +216,8 @@ fn dialects_are_served_below_their_prefixes() {
     }
     let source = json!({ "source_code": "text", "language_id": 43 });
     let run = server.post("/judge0/submissions?wait=true", &source).json();
-    assert_eq!((&run["status"]["id"], &run["stdout"]), (&json!(3), &json!("text")));
+    assert_eq!(
+        (&run["status"]["id"], &run["stdout"]),
+        (&json!(3), &json!("text"))
+    );
 }

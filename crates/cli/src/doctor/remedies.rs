@@ -44,7 +44,8 @@ impl OwnLimit {
         }
     }
 
-    /// The limit that made a run fail. `few_files` tells that this process may open few files.
+    /// The limit that made a run fail. `few_files` means that this process may open only a few
+    /// files.
     fn of_run(error: &RunError, few_files: bool) -> Option<OwnLimit> {
         // If the descriptor table is full, a descriptor that was sent does not arrive or cannot get
         // its number.
@@ -105,7 +106,7 @@ impl OwnLimit {
     }
 }
 
-/// What the remedies depend on.
+/// The facts about the machine on which the remedies depend.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// `user.max_user_namespaces` is 0.
@@ -126,7 +127,7 @@ pub struct Facts {
     systemd: bool,
     /// The user has a systemd user manager.
     user_manager: bool,
-    /// This process may open few files.
+    /// This process may open only a few files.
     few_files: bool,
     /// The path of the supervisor's executable, for an AppArmor profile.
     supervisor: PathBuf,
@@ -177,12 +178,12 @@ impl Facts {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
                 format!(
-                    "raise the limit on open files around millibox: ulimit -n 1024 (at least \
+                    "raise the limit on open files for millibox: ulimit -n 1024 (at least \
                      {MIN_OPEN_FILES})"
                 )
             }
             OwnLimit::Processes => {
-                "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup"
+                "raise the limit on processes for millibox: ulimit -u, or pids.max of its cgroup"
                     .to_owned()
             }
         })

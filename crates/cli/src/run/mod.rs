@@ -72,7 +72,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
-    // The supervisor starts while this process reads its options. Their errors come first.
+    // The supervisor starts while this process reads its options. Errors in the options are
+    // reported first.
     let machine = args.machine.builder();
     // Further runs are prepared during the present one.
     let runners = if args.prepared.is_some() { 2 } else { 1 };
@@ -144,7 +145,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
         {
             Ending::Result(result, remedy)
         }
-        // Output that could not be written is a failure, with any exit status of the program.
+        // If output could not be written, the command fails, even if the program succeeded.
         (Ending::Result(..), Err(failure)) => Ending::Failed {
             backend: Some(backend),
             failure,

@@ -40,7 +40,7 @@ pub enum SelectionError {
         submissions: Vec<String>,
     },
     /// The directory has no files.
-    #[error("{}: a directory without files is no submission", .0.display())]
+    #[error("{}: a directory without files is not a submission", .0.display())]
     EmptyDirectory(PathBuf),
     /// The path leads to a FIFO, device or socket.
     #[error("{}: a submission must be a regular file or a directory", .0.display())]
@@ -53,7 +53,7 @@ pub enum SelectionError {
     Directory {
         /// The submission.
         submission: PathBuf,
-        /// The directory in it.
+        /// The directory that cannot be read.
         directory: PathBuf,
         /// The kernel's answer.
         source: io::Error,

@@ -65,8 +65,8 @@ impl Supervisors for OwnSupervisors {
 /// A supervisor, and the CPUs of the judge's threads.
 ///
 /// If the supervisor is killed, the machine starts a second one, and the judge repeats the
-/// interrupted work. If the second one is killed, all further work ends with a judge error. A
-/// caller that continues needs another machine.
+/// interrupted work. If the second one is killed as well, all remaining work ends with a judge
+/// error. A caller that continues needs another machine.
 ///
 /// Each call that judges submissions uses all CPUs of the machine. Two calls at the same time share
 /// the CPUs, which affects real times. A server that judges submissions in parallel makes one
@@ -101,7 +101,7 @@ impl Machine {
         let jobs = jobs.unwrap_or(cpus.len()).max(1);
         let source = OwnSupervisors(builder.slots(jobs));
         let supervisor = source.current()?;
-        // A supervisor that was started with this backend has rejected no other.
+        // A supervisor that was started with this backend has rejected no other backend.
         if supervisor.info().backend() == Backend::Rlimit
             && !supervisor.info().declined().is_empty()
         {

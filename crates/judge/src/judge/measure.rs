@@ -100,7 +100,7 @@ impl Judge<'_> {
         let formula = time_limit::sim_formula(LimitPurpose::Judging);
         Ok(MeasuredLimits {
             limits: times.into_iter().map(limit).collect(),
-            description: format!("{formula}, t the time of {}", model.name),
+            description: format!("{formula}; t is the time of {}", model.name),
         })
     }
 

@@ -4,7 +4,7 @@ use crate::convention::Suffix;
 use crate::verdict::Verdict;
 use millibox::RunResult;
 
-/// A group whose grader is due, because the results of all its parts are known.
+/// A group that is ready for grading, because the results of all its parts are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grading {
     /// The group.
@@ -42,7 +42,7 @@ pub enum GraderFault {
     /// The run did not exit.
     #[error("{0}")]
     Ended(Box<RunResult>),
-    /// The grader exited with another status than 0.
+    /// The grader exited with a status other than 0.
     #[error("exited with {0}, not with 0")]
     Status(i32),
     /// The answer is too long.

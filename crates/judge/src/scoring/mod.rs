@@ -5,9 +5,9 @@
 //!   takes results in any order, and computes what follows from them.
 //!
 //! The results equal those of judging one test after another. A result that such judging would
-//! never have asked for, because a group had ended or a required group had failed, is ignored.
-//! Where the package's own grader makes a group's result, the progress names the group when its
-//! grader is due ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
+//! never have needed, because a group had ended or a required group had failed, is ignored. Where
+//! the package's own grader computes a group's result, the progress names the group when it is
+//! ready for grading ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
 //! reason ([`SkipCause`]).
 //!
 //! ```no_run

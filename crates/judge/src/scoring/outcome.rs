@@ -1,4 +1,4 @@
-//! Results of tests, parts and groups, as the walk and the progress share them.
+//! Results of tests, parts and groups, which the walk and the progress share.
 
 use super::grading::Grade;
 use super::plan::{Part, Plan};

@@ -1,4 +1,4 @@
-//! One submission's results as they arrive: what is open, what is settled.
+//! One submission's results as they arrive: which are open, and which are settled.
 
 use super::grading::{Grade, Grading};
 use super::outcome::{GradingError, GroupResult, JudgedTest, RecordedTest, Results, TestState};
@@ -95,8 +95,8 @@ impl<'p> Progress<'p> {
         self.walk = Walk::of(&self.results);
     }
 
-    /// Returns the group whose grading is due and marks it as begun. All groups share the package's
-    /// own grader. `None`: no grading is due, or it has begun.
+    /// Returns the next group to grade and marks it as begun. All groups share the
+    /// package's own grader. `None`: no group is ready for grading, or its grading has begun.
     pub fn next_grading(&mut self) -> Option<Grading> {
         let grading = self
             .walk

@@ -413,7 +413,7 @@ fn junit_parses_with_counts_and_texts() {
         "{}",
         suites[2]
     );
-    // One submission is not as expected. A test that is not accepted is no failure.
+    // One submission is not as expected. A test that is not accepted is not a failure.
     let failures = all("failure");
     assert_eq!(failures.len(), 1);
     assert_eq!(

@@ -21,9 +21,10 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Bytes that a program may have, regardless of the room on the disk.
+/// Maximum size of a program in bytes, regardless of the free space on the disk.
 const MIN_OUTPUT_BYTES: u64 = 64 << 20;
-/// A program may take this part of the room on the disk, so that a few programs cannot fill it.
+/// A program may take this part of the free space on the disk, so that a few programs cannot fill
+/// it.
 const ROOM_DIVISOR: u64 = 8;
 
 /// Builds products with one supervisor, and remembers what it learns about the suites.
@@ -35,7 +36,7 @@ pub(super) struct Builder<'s> {
     tools: Memo<Result<Arc<Tools>, Availability>>,
     /// By suite: the product of its step `prepare`.
     prepared: Memo<Result<Arc<TempDir>, InternalError>>,
-    /// By suite: whether it has compiled anything. If not, the result of its example.
+    /// By suite: whether it has compiled anything; if it has not, the result of its example.
     proven: Memo<Result<(), BuildError>>,
 }
 
@@ -255,7 +256,8 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// Returns the bytes that a program may have if its suite allows `wanted` and the disk has `room`.
+/// Returns the maximum size of a program in bytes, if its suite allows `wanted` bytes and the disk
+/// has `room` bytes.
 fn allowed_output(wanted: u64, room: u64) -> u64 {
     wanted.min((room / ROOM_DIVISOR).max(MIN_OUTPUT_BYTES))
 }

@@ -41,7 +41,7 @@ use std::time::Duration;
 #[derive(Default)]
 struct Entry {
     result: Option<RunResult>,
-    /// The supervisor was given it.
+    /// The supervisor has received it.
     sent: bool,
     /// The handle was dropped.
     abandoned: bool,
@@ -49,9 +49,9 @@ struct Entry {
     output_limited: bool,
     /// The caller has seen more output than the limit.
     output_exceeded: bool,
-    /// Made readable with the result.
+    /// Becomes readable when the result arrives.
     event: Option<Arc<OwnedFd>>,
-    /// The task to wake with the result.
+    /// The task to wake when the result arrives.
     waker: Option<Waker>,
 }
 
@@ -94,7 +94,7 @@ struct State {
     in_flight: usize,
     /// Runs without a result whose handles were dropped.
     abandoned: usize,
-    /// The kernel refused to send for another reason than a full socket, so a writable socket does
+    /// The kernel refused to send for a reason other than a full socket, so a writable socket does
     /// not mean that sending works now.
     crowded: bool,
     credits: usize,
@@ -262,7 +262,7 @@ impl Connection {
     }
 
     /// Sends one run, or two that start together, now or as soon as the supervisor has a place for
-    /// them: both or, after an error, none. Does not wait.
+    /// them: both or, after an error, neither. Does not wait.
     ///
     /// The ids of two runs are successive.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
@@ -427,7 +427,7 @@ impl Connection {
     }
 }
 
-/// Why no run is accepted any more, as far as that is known.
+/// The reason why no more runs are accepted, if it is known.
 fn over(state: &State) -> Option<Error> {
     let known = || state.died.clone().unwrap_or(EndReason::Closed);
     state.ended.then(|| Error::Died(known()))
@@ -443,7 +443,7 @@ fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
     }
 }
 
-/// Turns a plain end into one for too much output.
+/// Changes a plain end to an end because of too much output.
 fn over_output(result: &mut RunResult) {
     if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
         result.outcome = Outcome::OutputLimit;

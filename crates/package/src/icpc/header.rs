@@ -161,7 +161,7 @@ fn version(keys: &Keys<'_>, log: &Log) -> Format {
     }
 }
 
-/// The title: a text, or the best of a map of languages and texts.
+/// The title: a string, or the best of a map of languages and strings.
 fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
     let node = keys.get("name")?;
     match &node.value {

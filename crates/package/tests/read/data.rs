@@ -177,7 +177,7 @@ fn stray_files_are_reported() {
             .file("data/sample/UP.IN", "")
             .file("data/secret/q.input", "")
             .file("data/secret/z.in.gz", "");
-        let why = "warning: not read: no part of a test, which is NAME.in and NAME.ans";
+        let why = "warning: not read: not part of a test, which consists of NAME.in and NAME.ans";
         let faults = package.faults();
         let lines: Vec<&str> = faults.lines().collect();
         let wanted = [

@@ -45,7 +45,7 @@ pub struct Program {
 pub struct Compiled {
     /// The messages of the compiler.
     pub messages: String,
-    /// What the compiler used; `None` if none was run.
+    /// The figures of the compiler; `None` if none was run.
     pub figures: Option<Figures>,
     /// The program was compiled before.
     pub from_cache: bool,
@@ -69,7 +69,7 @@ pub enum CatalogError {
     /// No runtime has this name.
     #[error("the runtime {name:?} is unknown; the installed ones are {}", installed.join(", "))]
     UnknownRuntime {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Names of the installed runtimes.
         installed: Vec<String>,
@@ -91,7 +91,7 @@ pub enum CatalogError {
     /// The supervisor cannot be started.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
-    /// A bug ended the thread that compiled; its message.
+    /// A bug ended the thread that compiled. The field is its message.
     #[error("compiling failed: {0}")]
     Panicked(String),
 }
@@ -106,7 +106,7 @@ pub enum ScriptError {
     /// The language cannot be used.
     #[error(transparent)]
     Language(CompileError),
-    /// No supervisor runs, or the runtime has gone.
+    /// No supervisor is running, or the runtime no longer exists.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
 }
@@ -143,8 +143,8 @@ impl CatalogError {
 }
 
 impl Catalog {
-    /// Finds out which languages are installed. Blocks for as long as their compilers need to tell
-    /// their versions.
+    /// Finds out which languages are installed. Blocks for as long as their compilers need to
+    /// report their versions.
     pub fn load(engine: &Engine, suites: Suites, cache: Cache) -> Catalog {
         let mut shared = Shared {
             engine: engine.clone(),
@@ -158,7 +158,7 @@ impl Catalog {
         let toolbox = shared.toolbox();
         let suites: Vec<&Suite> = shared.suites.iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // Compilers take up to seconds to tell their versions.
+        // Compilers take up to seconds to report their versions.
         let parts = std::thread::scope(|scope| {
             let part = |suites| {
                 let toolbox = toolbox.as_deref();
@@ -223,7 +223,7 @@ impl Catalog {
     /// Compiles sources, or finds the program that was compiled from them before.
     ///
     /// # Errors
-    /// The request cannot be compiled. A compiler that rejects the sources is no error.
+    /// The request cannot be compiled. A compiler that rejects the sources is not an error.
     pub async fn compile(
         &self,
         runtime: &Arc<Runtime>,
@@ -354,7 +354,7 @@ fn is_lasting(compiled: &Compiled) -> bool {
 }
 
 impl Shared {
-    /// The toolbox of the present supervisor.
+    /// The toolbox of the current supervisor.
     fn toolbox(&self) -> Option<Arc<Toolbox<'static>>> {
         let supervisor = self.engine.supervisor(Lane::CpuTime).ok()?;
         let mut current = self.toolbox.lock().unwrap_or_else(PoisonError::into_inner);

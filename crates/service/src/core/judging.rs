@@ -41,7 +41,7 @@ pub struct Judging {
     pub language: Option<String>,
     /// Judging ends at the first test that is not accepted.
     pub fail_fast: bool,
-    /// The memory limit of a problem that names none, in bytes.
+    /// The memory limit of a problem that specifies none, in bytes.
     pub default_memory_bytes: u64,
     /// Observes the judging.
     pub observer: mpsc::UnboundedSender<Event>,
@@ -110,7 +110,7 @@ pub enum JudgingError {
     /// The package or the sources cannot be stored.
     #[error("cannot {action}: {error}")]
     System {
-        /// What the service was doing.
+        /// The action that failed.
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -187,10 +187,7 @@ impl Drop for StopOnDrop {
 ///
 /// # Errors
 /// There is no result: the judging was refused, the package has mistakes, or the service failed.
-pub async fn judge(
-    runner: &Runner,
-    judging: Judging,
-) -> Result<Judgement, JudgingError> {
+pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, JudgingError> {
     let begin = Instant::now();
     let ticket = Ticket {
         lane: Lane::CpuTime,
@@ -364,7 +361,7 @@ fn judge_blocking(
 }
 
 fn observe(observer: &mpsc::UnboundedSender<Event>, told: &mut usize, event: &judge::Event<'_>) {
-    // An observer that has gone does not end the judging.
+    // The judging continues even if the observer has gone.
     match event {
         judge::Event::Begun { about } => {
             let compilation = about.compilation.as_ref();

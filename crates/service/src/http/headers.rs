@@ -3,17 +3,17 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 
-/// The id of the run, in the service's own interface the one of `/v1/runs/{id}`.
+/// The id of the run; in the service's own interface, the id in `/v1/runs/{id}`.
 pub const RUN_ID: HeaderName = HeaderName::from_static("millibox-run-id");
 /// The outcome of the program, or what prevented it.
 pub const OUTCOME: HeaderName = HeaderName::from_static("millibox-outcome");
 /// The time in the queue in milliseconds.
 pub const QUEUED_MS: HeaderName = HeaderName::from_static("millibox-queued-ms");
 
-/// What the headers of an answer say.
+/// The content of the headers of an answer.
 #[derive(Debug, Clone, Default)]
 pub struct RunHeaders<'a> {
-    /// The id; a new one without it.
+    /// The id; a new one if the client gave no id.
     pub id: Option<&'a str>,
     /// The outcome of the only program.
     pub outcome: Option<&'static str>,

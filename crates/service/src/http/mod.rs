@@ -65,7 +65,7 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
     routes.layer(layers).with_state(service.clone())
 }
 
-/// Numbers requests that have no id of the client.
+/// Numbers the requests that have no id from the client.
 #[derive(Debug, Clone, Default)]
 struct NumberRequests(Arc<AtomicU64>);
 

@@ -7,7 +7,7 @@ use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 
 const DESCRIPTION: &str = "\
-Runs programs in a sandbox. A program that fails is no error of the request: look at `outcome` \
+Runs programs in a sandbox. A program that fails is not an error of the request: look at `outcome` \
 and `blame` of a result. Errors are problem details (RFC 9457) with the field `code`; \
 /docs/problems lists the codes. Answers 429, 503 and 504 have the header `Retry-After`; nothing \
 ran, so a retry is safe.";

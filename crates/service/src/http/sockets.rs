@@ -1,4 +1,4 @@
-//! The addresses of the service. They are bound before the service starts and before it gives up
+//! The sockets of the service. They are bound before the service starts and before it gives up
 //! the rights that low ports and directories of other users need.
 
 use super::server::ServerError;
@@ -22,7 +22,7 @@ pub struct Sockets {
     pub(super) unix: Option<(SocketFile, UnixListener)>,
 }
 
-/// The file of a Unix socket, which is removed with this value.
+/// The file of a Unix socket, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile(pub(super) PathBuf);
 

@@ -86,22 +86,22 @@ pub enum ValidationFault {
     /// An invalid output is accepted.
     #[error("the checker accepts it, but it must be rejected")]
     InvalidOutputAccepted,
-    /// A text begins with a byte-order mark.
+    /// A string begins with a byte-order mark.
     #[error("begins with a byte-order mark; remove it")]
     ByteOrderMark,
-    /// A text has a carriage return.
+    /// A string has a carriage return.
     #[error("has a carriage return; lines end with a line feed alone")]
     CarriageReturn,
-    /// A text has a zero byte.
+    /// A string has a zero byte.
     #[error("has a zero byte; is this a text file?")]
     ZeroByte,
-    /// A text is not UTF-8.
+    /// A string is not UTF-8.
     #[error("is not UTF-8")]
     NotUtf8,
     /// A file is empty.
     #[error("is empty")]
     Empty,
-    /// The last line of a text has no line feed.
+    /// The last line of a string has no line feed.
     #[error("its last line has no line feed; add one")]
     NoLineFeed,
 }
@@ -159,7 +159,7 @@ pub enum CheckerFailure {
     Judge(Cause<JudgeFailure>),
 }
 
-/// Shows the lines that a program or compiler wrote in one line.
+/// Shows in one line the lines that a program or compiler wrote.
 struct OneLine<'a, T>(&'a T);
 
 impl<T: fmt::Display> fmt::Display for OneLine<'_, T> {

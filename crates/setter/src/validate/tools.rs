@@ -231,7 +231,7 @@ impl Setter<'_> {
         path: &Path,
         checker: &CheckerInstance,
     ) -> Result<Checked, SetterError> {
-        // A file that cannot be read is no failure of the checker.
+        // A file that cannot be read is not a failure of the checker.
         File::open(path).map_err(|error| file(FileAction::Read, path, error))?;
         let case = Case::new(test, &problem.checker_flags);
         Ok(match checker.check_file(worker, &case, path) {

@@ -113,7 +113,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, Vec<BackendCause>>
     Err(causes)
 }
 
-/// Whether PARENT has processes, which must not be beside child cgroups.
+/// Whether PARENT has processes, which must not exist next to child cgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occupancy {
     /// It must be empty already.

@@ -129,8 +129,8 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Ba
 /// runner's socket.
 ///
 /// A switch between tasks of different cpu cgroups costs the scheduler more than a switch within
-/// one. The two programs of a pair do hardly anything but switch, so they share the cpu cgroup of
-/// their slot. A runner's own cpu cgroup is for a run with limited bandwidth. If cpuacct is mounted
+/// one. The two programs of a pair do little except switch, so they share the cpu cgroup of their
+/// slot. A runner's own cpu cgroup is for a run with limited bandwidth. If cpuacct is mounted
 /// together with cpu, this separation is not possible.
 fn runner(
     index: usize,

@@ -71,7 +71,7 @@ impl Top {
     fn make(parent: &str, name: &str) -> Result<Top, BackendCause> {
         let path = format!("{parent}/{name}");
         let failed = |errno| cause(BackendStep::CreateCgroup, path.as_str())(errno);
-        // Another keeper that starts now takes a directory that is not locked yet for an orphan.
+        // Another keeper that starts now mistakes a directory that is not locked yet for an orphan.
         // Each keeper looks only once.
         for _ in 0..1000 {
             rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
@@ -113,7 +113,7 @@ pub fn main(
         // Only root may lower the value.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
     }
-    // Another cgroup than the one of the command line may be in use.
+    // The cgroup in use may differ from the one on the command line.
     let options = &Options {
         socket: socket.as_ref().map_or(-1, AsRawFd::as_raw_fd),
         ..options.clone()

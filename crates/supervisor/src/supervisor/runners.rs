@@ -29,8 +29,8 @@ const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
 /// The number of attempts to start a runner. The pauses between them grow: half a minute in all.
 pub(super) const MAX_START_ATTEMPTS: u32 = 40;
 
-/// A runner that must be restarted. The kernel may lack memory, processes or descriptors at the
-/// moment, perhaps because of a run, and have them again later.
+/// A runner that must be restarted. The kernel may temporarily lack memory, processes or
+/// descriptors, possibly because of a run.
 pub(super) struct PendingRestart {
     index: usize,
     /// `None` if a dying process still writes to its memory.

@@ -10,7 +10,7 @@ use millibox_wire::ProcessEnd;
 /// clone(2), Linux 5.7 (libc's constant overflows).
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
 
-/// What a cloned process shares, and its cgroup. The default is a plain copy.
+/// The resources that a cloned process shares, and its cgroup. The default is a plain copy.
 #[derive(Default, Clone, Copy)]
 pub struct Clone {
     /// `CLONE_*` flags (clone(2)).

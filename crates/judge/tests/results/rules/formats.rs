@@ -94,7 +94,7 @@ fn unbounded_groups_take_the_checkers_points() {
         ),
         (
             "AC AC%1 AC=1",
-            "test a/1: the checker gave a part of the points, but its group has no maximum",
+            "test a/1: the checker gave a fraction of the points, but its group has no maximum",
         ),
         (
             "AC AC=-1 AC=1",
@@ -128,7 +128,7 @@ fn sim_groups_have_the_least_share() {
     );
     points(&problem, "AC AC@1 AC AC AC", Accepted, Some(60.0));
     points(&problem, "AC AC@1.01 AC AC AC", Accepted, Some(60.0));
-    // The smaller of both shares counts, not their product.
+    // The smaller of the two shares counts, not their product.
     points(&problem, "AC AC%0.5@0.8 AC AC AC", Accepted, Some(80.0));
     points(&problem, "AC AC%0.9@0.9 AC AC AC", Accepted, Some(72.0));
     // Points of groups are whole numbers.
@@ -142,7 +142,7 @@ fn sim_groups_have_the_least_share() {
     fault(
         &problem,
         "AC AC=7 - AC AC",
-        "test 1/1: the checker gave 7 points; its group counts parts from 0 to 1",
+        "test 1/1: the checker gave 7 points; its group expects a fraction from 0 to 1",
     );
     // Sim groups may have negative points.
     points(

@@ -176,14 +176,14 @@ fn plan_rejects_what_cannot_be_scored() {
     );
     assert_eq!(
         refused(&custom),
-        "group secret asks for the package's own grader (grading: custom), but graders/ has none; \
+        "group secret requires the package's own grader (grading: custom), but graders/ has none; \
          add one"
     );
     custom.grader = Some(program());
     assert_eq!(
         refused(&custom),
-        "group secret cannot be scored: the package's own grader makes points, but the problem has \
-         none"
+        "group secret cannot be scored: the package's own grader assigns points, but the problem \
+         has none"
     );
     let later = one_group(
         Rules {

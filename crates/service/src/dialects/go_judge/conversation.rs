@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 const MAX_NUMBER: usize = 15;
 /// Messages that wait between the client and the group.
 const CHANNEL_MESSAGES: usize = 16;
-/// Bytes that are read with one system call.
+/// Number of bytes that are read with one system call.
 const CHUNK_BYTES: usize = 16 << 10;
 
 /// A descriptor of a command.
@@ -42,7 +42,7 @@ pub struct Conversation {
     cancelled: AbortRegistration,
 }
 
-/// What the client may do while the group runs.
+/// The client's controls of a running group.
 #[derive(Debug)]
 pub struct Control {
     inputs: BTreeMap<Place, mpsc::Sender<TerminalInput>>,
@@ -203,7 +203,7 @@ impl Conversation {
             let sender = sender.clone();
             async move {
                 while let Some(bytes) = received.recv().await {
-                    // A client that is gone ends the group in another way.
+                    // If a client disconnects, the group ends in another way.
                     let _ = sender.send((place, bytes)).await;
                 }
             }

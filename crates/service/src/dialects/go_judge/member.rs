@@ -179,7 +179,7 @@ impl PreparedTerminal {
                 let room = usize::try_from(room).unwrap_or(usize::MAX);
                 kept.extend_from_slice(&bytes[..room.min(bytes.len())]);
                 if let Some(live) = &live {
-                    // A client that is gone does not end the run here.
+                    // A client that disconnects does not end the run here.
                     let _ = live.send(bytes).await;
                 }
             }

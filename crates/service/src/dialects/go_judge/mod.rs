@@ -60,7 +60,7 @@ const INTERFACE: &str = "go-judge";
 /// The working directory of commands.
 const WORK_DIRECTORY: &str = "/w";
 
-/// What all addresses of this interface share.
+/// The state that all addresses of this interface share.
 #[derive(Debug)]
 pub struct GoJudge {
     files: FileIds,
@@ -70,7 +70,7 @@ pub struct GoJudge {
 }
 
 impl GoJudge {
-    /// No files, and groups that use at most this number of slots at one time.
+    /// Creates the state without files. Groups use at most this number of slots at the same time.
     pub fn new(slots: usize) -> GoJudge {
         GoJudge {
             files: FileIds::default(),

@@ -27,18 +27,19 @@ use std::time::Duration;
 const DIRECTORY_BYTES: u64 = 128 << 20;
 /// Files and directories in each of them.
 const DIRECTORY_INODES: u64 = 4 << 10;
-/// Bytes of one file that a command writes, and of one collector.
+/// Maximum size in bytes of one file that a command writes, and of one collector.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 /// The default and largest size of a returned file, in bytes.
 const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
-/// Memory beyond the limit, so that the kernel does not kill a command that stays below it.
+/// Memory that is added to the limit, so that the kernel does not kill a command that stays below
+/// it.
 const EXTRA_MEMORY_BYTES: u64 = 16 << 10;
 /// The sandbox starts no command with less memory or time.
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 const MIN_TIME: Duration = Duration::from_millis(1);
 
-/// What commands see. All runs share it, so that the supervisor prepares it once.
+/// The files that commands see. All runs share it, so that the supervisor prepares it once.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let directory = |path: &str| {
         Mount::tmpfs(path)
@@ -54,7 +55,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         .mount(directory(WORK_DIRECTORY))
 });
 
-/// What is put at a descriptor.
+/// The object that a descriptor refers to.
 enum Slot {
     Null,
     Descriptor(OwnedFd),
@@ -232,7 +233,7 @@ fn limits(service: &Service, command: &Command) -> ExecutionLimits {
     }
 }
 
-/// What a file of the request puts at a descriptor.
+/// The object that a file of the request puts at a descriptor.
 fn slot(service: &Service, file: &CommandFile) -> Result<Slot, Stop> {
     Ok(match file {
         CommandFile::Local(path) if path == Path::new("/dev/null") => Slot::Null,

@@ -1,4 +1,4 @@
-//! What a report of the core is in this dialect.
+//! Converts reports of the core to results of this dialect.
 
 use super::model::{CommandResult, CopyOut, FileError, FileErrorKind, Status};
 use crate::core::execution::{Captured, ExecutionReport, OutputFileError, ReturnedFile};
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 pub struct Measured {
     /// The result so far.
     pub result: CommandResult,
-    /// The memory figure is that of the command, and may be judged on.
+    /// The memory figure is that of the command, so it may decide the status.
     pub has_memory_figure: bool,
     cpu_limit: u64,
     memory_limit: u64,

@@ -1,8 +1,8 @@
-//! Runs groups.
+//! Runs groups of commands.
 //!
 //! A group is admitted as one request. Its commands run at the same time. Commands that exchange
-//! data need a slot each at the same time, so groups with pipes run on the lane for real time, and
-//! a semaphore with the number of its slots lets a group start only as a whole.
+//! data need a slot each at the same time, so groups with pipes run on the lane for real time. A
+//! semaphore with the number of its slots lets a group start only as a whole.
 
 use super::INTERFACE;
 use super::error::{GroupError, RequestError};
@@ -26,10 +26,10 @@ use tokio::sync::mpsc;
 /// Requests of this dialect wait for a place as long as their clients do.
 const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a client that follows the run is connected to.
+/// The streams that connect a client with a run.
 #[derive(Debug, Default)]
 pub struct Attached {
-    /// Descriptors of the commands, beside those of pipes.
+    /// Descriptors of the commands, without those of pipes.
     pub ends: BTreeMap<End, OwnedFd>,
     /// Input and output of terminals, by the index of the command.
     pub terminals: BTreeMap<usize, TerminalChannel>,
@@ -112,7 +112,7 @@ async fn run_group(
     let mut ticket = client.ticket(group.size_bytes, PATIENCE);
     ticket.lane = lane;
     let memory = group.commands.iter().map(|command| command.memory_limit);
-    // A group that asks for more than all requests may have runs alone.
+    // A group that requests more than the bounds of all requests together runs alone.
     ticket.memory_bytes = memory
         .fold(0, u64::saturating_add)
         .min(queue.bounds().memory_bytes);
@@ -163,10 +163,10 @@ async fn execute(
     }
 }
 
-/// Checks that the service can carry out a group with these largest limits.
+/// Checks that the service can carry out a group whose largest limits are `max`.
 ///
 /// # Errors
-/// The group is empty, above a limit, or asks for something that the service does not have.
+/// The group is empty, exceeds a limit, or requires something that the service does not have.
 pub fn check(group: &Group, max: &LimitValues) -> Result<(), RequestError> {
     if group.commands.is_empty() {
         return Err(RequestError::NoCommand);

@@ -1,4 +1,4 @@
-//! How values look in documents: Base64 in lines, decimals as strings, dates and tokens.
+//! The form of values in documents: Base64 in lines, decimals as strings, dates and tokens.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
@@ -40,7 +40,7 @@ pub fn decode(text: &str) -> Vec<u8> {
         .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
         .collect();
     if digits.len() % 4 == 1 {
-        // Six bits are no byte.
+        // Six bits do not make a byte.
         digits.pop();
     }
     LENIENT.decode(&digits).unwrap_or_default()

@@ -12,7 +12,7 @@ const NOT_UTF8: &str = "cannot be converted to UTF-8, use base64_encoded=true qu
 /// Why a request is not carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestError {
-    /// The body is no JSON.
+    /// The body is not JSON.
     Malformed,
     /// The token is missing or unknown.
     Unauthorized,

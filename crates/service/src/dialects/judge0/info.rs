@@ -1,4 +1,4 @@
-//! What the service is, what it can do and how it does.
+//! Describes the service: what it is, what it can do and how it is doing.
 
 use super::auth::{Authenticated, Authorized};
 use super::callbacks;

@@ -24,9 +24,9 @@ pub struct Language {
     pub kind: Kind,
     /// The name of the source.
     pub source_file: Option<String>,
-    /// The command that compiles, for people.
+    /// The compile command, as shown to people.
     pub compile_command: Option<String>,
-    /// The command that runs, for people.
+    /// The run command, as shown to people.
     pub run_command: Option<String>,
     /// Whether clients may set options of the compiler.
     pub takes_options: bool,
@@ -187,8 +187,16 @@ mod tests {
         assert_eq!(languages.get(72).unwrap().name, "Ruby (3.1.2)");
         let cpp = languages.get(52).unwrap().details();
         assert_eq!(cpp["source_file"], "main.cpp");
-        assert!(cpp["compile_cmd"].as_str().unwrap().contains("-std=gnu++14"));
-        assert_eq!(languages.get(71).unwrap().source_file.as_deref(), Some("script.py"));
+        assert!(
+            cpp["compile_cmd"]
+                .as_str()
+                .unwrap()
+                .contains("-std=gnu++14")
+        );
+        assert_eq!(
+            languages.get(71).unwrap().source_file.as_deref(),
+            Some("script.py")
+        );
         assert_eq!(languages.with_compiler_options(), ["C++"]);
     }
 

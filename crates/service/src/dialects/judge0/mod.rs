@@ -46,7 +46,7 @@ use tower_http::cors::{Any, CorsLayer};
 pub const VERSION: &str = "1.13.1";
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "judge0";
-/// Results that are sent at one time.
+/// Number of results that are sent at the same time.
 const MAX_CALLBACKS: usize = 16;
 /// The state of this interface.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     let routes = routes
         .into_iter()
         .fold(Router::new(), |router, (path, method)| {
-            // Rails, and therefore many clients, do not care about a slash at the end.
+            // Rails ignores a trailing slash, and therefore many clients may send one.
             router
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)

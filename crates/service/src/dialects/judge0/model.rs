@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Characters of options and arguments.
+/// Maximum number of characters of options or arguments.
 const MAX_OPTION_CHARACTERS: usize = 512;
 
-/// What a submission or a file occupies beside its contents.
+/// The bytes that a submission or a file occupies in addition to its contents.
 const RECORD_BYTES: usize = 1024;
 
 /// A limit of a submission, with its default and its bounds.
@@ -24,13 +24,13 @@ const RECORD_BYTES: usize = 1024;
 pub struct LimitRule {
     /// The name of the field.
     pub name: &'static str,
-    /// The value of a submission that names none.
+    /// The value of a submission that does not specify one.
     pub default: f64,
     /// The smallest value.
     pub min: Min,
     /// The largest value.
     pub max: f64,
-    /// Whether fractions count.
+    /// Whether fractions are kept.
     pub decimal: bool,
 }
 
@@ -73,7 +73,7 @@ pub const PROCESSES: LimitRule = rule(
 );
 /// The size of any one file, and of each output, in KiB.
 pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 4096.0, false);
-/// How often the program is run.
+/// The number of times that the program is run.
 pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
 
 /// The number of [`LIMITS`]. A length computed from `LIMITS` makes rustc report a cycle (E0391) in
@@ -92,7 +92,7 @@ pub const LIMITS: [LimitRule; LIMIT_COUNT] = [
     RUNS,
 ];
 
-/// What is wrong with each field.
+/// The error messages, by field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct FieldErrors(BTreeMap<&'static str, Vec<String>>);
@@ -108,12 +108,12 @@ impl FieldErrors {
     }
 }
 
-/// What a submission is checked against.
+/// The rules that a submission is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// The languages.
     pub languages: &'a Languages,
-    /// Where results may be sent.
+    /// The addresses to which results may be sent.
     pub receivers: &'a Receivers,
 }
 
@@ -132,11 +132,11 @@ pub struct Draft {
     pub stdin: Option<Bytes>,
     /// The output to compare with.
     pub expected_output: Option<Bytes>,
-    /// The archive of further files.
+    /// The archive of additional files.
     pub additional_files: Option<Bytes>,
     /// The files in it.
     pub files: Vec<ArchiveFile>,
-    /// Where the result is sent.
+    /// The address to which the result is sent.
     pub callback_url: Option<String>,
     /// Standard error goes to standard output.
     pub redirect_stderr_to_stdout: bool,
@@ -327,7 +327,7 @@ fn is_blank(bytes: Option<&[u8]>) -> bool {
     bytes.is_none_or(|bytes| bytes.trim_ascii().is_empty())
 }
 
-/// Everything is true but what Rails takes for false.
+/// Every value is true except those that Rails treats as false.
 fn boolean(fields: &Map<String, Value>, name: &str) -> bool {
     text(fields, name).is_some_and(|text| {
         !matches!(
@@ -531,7 +531,7 @@ mod tests {
             (
                 "additional_files",
                 json!("bm8gemlw"),
-                "is no zip archive that can be read",
+                "is not a readable zip archive",
             ),
         ];
         for (field, value, message) in cases {

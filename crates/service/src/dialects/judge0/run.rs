@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 /// How long a submission may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The least CPU time before a program is killed. The sandbox needs some, and the program is too
+/// The minimum CPU time before a program is killed. The sandbox needs some, and the program is too
 /// slow in any case if it exceeds its own limit.
 const MIN_CPU_TIME: Duration = Duration::from_millis(1);
 /// CPU time of a compiler.
@@ -91,7 +91,7 @@ fn finish(draft: &Draft, report: Result<ProgramReport, ProgramError>) -> Verdict
 fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun {
     let config = &service.config.limits.default;
     let seconds = |rule: LimitRule| match draft.limit(rule) {
-        // Isolate takes 0 for no limit.
+        // Isolate interprets 0 as no limit.
         0.0 => Duration::from_secs_f64(rule.max),
         seconds => Duration::from_secs_f64(seconds),
     };
@@ -144,7 +144,7 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
     }
 }
 
-/// What is run, and the files beside it.
+/// The program to run, and the files beside it.
 fn source(draft: &Draft) -> (ProgramSource, Vec<InputFile>) {
     let code = draft.source_code.clone().unwrap_or_default();
     let name = draft.language.source_file.clone().unwrap_or_default();

@@ -34,7 +34,7 @@ struct State {
     counts: Counts,
 }
 
-/// How many submissions arrived and ended since the start.
+/// The numbers of submissions that arrived and ended since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All submissions.
@@ -47,7 +47,7 @@ pub struct Counts {
     pub statuses: BTreeMap<Status, u64>,
 }
 
-/// What the store holds at one moment.
+/// The content of the store at one moment, in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Submissions that wait.
@@ -94,7 +94,7 @@ impl Store {
         self.shared.max_queued
     }
 
-    /// What the store holds.
+    /// The current content of the store, in figures.
     pub fn load(&self) -> Load {
         let state = self.state();
         Load {

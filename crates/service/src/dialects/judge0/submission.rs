@@ -88,7 +88,7 @@ pub enum Status {
     ArithmeticError,
     /// The program was ended by SIGABRT.
     Aborted,
-    /// The program exited with another code than 0.
+    /// The program exited with a code other than 0.
     NonzeroExitCode,
     /// The program was ended in another way.
     OtherError,
@@ -226,7 +226,7 @@ impl Verdict {
 pub struct Submission {
     /// The name.
     pub token: Arc<str>,
-    /// What is run.
+    /// The program to run.
     pub draft: Arc<Draft>,
     /// When the request arrived; the submission then waits.
     pub created_at: SystemTime,

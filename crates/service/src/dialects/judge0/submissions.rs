@@ -231,7 +231,7 @@ impl Judge0 {
         };
         let parse = || Draft::parse(fields, is_base64, rules);
         let draft = if fields.contains_key("additional_files") {
-            // To unpack an archive takes time.
+            // Unpacking an archive takes time.
             tokio::task::block_in_place(parse)
         } else {
             parse()
@@ -335,7 +335,7 @@ fn document(headers: &HeaderMap, body: &[u8]) -> Answer<Map<String, Value>> {
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok());
     let is_form = kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
-    // Some clients send JSON and leave the content type of a form.
+    // Some clients send JSON with the content type of a form.
     if is_form && !body.trim_ascii_start().starts_with(b"{") {
         let pairs = form_urlencoded::parse(body).into_owned();
         return Ok(pairs.map(|(name, value)| (name, value.into())).collect());

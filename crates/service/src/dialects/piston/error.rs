@@ -15,13 +15,13 @@ use serde_json::json;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The language is missing or no string.
+    /// The language is missing or not a string.
     #[error("language is required as a string")]
     Language,
-    /// The version is missing or no string.
+    /// The version is missing or not a string.
     #[error("version is required as a string")]
     Version,
-    /// The list of files is missing or no array.
+    /// The list of files is missing or not an array.
     #[error("files is required as an array")]
     Files,
     /// A file has no content.
@@ -38,7 +38,7 @@ pub enum RequestError {
     /// All files are binary.
     #[error("files must include at least one utf8 encoded file")]
     NoTextFile,
-    /// A limit is no number.
+    /// A limit is not a number.
     #[error("If specified, {0} must be a number")]
     NotNumber(&'static str),
     /// A limit is above the largest one.
@@ -55,7 +55,7 @@ pub enum RequestError {
     /// The arguments are not a list of strings.
     #[error("args must be an array of strings")]
     Args,
-    /// The standard input is no string.
+    /// The standard input is not a string.
     #[error("stdin must be a string")]
     Stdin,
 }
@@ -85,7 +85,7 @@ pub enum JobError {
     /// The sandbox failed.
     #[error("the sandbox failed: {0}")]
     Sandbox(RunError),
-    /// What the compiler left could not be kept for the run.
+    /// The files that the compiler left could not be kept for the run.
     #[error("the files of the compile stage cannot be kept: {0}")]
     Product(crate::core::execution::OutputFileError),
 }

@@ -33,7 +33,8 @@ const MIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
 
-/// What happens around the stages of a job: their output is collected or sent as it comes.
+/// Receives the stages of a job as they begin and end, and their output: either collects it or
+/// sends it at once.
 pub(super) trait Observer {
     /// A stage begins.
     async fn begin(&mut self, stage: &'static str) -> Result<(), JobError>;
@@ -51,9 +52,9 @@ pub(super) trait Observer {
 
 /// An execution without output streams.
 pub(super) struct StageExecution {
-    /// What is executed.
+    /// The execution of the stage.
     pub(super) execution: Execution,
-    /// Bytes of each output stream that are kept if they are collected.
+    /// Number of bytes of each output stream that are kept if the output is collected.
     pub(super) output_bytes: u64,
     /// The stage reads what the client sends.
     pub(super) is_interactive: bool,
@@ -259,7 +260,7 @@ async fn compile_suite(
 }
 
 /// The sources for the compiler, and the name of the main one. The main source is renamed if its
-/// name does not tell the language, as the name `file0.code` of a file without a name.
+/// name does not tell the language, such as the name `file0.code` of a file without a name.
 fn suite_sources(
     job: &Job,
     runtime: &catalog::Runtime,
@@ -278,7 +279,7 @@ fn suite_sources(
     for file in &job.files {
         let path = file.path()?;
         let is_main = main.is_none() && file.is_text;
-        // Scripts read files beside them, whichever they are.
+        // Scripts may read any files beside them.
         if !is_main && runtime.is_compiled && !(file.is_text && is_source(&path)) {
             continue;
         }
@@ -294,7 +295,7 @@ fn suite_sources(
         } else {
             path
         };
-        // As on disk, the last file of a name is the one that counts, but not for the main source.
+        // As on disk, the last file with a name counts, except for the main source.
         if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
             sources.retain(|known| known.path != path);
             sources.push(SourceFile {
@@ -391,7 +392,7 @@ async fn compile_package(
         package_execution(service, job, package, Script::Compile, args, files, limits);
     execution.outputs.push(OutputFile {
         path: WHOLE_DIRECTORY.into(),
-        // Headers of the archive are beside what the directory may hold.
+        // The size of the directory does not include the headers of the archive.
         max_bytes: service.config.limits.default.files_bytes.saturating_mul(2),
         truncate: false,
     });

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// The working directory of every stage.
 pub const SUBMISSION_DIRECTORY: &str = "/box/submission";
-/// Where Piston installs packages.
+/// The directory into which Piston installs packages.
 const PACKAGES_DIRECTORY: &str = "/piston/packages";
 /// The description of a package, as built from a checkout and as installed by Piston.
 const METADATA_FILES: [&str; 2] = ["metadata.json", "pkg-info.json"];
@@ -50,7 +50,7 @@ pub struct Package {
     variables: Option<Vec<(OsString, OsString)>>,
     /// Its directory in the sandbox.
     place: String,
-    /// What its scripts see, except the directory of the submission.
+    /// The world of its scripts, without the directory of the submission.
     world: World,
 }
 
@@ -100,7 +100,7 @@ pub enum PackageError {
     Metadata {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The fault and its place.
         error: serde_json::Error,
     },
     /// The version is not of the form MAJOR.MINOR.PATCH.
@@ -251,7 +251,7 @@ impl Package {
         })
     }
 
-    /// What a stage sees, with a submission directory of this size.
+    /// The world of a stage, with a submission directory of this size.
     pub fn world(&self, work_bytes: u64) -> World {
         let submission = work_directory_at(SUBMISSION_DIRECTORY, work_bytes);
         self.world.clone().mount(submission)

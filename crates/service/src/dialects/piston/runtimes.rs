@@ -142,7 +142,9 @@ fn of_suite(runtime: &Arc<catalog::Runtime>) -> Runtime {
         (name, _) => name.to_owned(),
     };
     let text = version.to_string();
-    let series = text.rsplit_once('.').map_or(&text[..], |(series, _)| series);
+    let series = text
+        .rsplit_once('.')
+        .map_or(&text[..], |(series, _)| series);
     let filled = |alias: &String| alias.replace(VERSION, series);
     let mut aliases: Vec<String> = own.aliases.iter().map(filled).collect();
     // The suite's own names are valid as well.

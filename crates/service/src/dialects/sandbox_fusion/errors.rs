@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
-/// When a request that the sandbox failed may be sent again.
+/// The time after which a client may repeat a request on which the sandbox failed.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Why a request has no result.
@@ -41,7 +41,7 @@ pub(super) enum Failure {
     /// Compiling took so long that a run of full length would exceed the client's patience.
     #[error("the compiler was not ready within {} ms", .waited.as_millis())]
     Late {
-        /// The time from the request on.
+        /// The time since the request.
         waited: Duration,
     },
     /// The sandbox or the service failed.

@@ -30,11 +30,11 @@ const RESULTS_FILE: &str = ".millibox/results.jsonl";
 /// The result of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// What it wrote to standard output.
+    /// Its standard output.
     stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     stderr: String,
-    /// Displayed values by media type, with that of the last expression.
+    /// Displayed values by media type, including that of the last expression.
     display: Vec<Map<String, Value>>,
     /// The exception that ended it, if one did.
     error: Vec<CellError>,

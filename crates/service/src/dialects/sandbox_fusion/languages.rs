@@ -38,7 +38,7 @@ enum Kind {
     Java,
 }
 
-/// Whether pytest is installed, which is found out when it is first asked for.
+/// Whether pytest is installed, which is determined at the first request that needs it.
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
     is_installed: OnceCell<bool>,
@@ -87,7 +87,7 @@ impl Language {
         extension.is_some_and(|extension| self.runtime.beside.iter().any(|it| it == extension))
     }
 
-    /// The program with what this interface changes in its command line.
+    /// The program with the changes that this interface makes to its command line.
     pub(super) fn adapt(&self, program: Arc<Program>) -> Arc<Program> {
         let (index, arguments): (_, &[&str]) = match self.kind {
             Kind::Ordinary => return program,

@@ -1,4 +1,4 @@
-//! The documents of requests and answers.
+//! The JSON documents of requests and answers.
 
 use super::fields::{Fields, Invalid};
 use crate::config::{LimitValues, SandboxFusionConfig};
@@ -40,10 +40,10 @@ pub struct RunJupyterRequest {
     pub surroundings: Surroundings,
 }
 
-/// What both kinds of requests name.
+/// The fields that both kinds of requests have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surroundings {
-    /// The memory limit in bytes; `None` if the request names none.
+    /// The memory limit in bytes; `None` if the request does not specify one.
     pub memory_bytes: Option<u64>,
     /// Files for the run, by path.
     pub files: Vec<(String, Bytes)>,
@@ -131,7 +131,7 @@ impl Surroundings {
         }
     }
 
-    /// The memory limit, with the configured one for requests that name none.
+    /// The memory limit; for requests that do not specify one, the configured limit.
     pub fn memory(&self, config: &SandboxFusionConfig, max: &LimitValues) -> u64 {
         self.memory_bytes
             .unwrap_or_else(|| config.memory_bytes.min(max.memory_bytes))
@@ -188,7 +188,7 @@ pub struct CommandResult {
     pub status: CommandStatus,
     /// Seconds from start to end.
     pub execution_time: f64,
-    /// The exit code, or the negative number of a signal; `None` after a timeout.
+    /// The exit code, or the negated number of a signal; `None` after a timeout.
     pub return_code: Option<i32>,
     /// Standard output.
     pub stdout: String,

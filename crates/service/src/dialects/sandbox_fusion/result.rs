@@ -84,7 +84,7 @@ fn seconds(nanoseconds: u64) -> f64 {
     Duration::from_nanos(nanoseconds).as_secs_f64()
 }
 
-/// What a stream contains. Bytes that are not UTF-8 become the message of Python's decoder, but a
+/// The content of a stream. Bytes that are not UTF-8 become the message of Python's decoder, but a
 /// character that was cut off is left out.
 fn text(captured: &Captured, is_complete: bool) -> String {
     let bytes = &captured.bytes;

@@ -1,7 +1,7 @@
 //! Admission and execution, common to both endpoints.
 //!
 //! A request begins to run within its compile timeout and a configured margin, or it is refused
-//! with 504. A later start could not end before verl's patience does, which is 10 s beyond both
+//! with 504. A run that starts later could not end before verl gives up, which is 10 s beyond both
 //! timeouts.
 
 use super::INTERFACE;
@@ -22,9 +22,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Bytes that are kept of each stream, as in SandboxFusion.
+/// Number of bytes of each stream that are kept, as in SandboxFusion.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
-/// Processes of a run, of which SandboxFusion has no limit.
+/// The process limit of a run; SandboxFusion has none.
 const MAX_PROCESSES: u32 = 256;
 /// Only real time is limited. A run that keeps fewer CPUs busy never reaches the limit of CPU time.
 const MAX_BUSY_CPUS: u32 = 256;

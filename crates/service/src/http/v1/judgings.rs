@@ -92,11 +92,11 @@ pub struct JudgingAnswer {
     pub verdict: Option<String>,
     /// The fault behind the verdict. Only `program` may count against the submission.
     pub blame: Option<BlameName>,
-    /// The reason of the verdict in a few words.
+    /// The reason for the verdict in a few words.
     pub reason: String,
     /// The points, if the problem has points.
     pub score: Option<f64>,
-    /// The most points.
+    /// The maximum points.
     pub max_score: Option<f64>,
     /// The messages of the compiler.
     pub compiler_messages: String,
@@ -104,7 +104,7 @@ pub struct JudgingAnswer {
     pub tests: Vec<JudgedTest>,
     /// Warnings about the package.
     pub warnings: Vec<String>,
-    /// Where the time went.
+    /// The time that each phase took.
     pub timing: Timing,
     /// The reason why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct JudgedTest {
     pub group: String,
     /// The verdict; `null` if the test was not judged.
     pub verdict: Option<String>,
-    /// The reason of the verdict, or of its absence.
+    /// The reason for the verdict, or for its absence.
     pub reason: String,
     /// The comment of the checker.
     pub comment: String,
@@ -262,7 +262,7 @@ impl From<JudgingError> for Problem {
         (
             "Idempotency-Key" = Option<String>,
             Header,
-            description = "Names the request for repetitions"
+            description = "Identifies the request if it is repeated"
         ),
     ),
     request_body(content(

@@ -29,8 +29,8 @@ pub mod runs;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, OriginalUri};
-use axum::http::StatusCode;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, Uri};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -47,7 +47,7 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
 pub fn documented() -> OpenApiRouter<Arc<Service>> {
     let files = OpenApiRouter::new()
         .routes(routes!(files::put, files::get, files::remove))
-        // Files have a bound of their own, and are not kept in memory.
+        // Files have their own bound, and are not kept in memory.
         .layer(DefaultBodyLimit::disable());
     OpenApiRouter::new()
         .routes(routes!(info::info))
@@ -64,8 +64,8 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
 }
 
 /// The answer of an address that the service does not have.
-pub async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {
-    Problem::not_found(format!("{} is no address of this service", uri.path()))
+pub async fn not_found(uri: Uri) -> Problem {
+    Problem::not_found(format!("{} is not an address of this service", uri.path()))
 }
 
 async fn method_not_allowed() -> Problem {

@@ -58,7 +58,7 @@ impl Prepared {
     }
 }
 
-/// How an answer is rendered.
+/// The form in which an answer is rendered.
 pub struct Rendering {
     form: OutputForm,
     label: Option<String>,
@@ -113,7 +113,7 @@ impl Rendering {
         (
             "Idempotency-Key" = Option<String>,
             Header,
-            description = "Names the request for repetitions"
+            description = "Identifies the request if it is repeated"
         ),
     ),
     request_body = RunRequest,
@@ -182,7 +182,7 @@ pub async fn create(
     Ok(jobs::respond(&service, &job, waiting, has_key).await)
 }
 
-/// Runs a program for a client that waits for its end. The run is cancelled with this future.
+/// Runs a program for a client that waits for its end. Dropping this future cancels the run.
 async fn run_at_once(
     service: &Service,
     client: &Client,

@@ -1,6 +1,6 @@
 //! `pb.Executor`: the interface over gRPC.
 //!
-//! `messages` has the messages of `proto/go_judge.proto`.
+//! `messages` contains the messages of `proto/go_judge.proto`.
 
 mod messages;
 
@@ -54,7 +54,7 @@ pub fn router() -> Router<Arc<Service>> {
 /// Reads the message of a group.
 ///
 /// # Errors
-/// `None` stands for bytes that are no such message. Otherwise as [`super::request::parse`].
+/// `None` stands for bytes that are not such a message. Otherwise as [`super::request::parse`].
 pub fn decode(bytes: &[u8]) -> Result<Group, Option<RequestError>> {
     let request = Request::decode(bytes).map_err(|_| None)?;
     request.into_group().map_err(Some)
@@ -147,7 +147,7 @@ async fn converse(
     let first = requests.message().await?;
     let Some(StreamRequestChoice::Request(request)) = first.and_then(|first| first.request) else {
         return Err(Status::invalid_argument(
-            "the first message is no execRequest",
+            "the first message is not an execRequest",
         ));
     };
     let request_id = request.request_id.clone();
@@ -159,12 +159,12 @@ async fn converse(
             while let Ok(Some(message)) = requests.message().await {
                 control_by(&control, message).await;
             }
-            // The client may have nothing more to say.
+            // The client may have no more messages to send.
             std::future::pending::<std::convert::Infallible>().await
         };
         let to_client = async {
             while let Some((place, bytes)) = output.recv().await {
-                // If the client is gone, this task is aborted.
+                // If the client disconnects, this task is aborted.
                 let _ = sender.send(Ok(piece(place, bytes))).await;
             }
         };
@@ -235,7 +235,7 @@ fn response(request_id: String, results: Vec<CommandResult>) -> Response {
     }
 }
 
-/// Answers a call with one message on each side.
+/// Answers a call in which each side sends one message.
 async fn unary<Asked, Answered, F>(
     service: Arc<Service>,
     request: HttpRequest,
