@@ -67,8 +67,8 @@ impl Prepare {
             options: 0,
             environment: Vec::new(),
             limits: millibox_wire::Prepare {
-                real_time_ns: 10_000_000_000,
-                cpu_time_ns: 10_000_000_000,
+                real_time_ns: 30_000_000_000,
+                cpu_time_ns: 30_000_000_000,
                 memory: 1 << 30,
                 runs: 1000,
                 age_ns: 600_000_000_000,
@@ -117,14 +117,14 @@ impl Prepare {
         self
     }
 
-    /// Limits the time until the program is ready. The default is 10 s.
+    /// Limits the time until the program is ready. The default is 30 s.
     #[must_use]
     pub fn real_time_limit(mut self, limit: Duration) -> Prepare {
         self.limits.real_time_ns = limit.as_nanos().min(u128::from(u64::MAX / 2)) as u64;
         self
     }
 
-    /// Limits the CPU time until the program is ready. The default is 10 s.
+    /// Limits the CPU time until the program is ready. The default is 30 s.
     #[must_use]
     pub fn cpu_time_limit(mut self, limit: Duration) -> Prepare {
         self.limits.cpu_time_ns = limit.as_nanos().min(u128::from(u64::MAX / 2)) as u64;
