@@ -159,6 +159,7 @@ bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS
 
 # systemd also looks in /usr/local/lib/systemd/system.
 units = $(DESTDIR)$(PREFIX)/lib/systemd/system
+users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
 install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
 	@test -x $(release)/millibox -a -x $(release)/millibox-stage || \
 		$(MAKE) --no-print-directory build
@@ -166,13 +167,15 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(release)/libmillibox_ready.so
-	install -d '$(units)'
+	install -d '$(units)' '$(users)'
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
 	chmod 644 '$(units)/millibox.service'
+	install -m 644 packaging/millibox.sysusers '$(users)/millibox.conf'
 
 uninstall: ## remove the installed commands and the unit
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
 		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(units)/millibox.service' \
+		'$(users)/millibox.conf' \
 		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
 clean: ## remove all build products

@@ -137,15 +137,14 @@ impl Server {
         self.child.id()
     }
 
-    /// The peak of the memory of the process itself, in bytes.
+    /// The peak of the resident memory of the process that answers requests, in bytes.
     pub fn peak_memory_bytes(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
-        let status = status.expect("the status of the service");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
-        kib.and_then(|kib| kib.trim().parse::<u64>().ok())
-            .expect("the peak of the memory")
-            << 10
+        peak_memory_bytes(self.service_pid())
+    }
+
+    /// The sum of the same peaks of all supervisors, in bytes.
+    pub fn supervisors_peak_memory_bytes(&self) -> u64 {
+        self.supervisors().into_iter().map(peak_memory_bytes).sum()
     }
 
     /// The process that answers requests.
@@ -262,6 +261,15 @@ impl Answer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+}
+
+fn peak_memory_bytes(pid: i32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+    let status = status.expect("the status of a process");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+    let kib = kib.and_then(|kib| kib.trim().parse::<u64>().ok());
+    kib.expect("the peak of the memory") << 10
 }
 
 /// Reads a connection to its end.

@@ -112,6 +112,14 @@ pub fn descendants(root: u32) -> Vec<Process> {
     family
 }
 
+/// The processes of the programs that a supervisor runs, by their names. Reads no arguments: that
+/// waits for the lock of a memory map, for a second if many processes fork.
+pub fn programs(supervisor: &Supervisor) -> Vec<Process> {
+    let mut family = descendants(supervisor.info().pid());
+    family.retain(|process| !process_name(process.pid).starts_with("millibox"));
+    family
+}
+
 /// The processes with this command line argument.
 pub fn processes_with_argument(text: &str) -> Vec<Process> {
     let has_argument = |process: &Process| {

@@ -25,14 +25,14 @@ pub fn report(program: &str, error: &Error) -> ExitCode {
             ExitCode::from(failure::SANDBOX)
         }
         _ => {
-            complain(format_args!("{program}: {}", why(error)));
+            complain(format_args!("{program}: {}", message(error)));
             ExitCode::from(failure::SANDBOX)
         }
     }
 }
 
-/// Why a command line was rejected, in one line.
-pub fn why(error: &Error) -> String {
+/// The message for a rejected command line, in one line.
+pub fn message(error: &Error) -> String {
     let context = |kind| context(error, kind);
     let mut line = sentence(error);
     // The error of the value's parser has the details.
@@ -153,7 +153,7 @@ mod tests {
         }
         let why = |words: &str| {
             let words = words.split(' ').filter(|word| !word.is_empty());
-            why(
+            message(
                 &<Line as clap::Parser>::try_parse_from(["millibox"].into_iter().chain(words))
                     .unwrap_err(),
             )

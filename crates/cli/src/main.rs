@@ -110,7 +110,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let error = usage::with_hint(error);
             if error.use_stderr() {
-                run::report_refusal(Cli::command(), &words, &usage::why(&error));
+                run::report_refusal(Cli::command(), &words, &usage::message(&error));
             }
             return usage::report(PROGRAM, &error);
         }

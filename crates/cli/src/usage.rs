@@ -1,7 +1,7 @@
 //! The command line before clap parses it, and clap's errors.
 
 use clap::error::{ContextKind, ContextValue, Error};
-pub use millibox_cli_support::usage::{report, why};
+pub use millibox_cli_support::usage::{message, report};
 use std::ffi::OsString;
 
 /// The command line without `--help` and `-h` after the subcommand `help`: clap would interpret

@@ -7,6 +7,7 @@ use serde::Serialize;
 /// ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// The output is right.
     Accepted,
@@ -24,6 +25,22 @@ pub enum Verdict {
     CompileError,
     /// The judge, its machine or a program of the package failed. The submission is not to blame.
     JudgeError,
+}
+
+impl Verdict {
+    /// The name in reports: `wrong_answer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Accepted => "accepted",
+            Verdict::WrongAnswer => "wrong_answer",
+            Verdict::OutputLimit => "output_limit",
+            Verdict::TimeLimit => "time_limit",
+            Verdict::MemoryLimit => "memory_limit",
+            Verdict::RunTimeError => "run_time_error",
+            Verdict::CompileError => "compile_error",
+            Verdict::JudgeError => "judge_error",
+        }
+    }
 }
 
 /// The result of one test.
@@ -51,6 +68,7 @@ pub struct TestResult {
 
 /// Points of one test from a checker.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Points {
     /// A fraction of the test's worth, from 0 to 1.
     Part(f64),

@@ -1,7 +1,7 @@
 //! The options of a supervisor, and its start.
 
 use crate::executable::{Executable, variable};
-use crate::launch::Launcher;
+use crate::launcher::Launcher;
 use crate::process::Process;
 use crate::starting::Starting;
 use crate::{Error, Mistakes, OptionMistake, StartError, Supervisor};
@@ -183,7 +183,7 @@ impl Builder {
                     process: Arc::new(Mutex::new(spawned.process)),
                     executable: Some(spawned.executable),
                     parent_from_variable: spawned.parent_from_variable,
-                    backend: self.backend,
+                    is_rlimit_chosen: self.backend == BackendChoice::Rlimit,
                     has_pairs: self.runners_per_slot != Some(1),
                 }
             }
@@ -197,7 +197,7 @@ impl Builder {
                     process: Arc::new(Mutex::new(process)),
                     executable: None,
                     parent_from_variable: None,
-                    backend: self.backend,
+                    is_rlimit_chosen: self.backend == BackendChoice::Rlimit,
                     has_pairs: self.runners_per_slot != Some(1),
                 }
             }
@@ -335,5 +335,20 @@ impl Builder {
             option("--pid1=separate", &"");
         }
         command
+    }
+}
+
+impl Supervisor {
+    /// Starts a supervisor with the default options.
+    ///
+    /// # Errors
+    /// See [`Builder::start`].
+    pub fn start() -> Result<Supervisor, Error> {
+        Builder::default().start()
+    }
+
+    /// Returns a builder with the default options.
+    pub fn builder() -> Builder {
+        Builder::default()
     }
 }

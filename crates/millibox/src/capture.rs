@@ -2,12 +2,9 @@
 
 use crate::{Error, Handle, Outcome, Request, RunResult, Supervisor};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 /// Number of bytes to read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -164,21 +161,4 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
         }
         debug_assert!(read <= max_bytes);
     }
-}
-
-/// A file in memory with these bytes, for standard input: the program may read it at its own pace,
-/// and nothing can change it.
-pub(crate) fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
-    let file = memfd_create(
-        "millibox-input",
-        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
-    )?;
-    let mut file = std::fs::File::from(file);
-    file.write_all(bytes)?;
-    file.seek(SeekFrom::Start(0))?;
-    fcntl_add_seals(
-        &file,
-        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
-    )?;
-    Ok(Arc::new(file.into()))
 }

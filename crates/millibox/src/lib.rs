@@ -39,11 +39,11 @@
 //! | `builder`, `executable`, `starting` | the options of a supervisor; finding and starting it |
 //! | `supervisor`, `info` | a running supervisor |
 //! | `process` | waiting for the end of its process |
-//! | `launch` | supervisors that another process starts |
+//! | `launcher`, `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
 //! | `prepare` | programs that are started once and copied for each run |
-//! | `mistakes` | several mistakes of a caller in one error |
+//! | `error`, `start_error`, `mistakes`, `remedy` | errors, several mistakes in one, what to do |
 //! | `result` | how a run ended |
 //! | `convert` | between these types and those of the protocol |
 //! | `connection` | the socket: requests without waiting, results in any order |
@@ -61,6 +61,7 @@ mod executable;
 mod handle;
 mod info;
 mod launch;
+mod launcher;
 #[cfg(test)]
 mod messages;
 mod mistakes;
@@ -69,6 +70,7 @@ mod output;
 mod pool;
 mod prepare;
 mod process;
+mod remedy;
 mod request;
 mod result;
 mod start_error;
@@ -86,7 +88,8 @@ pub use capture::Output;
 pub use error::{Error, RequestMistake};
 pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
-pub use launch::{LaunchOptions, Launched, LaunchedProcess, Launcher};
+pub use launch::LaunchedProcess;
+pub use launcher::{LaunchOptions, Launched, Launcher};
 #[doc(inline)]
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,
@@ -100,7 +103,7 @@ pub use pool::Pool;
 pub use prepare::{Prepare, Prepared};
 pub use request::{Program, Request};
 pub use result::{Figures, Outcome, RunResult, Start};
-pub use start_error::{EndReason, OptionMistake, StartError};
+pub use start_error::{EndReason, FrameFault, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;
 pub use world::{Network, World};

@@ -3,9 +3,9 @@
 //! The samples are checked for completeness: a new variant without a sample does not compile.
 
 use crate::{
-    Backend, BackendCause, BackendRefusal, BackendStep, EndReason, Error, Hint, LimitError,
-    Mistakes, OptionMistake, Outcome, ProcessEnd, RequestMistake, RunError, RunResult, StartError,
-    Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem,
+    Backend, BackendCause, BackendRefusal, BackendStep, EndReason, Error, FrameFault, Hint,
+    LimitError, Mistakes, OptionMistake, Outcome, ProcessEnd, RequestMistake, RunError, RunResult,
+    StartError, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem,
 };
 use millibox_golden::assert_text;
 use std::path::PathBuf;
@@ -125,7 +125,7 @@ fn end_reasons() -> Vec<EndReason> {
         EndReason::ClosedHere => [EndReason::ClosedHere],
         EndReason::Forked => [EndReason::Forked],
         EndReason::Unreadable(_) => [
-            EndReason::Unreadable("malformed message: 4 bytes too many".to_owned()),
+            EndReason::Unreadable(FrameFault::TrailingBytes(4)),
         ],
         EndReason::Failed(_) => [
             EndReason::Failed(SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM)),

@@ -1,12 +1,13 @@
 //! The request of one run.
 
-use crate::capture::sealed_file;
 use crate::convert;
 use crate::{Mistakes, Outcome, Prepared, RequestMistake, RunResult, World};
 use millibox_wire::frame::MAX_RUN;
 use millibox_wire::path::shown;
 use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Run, Step, rlimit_number};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use std::ffi::{OsStr, OsString};
+use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -569,4 +570,21 @@ impl Request {
 
 fn nanos(time: Duration) -> u64 {
     time.as_nanos().min(u128::from(u64::MAX / 2)) as u64
+}
+
+/// A file in memory with these bytes, for standard input: the program may read it at its own pace,
+/// and nothing can change it.
+fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
+    let file = memfd_create(
+        "millibox-input",
+        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+    )?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
+    )?;
+    Ok(Arc::new(file.into()))
 }

@@ -1,6 +1,6 @@
 //! Errors of a supervisor that could not be started or has ended.
 
-use crate::error::remedy;
+use crate::remedy::remedy;
 use crate::{Mistakes, ProcessEnd, SupervisorError};
 use millibox_wire::MAX_CPUS;
 use std::fmt;
@@ -135,7 +135,7 @@ pub enum EndReason {
     /// This process was forked from the one that started the supervisor.
     Forked,
     /// A frame of the supervisor cannot be read, for this reason.
-    Unreadable(String),
+    Unreadable(FrameFault),
     /// The supervisor reported this error.
     Failed(SupervisorError),
     /// The process wrote this to standard error and ended.
@@ -190,4 +190,42 @@ fn parent(variable: &Option<String>) -> String {
         Some(value) => format!("; MILLIBOX_CGROUP_PARENT is {value}"),
         None => String::new(),
     }
+}
+
+/// Why a frame of the supervisor cannot be read.
+///
+/// ```
+/// use millibox::{EndReason, FrameFault};
+///
+/// let fault = FrameFault::TrailingBytes(4);
+/// assert_eq!(fault.to_string(), "malformed message: 4 bytes too many");
+/// assert!(matches!(EndReason::Unreadable(fault), EndReason::Unreadable(_)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameFault {
+    /// The frame is longer than the library accepts.
+    #[error("it is longer than {max_bytes} bytes")]
+    TooLong {
+        /// The most bytes.
+        max_bytes: usize,
+    },
+    /// The frame is shorter than its header and has this number of bytes.
+    #[error("a frame of {0} bytes is shorter than a frame header")]
+    Short(usize),
+    /// The first word belongs to another protocol or version.
+    #[error("unknown protocol word {0:#010x}: client and supervisor are of different versions")]
+    Protocol(u32),
+    /// No message has this kind.
+    #[error("unknown message kind {0}")]
+    UnknownKind(u32),
+    /// A message of this kind may not come now.
+    #[error("it is of the kind {0}")]
+    UnexpectedKind(u32),
+    /// The body does not encode the expected type. The text is that of the decoder.
+    #[error("malformed message: {0}")]
+    Malformed(String),
+    /// This number of bytes follows the end of the body.
+    #[error("malformed message: {0} bytes too many")]
+    TrailingBytes(usize),
 }

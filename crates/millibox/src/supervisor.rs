@@ -3,7 +3,7 @@
 use crate::connection::{Connection, NewRun};
 use crate::info::Info;
 use crate::process::Process;
-use crate::{Builder, Error, Handle, Mistakes, Request, RequestMistake};
+use crate::{Error, Handle, Mistakes, Request, RequestMistake};
 use millibox_wire::Hello;
 use std::sync::{Arc, Mutex};
 
@@ -53,19 +53,6 @@ impl Supervisor {
         }
     }
 
-    /// Starts a supervisor with the default options.
-    ///
-    /// # Errors
-    /// See [`Builder::start`].
-    pub fn start() -> Result<Supervisor, Error> {
-        Builder::default().start()
-    }
-
-    /// Returns a builder with the default options.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     /// Requests a run. Does not wait for it; many runs may be outstanding.
     ///
     /// # Errors
@@ -87,8 +74,8 @@ impl Supervisor {
     /// cannot be executed, the other run continues.
     ///
     /// # Errors
-    /// A request is not valid, the supervisor has [one runner per slot](Builder::runners_per_slot),
-    /// or it has ended. Neither run starts.
+    /// A request is not valid, a slot has [one runner](crate::Builder::runners_per_slot), or the
+    /// supervisor has ended. Neither run starts.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
         let [first, second] = self.connection.ids();
         let mut mistakes = self.weaker_limits(requests[0]);

@@ -295,7 +295,7 @@ impl World {
             mounts: self.mounts.iter().map(convert::mount_to_wire).collect(),
             uid: self.uid,
             gid: self.gid,
-            network: convert::network_to_wire(self.network),
+            network: network_to_wire(self.network),
             seccomp: self.seccomp.clone(),
             prepare: self.program.clone(),
         };
@@ -322,6 +322,13 @@ impl World {
 impl Default for World {
     fn default() -> World {
         World::minimal()
+    }
+}
+
+fn network_to_wire(network: Network) -> millibox_wire::Network {
+    match network {
+        Network::None => millibox_wire::Network::None,
+        Network::Loopback => millibox_wire::Network::Loopback,
     }
 }
 

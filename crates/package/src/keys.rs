@@ -4,7 +4,7 @@
 
 use crate::bound::{Bound, MAX_WORDS, words_cost};
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Number, Suggestion};
+use crate::fault::text::{Number, Suggestion, WordList};
 use crate::fault::values::KeyFault;
 use crate::yaml::{Node, Value};
 use std::cell::RefCell;
@@ -92,17 +92,13 @@ impl<'a> Keys<'a> {
     }
 
     /// The value of the word that the key has.
-    pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+    pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
         let node = self.get(key)?;
         let found = node
             .text()
             .and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {
-            let choices = words
-                .iter()
-                .map(|(word, _)| *word)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let choices = WordList::new(words.iter().map(|(word, _)| *word));
             let fault = KeyFault::NotOneOf {
                 key,
                 choices,

@@ -1,4 +1,7 @@
 //! The model of a problem, independent of its package format.
+//!
+//! The enums that decide how a problem is judged or made are exhaustive: a judge must decide about
+//! each value, and the compiler shows where it does not.
 
 use crate::archive::Unpacked;
 use crate::constants::Constants;
@@ -425,6 +428,7 @@ pub struct Test {
 /// A test of the package's own programs, not of submissions (2023-07 `invalid_input`,
 /// `invalid_output`, `valid_output`). Only its input always exists.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Probe {
     /// The expected result.
     pub kind: ProbeKind,
@@ -436,6 +440,7 @@ pub struct Probe {
 
 /// The expected result of a [`Probe`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProbeKind {
     /// At least one input validator rejects the input.
     InvalidInput,
@@ -447,6 +452,7 @@ pub enum ProbeKind {
 
 /// Flags for the input validators.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InputFlags {
     /// Flags for all validators.
     All(Vec<String>),
@@ -531,6 +537,7 @@ pub enum Expected {
 
 /// How the input of one test is generated.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Generation {
     /// The name of the test. The generator finds it in its environment.
     pub test: String,

@@ -80,7 +80,7 @@ pub enum RequestError {
         position: usize,
     },
     /// A test does not exist.
-    #[error("there is no test {name:?}{}", DidYouMean(.nearest))]
+    #[error("there is no test {name:?}{}", SpellingHint(.nearest))]
     NoSuchTest {
         /// The name.
         name: String,
@@ -98,9 +98,9 @@ pub enum RequestError {
     Busy(PathBuf),
 }
 
-struct DidYouMean<'a>(&'a Option<String>);
+struct SpellingHint<'a>(&'a Option<String>);
 
-impl fmt::Display for DidYouMean<'_> {
+impl fmt::Display for SpellingHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(name) => write!(f, "; did you mean {name:?}?"),

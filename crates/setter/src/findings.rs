@@ -23,6 +23,7 @@ const DEFAULT_MARGIN: f64 = 2.0;
 
 /// The conclusions.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct Findings {
     /// Submissions that must be too slow and are.
     pub slow: Vec<SlowSubmission>,

@@ -15,6 +15,7 @@ macro_rules! template {
 
 /// The format of a new package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// The ICPC problem package format, version 2025-09.
     Icpc,

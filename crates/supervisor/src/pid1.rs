@@ -33,7 +33,7 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Some(program) = prepared.program {
         program::main(prepared, program);
     }
-    process::spawn_for_good(
+    process::spawn_and_replace_caller(
         &prepared.runner.target_stack,
         target::main,
         prepared,

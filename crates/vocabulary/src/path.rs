@@ -1,6 +1,6 @@
 //! Paths in requests, which client and supervisor check and show in the same way.
 
-use crate::WorldProblem;
+use crate::{WorldError, WorldProblem};
 
 /// Normalises an absolute path: removes empty and `.` components.
 ///
@@ -47,5 +47,15 @@ pub fn shown(path: &[u8]) -> String {
             )
         }
         _ => String::from_utf8_lossy(path).into_owned(),
+    }
+}
+
+impl WorldError {
+    /// Creates an error of the mount at `path`.
+    pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
+        WorldError {
+            path: Some(shown(path)),
+            problem,
+        }
     }
 }

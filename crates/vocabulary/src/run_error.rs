@@ -1,6 +1,7 @@
 //! The error of a run that could not be started or served.
 
 use crate::step::Step;
+use crate::world_error::HOST_FILE_SYSTEM;
 use crate::{LimitError, TemplateProblem, WorldError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -401,9 +402,6 @@ pub(crate) const MORE_FILES: &str =
     "raise the limit on open files (ulimit -n) of the process that starts millibox";
 pub(crate) const MORE_PROCESSES: &str =
     "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
-pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
-                                          nothing on those; create the path first, or choose \
-                                          another one";
 
 /// The remedy for this error number in this step; empty if none is known.
 fn remedy(step: Step, errno: i32) -> &'static str {

@@ -1,9 +1,12 @@
 //! The error of a world that is not valid.
 
-use crate::path::shown;
-use crate::run_error::HOST_FILE_SYSTEM;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Why the sandbox creates no path on a file system of the host, and what to do.
+pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
+                                          nothing on those; create the path first, or choose \
+                                          another one";
 
 /// The error of a world that is not valid.
 ///
@@ -19,16 +22,6 @@ pub struct WorldError {
     pub path: Option<String>,
     /// The problem.
     pub problem: WorldProblem,
-}
-
-impl WorldError {
-    /// Creates an error of the mount at `path`.
-    pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
-        WorldError {
-            path: Some(shown(path)),
-            problem,
-        }
-    }
 }
 
 impl From<WorldProblem> for WorldError {

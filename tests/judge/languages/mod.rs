@@ -11,7 +11,7 @@ mod tools;
 
 use millibox::{Backend, BackendChoice, Outcome, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Compilation, CompileError, Options, Toolbox};
+use millibox_languages::compile::{Compilation, CompileError, Options, Refusal, Toolbox};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::suite::Suites;
 use millibox_tests::{Output, pipe, run, skip};
@@ -86,9 +86,9 @@ fn compiled(compilation: Compilation) -> Executable {
         .unwrap_or_else(|error| panic!("{error}: {}", compilation.messages))
 }
 
-fn refused(compilation: &Compilation) -> String {
+fn refused(compilation: &Compilation) -> &Refusal {
     match &compilation.result {
-        Err(CompileError::Refused(refusal)) => refusal.to_string(),
+        Err(CompileError::Refused(refusal)) => refusal,
         other => panic!("{other:?}: {}", compilation.messages),
     }
 }

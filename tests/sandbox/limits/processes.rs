@@ -4,8 +4,8 @@ use super::MIB;
 use crate::{builder, supervisor};
 use millibox::{Backend, BackendChoice, Outcome, Request};
 use millibox_tests::{
-    descendants, eventually, has_cgroups_or_skips, process_name, processes_with_argument, request,
-    result, run, start, token, wait,
+    eventually, has_cgroups_or_skips, processes_with_argument, programs, request, result, run,
+    start, token, wait,
 };
 use std::time::Duration;
 
@@ -80,13 +80,7 @@ fn fork_bomb_is_limited_and_killed() {
         .process_limit(30)
         .memory_limit(256 * MIB);
     let handle = supervisor.run(&bomb).unwrap();
-    // Reading the arguments of a process that forks waits for its memory map, which takes a second
-    // for each process. Names can be read at once.
-    let bombs = || {
-        let all = descendants(supervisor.info().pid()).into_iter();
-        all.filter(|process| !process_name(process.pid).starts_with("millibox"))
-            .count()
-    };
+    let bombs = || programs(&supervisor).len();
     assert!(eventually(Duration::from_secs(20), || bombs() == 30));
     let maximum = (0..20).map(|_| bombs()).max();
     assert_eq!(maximum, Some(30));

@@ -1,6 +1,6 @@
 //! The command line of `millibox run`.
 
-use super::mounts::Mounts;
+use super::mounts::{Mounts, WORLD};
 use crate::machine;
 use crate::values;
 use clap::ValueEnum;
@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const LIMITS: &str = "Limits (only --process-limit has a default)";
-pub(super) const WORLD: &str = "World (what the program sees)";
 const STREAMS: &str = "Streams";
 
 /// Options of `millibox run`.

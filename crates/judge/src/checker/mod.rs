@@ -38,6 +38,7 @@ const CHUNK_BYTES: usize = 128 << 10;
 
 /// A checker that any number of workers can use.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum CheckerInstance {
     /// The ICPC format's default output validator, with a test's flags.
     Tokens,

@@ -11,6 +11,7 @@ pub(super) const MAX_TESTLIB_PARTS: u32 = 200;
 
 /// A checker's or interactor's answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Answer {
     /// `Accepted`, `WrongAnswer`, or `JudgeError` if the program gave no usable answer.
     pub verdict: Verdict,

@@ -2,6 +2,7 @@
 
 /// The connection between the two programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// Two pipes join the programs. A message costs as much as without a judge. The judge does not
     /// notice that a program closes its standard output and keeps running: the other program sees

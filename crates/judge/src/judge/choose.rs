@@ -21,7 +21,7 @@ pub enum SelectionError {
     /// Neither a file nor a submission has this name.
     #[error(
         "there is no file or directory {}, and no submission of that name in {}{}",
-        .name.display(), .package.display(), DidYouMean(.nearest)
+        .name.display(), .package.display(), SpellingHint(.nearest)
     )]
     Unknown {
         /// The name.
@@ -60,9 +60,9 @@ pub enum SelectionError {
     },
 }
 
-struct DidYouMean<'a>(&'a Option<String>);
+struct SpellingHint<'a>(&'a Option<String>);
 
-impl std::fmt::Display for DidYouMean<'_> {
+impl std::fmt::Display for SpellingHint<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(name) => write!(f, "; did you mean {name}?"),

@@ -246,27 +246,21 @@ fn time_of(entry: &Entry<'_>, test: usize) -> Result<Duration, MeasurementFault>
         .progress
         .judged(test)
         .filter(|_| test < entry.progress.settled());
-    let Some(TestResult {
-        verdict,
-        reason,
-        comment,
-        run,
-        ..
-    }) = judged.map(|judged| &judged.result)
-    else {
+    let Some(TestResult { comment, run, .. }) = judged.map(|judged| &judged.result) else {
         return Err(MeasurementFault::NotFinished);
     };
-    match (verdict, run) {
-        (Verdict::Accepted, Some(run)) => Ok(Duration::from_nanos(
+    let reason = entry.progress.reason(test).unwrap_or_default();
+    match (entry.progress.verdict(test), run) {
+        (Some(Verdict::Accepted), Some(run)) => Ok(Duration::from_nanos(
             run.figures.cpu_user_ns + run.figures.cpu_system_ns,
         )),
-        (Verdict::JudgeError, _) => Err(MeasurementFault::TestFailed {
+        (Some(Verdict::JudgeError), _) => Err(MeasurementFault::TestFailed {
             test: name,
-            reason: line(reason),
+            reason: line(&reason),
         }),
         _ => Err(MeasurementFault::NotAccepted {
             test: name,
-            reason: line(if reason.is_empty() { comment } else { reason }),
+            reason: line(if reason.is_empty() { comment } else { &reason }),
         }),
     }
 }

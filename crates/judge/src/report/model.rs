@@ -183,6 +183,7 @@ pub struct GroupReport {
 
 /// The result of a test.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct TestReport {
     /// The name.
     pub name: String,

@@ -6,6 +6,7 @@ use millibox::RunResult;
 
 /// A group that is ready for grading, because the results of all its parts are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grading {
     /// The group.
     pub group: usize,

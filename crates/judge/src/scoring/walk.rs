@@ -88,15 +88,15 @@ impl<'a> Walker<'a> {
                 self.open = true;
                 (TestState::Open, PartState::default())
             }
-            (None, Some(RecordedTest { judged, points })) => {
-                let verdict = judged.result.verdict;
+            (None, Some(recorded)) => {
+                let verdict = recorded.verdict();
                 let rejected = verdict != Verdict::Accepted;
                 if rejected && self.results.fail_fast {
                     self.ended = Some(Part::Test(test));
                 }
                 let result = PartResult {
                     verdict,
-                    points: *points,
+                    points: recorded.points.ok().flatten(),
                     by: rejected.then_some(Part::Test(test)),
                 };
                 (
@@ -205,10 +205,7 @@ impl<'a> Walker<'a> {
     /// The verdict that caused a part to be skipped, and the part that decided it.
     fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
-            let verdict = self
-                .results
-                .judged(test)
-                .map(|judged| judged.result.verdict);
+            let verdict = self.results.recorded(test).map(RecordedTest::verdict);
             (
                 verdict.unwrap_or(Verdict::JudgeError),
                 Some(Part::Test(test)),
@@ -372,13 +369,9 @@ impl<'a> Walker<'a> {
             Some(Part::Group(group)) => self.walk.groups[group].reason.clone(),
             Some(Part::Test(test)) => {
                 let name = &self.results.plan.tests[test].name;
-                match self
-                    .results
-                    .judged(test)
-                    .map(|judged| judged.result.reason.as_str())
-                {
-                    None | Some("") => format!("test {name}"),
-                    Some(reason) => format!("test {name}: {reason}"),
+                match self.results.recorded(test).map(RecordedTest::reason) {
+                    Some(reason) if !reason.is_empty() => format!("test {name}: {reason}"),
+                    _ => format!("test {name}"),
                 }
             }
         }

@@ -56,7 +56,7 @@ impl Naive<'_> {
         self.over = self.fail_fast && !accepted;
         let points = match result.score {
             Some(Points::Absolute(points)) => points,
-            Some(Points::Part(_)) => panic!("not made here"),
+            Some(other) => panic!("{other:?} is not made here"),
             None if accepted => rules.accept_score.unwrap_or(0.0),
             None => rules.reject_score.unwrap_or(0.0),
         };

@@ -5,11 +5,11 @@ use super::availability::Availability;
 use super::build::{self, BuildResult, Job};
 use super::error::{BuildError, CompileError, InternalError, Refusal};
 use super::input::{Input, argument};
-use super::lent::Lent;
 use super::memo::Memo;
 use super::options::Options;
 use super::placeholders::{environment, values};
 use super::reach::find_closed;
+use super::supervisor_ref::SupervisorRef;
 use super::tools::{self, Tools};
 use super::world::{EXECUTABLE, OUTPUT, PREPARED, SOURCE, world};
 use crate::cache::{Cache, Entry, KeyBuilder};
@@ -30,7 +30,7 @@ const ROOM_DIVISOR: u64 = 8;
 /// Builds products with one supervisor, and remembers what it learns about the suites.
 #[derive(Debug)]
 pub(super) struct Builder<'s> {
-    pub(super) supervisor: Lent<'s>,
+    pub(super) supervisor: SupervisorRef<'s>,
     pub(super) cache: Cache,
     /// By language, because the variants of a language use the same tools.
     tools: Memo<Result<Arc<Tools>, Availability>>,
@@ -41,7 +41,7 @@ pub(super) struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(supervisor: Lent<'s>, cache: Cache) -> Builder<'s> {
+    pub(super) fn new(supervisor: SupervisorRef<'s>, cache: Cache) -> Builder<'s> {
         Builder {
             supervisor,
             cache,

@@ -40,6 +40,7 @@ pub struct Options {
 
 /// The result of a compilation.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Compilation {
     /// What the compiler wrote to standard output and standard error, without control characters.
     /// At most [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) bytes, and a note if more were

@@ -297,7 +297,7 @@ impl Faults {
 pub enum ChoiceError {
     /// No suite has the name.
     #[error(
-        "there is no language {name:?}{} The languages are: {}", DidYouMean(.nearest),
+        "there is no language {name:?}{} The languages are: {}", SpellingHint(.nearest),
         .known.join(", ")
     )]
     UnknownName {
@@ -370,9 +370,9 @@ impl ChoiceError {
     }
 }
 
-struct DidYouMean<'n>(&'n Option<String>);
+struct SpellingHint<'n>(&'n Option<String>);
 
-impl fmt::Display for DidYouMean<'_> {
+impl fmt::Display for SpellingHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(name) => write!(f, "; did you mean {name:?}?"),

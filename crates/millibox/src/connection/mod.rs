@@ -21,7 +21,8 @@ mod wait;
 
 pub use read::peek_cgroups;
 
-use crate::{EndReason, Error};
+use crate::convert::fault_of_decoding;
+use crate::{EndReason, Error, FrameFault};
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
 use millibox_wire::{
     Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, SupervisorError, decode,
@@ -190,7 +191,7 @@ impl Connection {
                         kind: Kind::Hello, ..
                     },
                     body,
-                )) => decode::<Hello>(body).map_err(|error| error.to_string()),
+                )) => decode::<Hello>(body).map_err(fault_of_decoding),
                 Ok((
                     Header {
                         kind: Kind::Failure,
@@ -199,12 +200,14 @@ impl Connection {
                     body,
                 )) => match decode(body) {
                     Ok(error) => return Err(EndReason::Failed(error)),
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(fault_of_decoding(error)),
                 },
-                Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
-                Err((_, error)) => Err(error.to_string()),
+                Ok((Header { kind, .. }, _)) => Err(FrameFault::UnexpectedKind(kind as u32)),
+                Err((_, error)) => Err(fault_of_decoding(error)),
             },
-            Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
+            Err(Errno::MSGSIZE) => Err(FrameFault::TooLong {
+                max_bytes: MAX_INLINE,
+            }),
             Ok(None) | Err(_) => return Err((connection.end_reason)()),
         };
         let hello = hello.map_err(EndReason::Unreadable)?;

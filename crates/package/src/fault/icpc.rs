@@ -4,7 +4,7 @@
     reason = "the message of a variant describes the variant and its fields"
 )]
 
-use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind};
+use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind, WordList};
 
 /// A fault of problem.yaml.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum HeaderFault {
     #[error("unknown type {word:?}; the types are {known}{suggestion}")]
     UnknownType {
         word: Excerpt,
-        known: String,
+        known: WordList,
         suggestion: Suggestion,
     },
     #[error("type {word} is repeated")]
@@ -73,10 +73,13 @@ pub enum HeaderFault {
     ConstantVariant,
     #[error("the constant {name} must have a value, a number or a string")]
     ConstantValue { name: Excerpt },
-    #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", Finer(.finer))]
+    #[error(
+        "time_limit must be a multiple of time_resolution, {resolution} s{}",
+        FinerResolution(.finer)
+    )]
     Resolution {
         resolution: Number,
-        /// A time resolution of which the time limit is not a multiple.
+        /// A finer resolution of which the time limit is a multiple.
         finer: Option<Number>,
     },
     #[error("validation_passes applies to multi-pass problems only; not used")]
@@ -85,9 +88,9 @@ pub enum HeaderFault {
     TooManyPasses { number: u64 },
 }
 
-struct Finer<'a>(&'a Option<Number>);
+struct FinerResolution<'a>(&'a Option<Number>);
 
-impl std::fmt::Display for Finer<'_> {
+impl std::fmt::Display for FinerResolution<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(finer) => write!(f, "; or write `time_resolution: {finer}` beside it"),
@@ -308,9 +311,9 @@ pub enum SubmissionFault {
 pub struct VerdictClaim {
     pub pattern: Excerpt,
     /// The permitted verdicts as the file names them.
-    pub permitted: String,
+    pub permitted: WordList,
     /// Sets of verdicts; at least one verdict of each set must occur.
-    pub required: Vec<String>,
+    pub required: Vec<WordList>,
 }
 
 struct Claims<'a>(&'a [VerdictClaim]);

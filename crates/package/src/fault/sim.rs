@@ -84,7 +84,7 @@ pub enum SimfileFault {
     #[error(
         "limits: the time limit of test {test:?} {}; it must be more than 0 seconds and at most a \
          day",
-        Is(.text)
+        IsValue(.text)
     )]
     TimeLimit {
         test: Excerpt,
@@ -125,9 +125,9 @@ pub enum SimfileFault {
     GroupWithoutPoints { group: Excerpt },
 }
 
-struct Is<'a>(&'a Option<Excerpt>);
+struct IsValue<'a>(&'a Option<Excerpt>);
 
-impl std::fmt::Display for Is<'_> {
+impl std::fmt::Display for IsValue<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(text) => write!(f, "is {text:?}"),

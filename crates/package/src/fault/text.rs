@@ -123,6 +123,28 @@ impl fmt::Display for Suggestion {
     }
 }
 
+/// Words of a format. `Display` separates them by commas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordList(Vec<&'static str>);
+
+impl WordList {
+    /// These words.
+    pub fn new(words: impl IntoIterator<Item = &'static str>) -> WordList {
+        WordList(words.into_iter().collect())
+    }
+
+    /// The words in order.
+    pub fn words(&self) -> &[&'static str] {
+        &self.0
+    }
+}
+
+impl fmt::Display for WordList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
 /// A number of a package. It is never NaN, so numbers are equal to themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);

@@ -4,7 +4,7 @@
     reason = "the message of a variant describes the variant and its fields"
 )]
 
-use super::text::{Excerpt, Found, Number, Suggestion, ValueKind};
+use super::text::{Excerpt, Found, Number, Suggestion, ValueKind, WordList};
 
 /// A fault in the syntax of a YAML file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum KeyFault {
     #[error("{key} must be one of {choices}{found}")]
     NotOneOf {
         key: &'static str,
-        choices: String,
+        choices: WordList,
         found: Found,
     },
     #[error("{key} must be a number{found}")]

@@ -5,7 +5,7 @@ use super::verdicts::{CRASH, of_directory};
 use crate::bound::{Bound, MAX_PATTERN_BYTES, MAX_PATTERNS};
 use crate::fault::icpc::{SubmissionFault, VerdictClaim};
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Excerpt, Suggestion};
+use crate::fault::text::{Excerpt, Suggestion, WordList};
 use crate::fault::values::KeyFault;
 use crate::keys::{Keys, number};
 use crate::model::Expected;
@@ -65,13 +65,11 @@ pub fn meant(verdicts: u8) -> Vec<Expected> {
 }
 
 /// The names of a set of verdicts in submissions.yaml.
-fn named(verdicts: u8) -> String {
-    let names: Vec<&str> = VERDICTS
+fn named(verdicts: u8) -> WordList {
+    let named = VERDICTS
         .iter()
-        .filter(|(_, verdict)| verdicts & verdict != 0)
-        .map(|(name, _)| *name)
-        .collect();
-    names.join(", ")
+        .filter(|(_, verdict)| verdicts & verdict != 0);
+    WordList::new(named.map(|(name, _)| *name))
 }
 
 /// What submissions.yaml claims about a submission.

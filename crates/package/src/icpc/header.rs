@@ -3,7 +3,7 @@
 use crate::constants::Constants;
 use crate::fault::icpc::HeaderFault;
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Excerpt, Number, Suggestion};
+use crate::fault::text::{Excerpt, Number, Suggestion, WordList};
 use crate::keys::Keys;
 use crate::model::{Format, Limits, Objective};
 use crate::tree::Tree;
@@ -201,7 +201,7 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         if !TYPES.contains(&&*word) {
             let fault = HeaderFault::UnknownType {
                 word: Excerpt::new(&word),
-                known: TYPES.join(", "),
+                known: WordList::new(TYPES),
                 suggestion: Suggestion::new(&word, TYPES),
             };
             log.error(&node.place, fault);

@@ -2,7 +2,7 @@
 
 use crate::{Package, below, names};
 use millibox_package::fault::icpc::{DataFault, FlagError, GroupFault, ProgramFault};
-use millibox_package::fault::text::{Found, MakeHint, Number, Suggestion, ValueKind};
+use millibox_package::fault::text::{Found, MakeHint, Number, Suggestion, ValueKind, WordList};
 use millibox_package::fault::values::KeyFault;
 use millibox_package::model::{
     InputFlags, Objective, ProbeKind, Rules, ScoreMode, Scoring, VerdictMode,
@@ -381,7 +381,7 @@ fn testdata_yaml_with_fault_is_reported() {
         "data/secret/testdata.yaml:1:12",
         KeyFault::NotOneOf {
             key: "on_reject",
-            choices: "break, continue".into(),
+            choices: WordList::new(["break", "continue"]),
             found: Found::Text("stop".into()),
         },
     );
@@ -407,7 +407,7 @@ fn testdata_yaml_with_fault_is_reported() {
     yaml("grading: custom\n").refused(GroupFault::NoGrader);
     yaml("grading: mine\n").refused(KeyFault::NotOneOf {
         key: "grading",
-        choices: "default, custom".into(),
+        choices: WordList::new(["default", "custom"]),
         found: Found::Text("mine".into()),
     });
     yaml("input_validator_flags: {flags: a}\n").refused(GroupFault::FlagsWithoutName {

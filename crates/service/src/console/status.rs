@@ -290,8 +290,8 @@ fn languages(service: &Service) -> Markup {
                         @for runtime in missing {
                             tr {
                                 th scope="row" { (runtime.title) }
-                                td { (runtime.version.as_ref().err().map_or("", |reason| reason)) }
-                                td { (runtime.remedy.as_deref().unwrap_or_default()) }
+                                @if let Err(fault) = &runtime.version { td { (fault) } }
+                                td { @if let Some(remedy) = &runtime.remedy { (remedy) } }
                             }
                         }
                     }

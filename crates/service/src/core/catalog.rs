@@ -62,6 +62,18 @@ pub struct CompileLimits {
     pub memory_bytes: Option<u64>,
 }
 
+/// Why a runtime cannot be used on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeFault {
+    /// Its tools are missing or do not work.
+    #[error("{0}")]
+    Unavailable(Box<Availability>),
+    /// No supervisor runs, so its tools were not tried.
+    #[error("the supervisor cannot be started")]
+    NoSupervisor,
+}
+
 /// Why there is nothing to compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -75,12 +87,12 @@ pub enum CatalogError {
         installed: Vec<String>,
     },
     /// The runtime cannot be used on this machine.
-    #[error("the runtime {name:?} cannot be used here: {reason}")]
+    #[error("the runtime {name:?} cannot be used here: {fault}")]
     Unavailable {
         /// The runtime.
         name: String,
-        /// Why.
-        reason: String,
+        /// The reason.
+        fault: RuntimeFault,
     },
     /// There is no source.
     #[error("a program needs at least one source file")]
@@ -212,9 +224,9 @@ impl Catalog {
             }),
             Some(runtime) => match &runtime.version {
                 Ok(_) => Ok(runtime.clone()),
-                Err(reason) => Err(CatalogError::Unavailable {
+                Err(fault) => Err(CatalogError::Unavailable {
                     name: runtime.name.clone(),
-                    reason: reason.clone(),
+                    fault: fault.clone(),
                 }),
             },
         }
@@ -409,11 +421,11 @@ fn runtimes(suites: &[&Suite], toolbox: Option<&Toolbox<'_>>) -> Vec<Arc<Runtime
 fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
     let availability = toolbox.map(|toolbox| toolbox.availability(suite));
     let remedy = availability.as_ref().and_then(Availability::remedy);
-    let remedy = remedy.map(ToString::to_string);
+    let remedy = remedy.cloned();
     let version = match availability {
         Some(Availability::Available { version }) => Ok(version),
-        Some(other) => Err(other.to_string()),
-        None => Err("the supervisor cannot be started".to_owned()),
+        Some(other) => Err(RuntimeFault::Unavailable(Box::new(other))),
+        None => Err(RuntimeFault::NoSupervisor),
     };
     Runtime::new(suite, version, remedy)
 }

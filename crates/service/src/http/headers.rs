@@ -1,5 +1,6 @@
 //! Headers that answers of the service's own interface and of the dialects have in common.
 
+use crate::core::registry::{JobKind, new_id};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 
@@ -24,12 +25,12 @@ pub struct RunHeaders<'a> {
 impl RunHeaders<'_> {
     /// Adds the headers to an answer.
     pub fn add_to(&self, headers: &mut HeaderMap) {
-        let new_id;
+        let made;
         let id = match self.id {
             Some(id) => id,
             None => {
-                new_id = super::v1::runs::new_id();
-                &new_id
+                made = new_id(JobKind::Run);
+                &made
             }
         };
         if let Ok(id) = HeaderValue::from_str(id) {

@@ -4,6 +4,7 @@
 //! connections, a time and a size for the headers of a request, and a time between two pieces of
 //! its body.
 
+pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
 use crate::service::Service;
@@ -12,8 +13,7 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,28 +37,6 @@ const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
 const FAREWELL: Duration = Duration::from_secs(2);
 /// The pause after a failure to accept a connection, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Why the service cannot listen.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServerError {
-    /// An address cannot be used.
-    #[error("cannot listen on {address}: {error}")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// The kernel's error.
-        error: io::Error,
-    },
-    /// A Unix socket cannot be made.
-    #[error("cannot listen on the Unix socket {}: {error}", .path.display())]
-    BindUnix {
-        /// The path.
-        path: PathBuf,
-        /// The kernel's error.
-        error: io::Error,
-    },
-}
 
 /// A server whose addresses are bound.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! The faults that validation finds.
 
-use super::tools::ACCEPTED_STATUS;
 use crate::error::{BuildFault, FileKind, ProgramFault};
 use millibox_judge::convention::ValidatorFailure;
 use millibox_judge::failure::JudgeFailure;
@@ -8,12 +7,15 @@ use millibox_judge::tool::ToolFailure;
 use millibox_package::Cause;
 use std::fmt;
 
+/// Exit status of an input validator that accepts, in the ICPC formats.
+pub(super) const ACCEPTED_STATUS: i32 = 42;
+
 /// A fault that validation finds. Its place is a file of the package.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationFault {
     /// A file of a test does not exist.
-    #[error("the {kind} of test {test} does not exist{}", MakesIt(.generated))]
+    #[error("the {kind} of test {test} does not exist{}", GenerateHint(.generated))]
     MissingFile {
         /// The file.
         kind: FileKind,
@@ -106,9 +108,9 @@ pub enum ValidationFault {
     NoLineFeed,
 }
 
-struct MakesIt<'a>(&'a bool);
+struct GenerateHint<'a>(&'a bool);
 
-impl fmt::Display for MakesIt<'_> {
+impl fmt::Display for GenerateHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self.0 {
             "; `millibox problem gen` makes it"

@@ -122,7 +122,7 @@ pub fn main(prepared: &Prepared, program: Program) -> ! {
         }),
         ..*prepared
     };
-    process::spawn_for_good(stack, target::main, &for_target, |template| {
+    process::spawn_and_replace_caller(stack, target::main, &for_target, |template| {
         let template = match template {
             Ok(template) => template,
             Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),

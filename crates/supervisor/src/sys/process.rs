@@ -81,7 +81,7 @@ pub fn run_sibling<T: Sync>(
 ///
 /// This is not vfork(2). The parent of a vfork counts as working (uninterruptible) in the host's
 /// load average, and a prepared target may wait for its launch for hours.
-pub fn spawn_for_good<T: Sync>(
+pub fn spawn_and_replace_caller<T: Sync>(
     stack: &Stack,
     main: fn(&T) -> !,
     argument: &T,

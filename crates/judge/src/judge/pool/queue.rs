@@ -193,6 +193,7 @@ impl State<'_, '_> {
             from_cache,
             figures,
             result,
+            ..
         }) = compilation
         {
             // Figures of an earlier compilation do not belong in this report.

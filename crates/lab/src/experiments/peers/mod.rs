@@ -8,7 +8,7 @@
 //! | `go_judge` | go-judge, a server |
 
 mod command;
-mod go_judge;
+pub(super) mod go_judge;
 mod isolate;
 mod oci;
 

@@ -1,5 +1,7 @@
 //! What the service knows about a language.
 
+use super::RuntimeFault;
+use millibox_languages::compile::Remedy;
 use millibox_languages::suite::{EntryPoint, Product, Services, Suite};
 
 /// A language in one variant, such as C++17.
@@ -24,7 +26,7 @@ pub struct Runtime {
     /// The program that sums numbers, which the suite brings.
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
-    pub version: Result<String, String>,
+    pub version: Result<String, RuntimeFault>,
     /// Further arguments of the compiler.
     pub compiler_arguments: Vec<String>,
     /// The names of the language in other services.
@@ -34,7 +36,7 @@ pub struct Runtime {
     /// Extensions of files that a compiler finds beside the main source.
     pub beside: Vec<String>,
     /// What makes the runtime usable if it is not: usually a package to install.
-    pub remedy: Option<String>,
+    pub remedy: Option<Remedy>,
 }
 
 /// The commands of a runtime, for people. `%s` stands for further options.
@@ -61,7 +63,11 @@ impl CommandLines {
 
 impl Runtime {
     /// The runtime of a suite: its version or the reason why it cannot be used, and the remedy.
-    pub fn new(suite: &Suite, version: Result<String, String>, remedy: Option<String>) -> Runtime {
+    pub fn new(
+        suite: &Suite,
+        version: Result<String, RuntimeFault>,
+        remedy: Option<Remedy>,
+    ) -> Runtime {
         let aliases = suite.names.iter().map(|name| name.to_lowercase());
         let compile = suite.compile.as_ref();
         Runtime {

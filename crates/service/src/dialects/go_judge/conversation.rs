@@ -3,8 +3,8 @@
 use super::error::{GroupError, RequestError};
 use super::model::{CommandFile, CommandResult, End, Group, Status};
 use super::pipes::new_pipe;
-use super::run::{self, Attached, TerminalChannel};
-use super::terminal::TerminalInput;
+use super::run::{self, Attached};
+use super::terminal::{TerminalChannel, TerminalInput};
 use crate::service::Service;
 use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};

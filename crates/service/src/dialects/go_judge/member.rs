@@ -3,10 +3,8 @@
 use super::INTERFACE;
 use super::error::GroupError;
 use super::model::{CommandResult, CopyOut, FileErrorKind, Status};
-use super::prepare::file_error;
-use super::result::Measured;
-use super::run::TerminalChannel;
-use super::terminal::{Terminal, TerminalInput};
+use super::result::{Measured, file_error};
+use super::terminal::{Terminal, TerminalChannel, TerminalInput};
 use crate::core::engine::Lane;
 use crate::core::execution::{Captured, Execution, ExecutionError, FilesError};
 use crate::service::Service;

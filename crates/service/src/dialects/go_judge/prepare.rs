@@ -3,12 +3,9 @@
 use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
-use super::model::{
-    Command, CommandFile, CommandResult, CopyOut, End, FileError, FileErrorKind, Status,
-};
-use super::result::not_started_text;
-use super::run::TerminalChannel;
-use super::terminal::{Terminal, typed};
+use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
+use super::result::{file_error, not_started_text};
+use super::terminal::{Terminal, TerminalChannel, typed};
 use crate::core::execution::{
     Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
     OutputFile, Stream, Streams,
@@ -428,17 +425,6 @@ fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, S
     });
     files.extend(links);
     Ok(files)
-}
-
-pub(super) fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
-    let message = error.to_string();
-    let mut result = CommandResult::not_executed(Status::FileError, &message);
-    result.file_errors.push(FileError {
-        name: name.to_owned(),
-        kind,
-        message,
-    });
-    result
 }
 
 /// A path as the core needs it: relative to the working directory.

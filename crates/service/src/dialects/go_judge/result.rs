@@ -152,6 +152,18 @@ pub fn not_started_text(program: &str, errno: Option<i32>) -> String {
     format!("start: {program}: execve: {reason}")
 }
 
+/// The result of a command with a file that cannot be used.
+pub(super) fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
+    let message = error.to_string();
+    let mut result = CommandResult::not_executed(Status::FileError, &message);
+    result.file_errors.push(FileError {
+        name: name.to_owned(),
+        kind,
+        message,
+    });
+    result
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

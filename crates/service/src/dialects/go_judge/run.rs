@@ -10,18 +10,16 @@ use super::member::Member;
 use super::model::{Command, CommandResult, End, Group};
 use super::pipes::{MAX_DESCRIPTORS, Pipes};
 use super::prepare::prepare;
-use super::terminal::TerminalInput;
+use super::terminal::TerminalChannel;
 use crate::config::LimitValues;
 use crate::core::engine::Lane;
 use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
-use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// Requests of this dialect wait for a place as long as their clients do.
 const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -35,15 +33,6 @@ pub struct Attached {
     pub terminals: BTreeMap<usize, TerminalChannel>,
     /// The run takes part in a conversation, so its real time counts.
     pub is_interactive: bool,
-}
-
-/// Input and output of a terminal.
-#[derive(Debug)]
-pub struct TerminalChannel {
-    /// What the client sends.
-    pub input: mpsc::Receiver<TerminalInput>,
-    /// What the command writes.
-    pub output: mpsc::Sender<Bytes>,
 }
 
 /// The results of a group.

@@ -25,6 +25,15 @@ pub enum TerminalInput {
     Resize(Winsize),
 }
 
+/// Input and output of a terminal.
+#[derive(Debug)]
+pub struct TerminalChannel {
+    /// What the client sends.
+    pub input: mpsc::Receiver<TerminalInput>,
+    /// What the command writes.
+    pub output: mpsc::Sender<Bytes>,
+}
+
 /// The service's side of a terminal.
 #[derive(Debug)]
 pub struct Terminal {

@@ -77,9 +77,9 @@ impl Languages {
     }
 
     /// Names of languages whose compiler takes options.
-    pub fn with_compiler_options(&self) -> Vec<&str> {
+    pub fn with_compiler_options(&self) -> Vec<String> {
         let languages = self.iter().filter(|language| language.takes_options);
-        let titles: BTreeSet<&str> = languages.map(|language| &language.title[..]).collect();
+        let titles: BTreeSet<String> = languages.map(|language| language.title.clone()).collect();
         titles.into_iter().collect()
     }
 }
@@ -163,12 +163,13 @@ impl Language {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::catalog::RuntimeFault;
     use millibox_languages::suite::Suites;
 
     /// The runtime of a built-in suite.
-    fn runtime(name: &str, version: Result<&str, &str>) -> Arc<Runtime> {
+    fn runtime(name: &str, version: Result<&str, RuntimeFault>) -> Arc<Runtime> {
         let suites = Suites::builtin();
-        let version = version.map(str::to_owned).map_err(str::to_owned);
+        let version = version.map(str::to_owned);
         Arc::new(Runtime::new(suites.named(name).unwrap(), version, None))
     }
 
@@ -178,7 +179,7 @@ mod tests {
             runtime("python3", Ok("Python 3.11.2")),
             runtime("cpp14", Ok("g++ (Debian 12.2.0-14) 12.2.0")),
             runtime("ruby", Ok("ruby 3.1.2")),
-            runtime("go", Err("not installed")),
+            runtime("go", Err(RuntimeFault::NoSupervisor)),
         ]);
         let ids: Vec<u32> = languages.iter().map(|language| language.id).collect();
         assert_eq!(ids, [43, 44, 52, 53, 54, 71, 72, 89, 92, 100, 109, 113]);

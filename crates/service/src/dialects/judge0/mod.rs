@@ -3,10 +3,10 @@
 //! | file | content |
 //! | --- | --- |
 //! | `auth`, `parameters`, `error` | clients, parameters of addresses, and answers to bad requests |
-//! | `model` | the submission of a request: fields, defaults and checks |
+//! | `model`, `field_errors` | the submission of a request: fields, defaults and checks |
 //! | `archive`, `languages`, `encoding` | additional files, numbers of languages, forms of values |
 //! | `submissions` | the calls that create, show and delete submissions |
-//! | `submission`, `store` | a submission with its result, and where they are kept |
+//! | `submission`, `status`, `store` | a submission with its result, and where they are kept |
 //! | `run`, `project` | running submissions, and multi-file programs |
 //! | `callbacks` | sending results |
 //! | `info` | the calls that describe the service |
@@ -18,20 +18,23 @@ mod auth;
 mod callbacks;
 pub mod encoding;
 mod error;
+mod field_errors;
 mod info;
 mod languages;
 mod model;
 mod parameters;
 mod project;
 mod run;
+mod status;
 mod store;
 mod submission;
 mod submissions;
 
 pub use callbacks::Receivers;
 pub use error::RequestError;
+pub use field_errors::{FieldErrors, FieldFault};
 pub use languages::Languages;
-pub use model::{Draft, FieldErrors, LIMITS, LimitRule, Min, Rules};
+pub use model::{Draft, LIMITS, LimitRule, Min, Rules};
 
 use crate::config::Config;
 use crate::core::catalog::Runtime;

@@ -5,9 +5,9 @@
 
 use super::archive::ArchiveFile;
 use super::languages::Kind;
-use super::model::{Draft, MEMORY, PROCESSES, WALL_TIME};
-use super::run::COMPILE_CPU_TIME;
-use super::submission::{Status, Verdict};
+use super::model::{COMPILE_CPU_TIME, Draft, MEMORY, PROCESSES, WALL_TIME};
+use super::status::Status;
+use super::submission::Verdict;
 use crate::core::execution::{Content, Excess, InputContent, InputFile, OutputFile};
 use crate::core::program::{
     Keep, ProgramError, ProgramReport, ProgramRun, ProgramSource, RunLimits, StopOn, Test,

@@ -4,11 +4,12 @@ use super::INTERFACE;
 use super::encoding::safe_words;
 use super::languages::Kind;
 use super::model::{
-    CPU_EXTRA_TIME, CPU_TIME, Draft, FILE_SIZE, LimitRule, MEMORY, PROCESSES, RUNS, STACK,
-    WALL_TIME,
+    COMPILE_CPU_TIME, CPU_EXTRA_TIME, CPU_TIME, Draft, FILE_SIZE, LimitRule, MEMORY, PROCESSES,
+    RUNS, STACK, WALL_TIME,
 };
 use super::project;
-use super::submission::{Status, Verdict};
+use super::status::Status;
+use super::submission::Verdict;
 use crate::core::catalog::{CompileLimits, Compiled, Runtime, SourceFile};
 use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
@@ -33,8 +34,6 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The minimum CPU time before a program is killed. The sandbox needs some, and the program is too
 /// slow in any case if it exceeds its own limit.
 const MIN_CPU_TIME: Duration = Duration::from_millis(1);
-/// CPU time of a compiler.
-pub const COMPILE_CPU_TIME: Duration = Duration::from_secs(15);
 /// Extensions of files that C and C++ sources include.
 const HEADER_EXTENSIONS: [&str; 6] = ["h", "hh", "hpp", "hxx", "inc", "tcc"];
 

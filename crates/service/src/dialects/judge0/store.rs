@@ -1,7 +1,8 @@
 //! Submissions in memory: those that wait and run, and those that have ended, for a time.
 
 use super::model::Draft;
-use super::submission::{Status, Submission, Verdict};
+use super::status::Status;
+use super::submission::{Submission, Verdict};
 use crate::config::Judge0Config;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -240,7 +240,7 @@ impl Judge0 {
     }
 
     fn insert(&self, draft: Draft) -> Answer<Submission> {
-        let token = new_token().map_err(|error| RequestError::Failed(error.to_string()))?;
+        let token = new_token().map_err(RequestError::NoToken)?;
         self.store
             .insert(token, draft)
             .map_err(|_| RequestError::QueueFull)

@@ -2,8 +2,8 @@
 
 use super::INTERFACE;
 use super::error::JobError;
-use super::execute::{Observer, StageExecution};
 use super::model::Stage;
+use super::observer::{Observer, StageExecution};
 use super::text::Decoder;
 use crate::core::engine::Lane;
 use crate::core::execution::{

@@ -7,9 +7,10 @@
 
 use super::Authorized;
 use super::error::JobError;
-use super::execute::{Observer, StageExecution, admit, count_failure, observe, run_stages};
+use super::execute::{admit, count_failure, observe, run_stages};
 use super::messages::{Closing, Command, End, Event};
 use super::model::{Job, Stage};
+use super::observer::{Observer, StageExecution};
 use super::runtimes::Runtimes;
 use super::stage::is_signal_name;
 use super::text::Decoder;

@@ -4,6 +4,7 @@ use crate::core::catalog::CatalogError;
 use crate::core::execution::ExecutionError;
 use crate::core::queue::Refusal;
 use axum::Json;
+use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
@@ -100,8 +101,12 @@ pub enum Failure {
     Unauthorized,
     /// The token is not for this interface.
     Forbidden,
-    /// The body is not JSON, or too large.
-    Body(String),
+    /// The body cannot be read; usually it is too large.
+    Body(BytesRejection),
+    /// The body is not JSON.
+    Malformed(serde_json::Error),
+    /// The body is JSON, but neither an object nor an array.
+    NoObject,
     /// Packages cannot be installed or removed.
     Packages,
 }
@@ -130,6 +135,10 @@ impl IntoResponse for Failure {
         let message = |status: StatusCode, text: &str| {
             (status, Json(json!({ "message": text }))).into_response()
         };
+        // Piston answers bad bodies with the stack of its parser.
+        let stack = |text: String| {
+            (StatusCode::BAD_REQUEST, Json(json!({ "stack": text }))).into_response()
+        };
         match self {
             // Piston's own answer has no body.
             Failure::Job(JobError::Path(_)) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -151,9 +160,13 @@ impl IntoResponse for Failure {
                 StatusCode::FORBIDDEN,
                 "this token is not for the interface piston",
             ),
-            Failure::Body(stack) => {
-                (StatusCode::BAD_REQUEST, Json(json!({ "stack": stack }))).into_response()
+            Failure::Body(error) => stack(format!("PayloadTooLargeError: {error}")),
+            Failure::Malformed(error) => {
+                stack(format!("SyntaxError: the body is not JSON: {error}"))
             }
+            Failure::NoObject => stack(
+                "SyntaxError: the body is not JSON: neither an object nor an array".to_owned(),
+            ),
             Failure::Packages => message(
                 StatusCode::FORBIDDEN,
                 "packages are installed by the administrator of the service, not by requests",

@@ -4,14 +4,15 @@ use super::collect::Collect;
 use super::constraints::StageLimits;
 use super::error::{Failure, JobError};
 use super::model::{Answer, Job, JobFile, Stage};
+use super::observer::{Observer, StageExecution};
 use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
 use super::runtimes::{Runtimes, Source};
 use super::{Authorized, INTERFACE, JsonBody};
 use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
 use crate::core::engine::Lane;
 use crate::core::execution::{
-    Blame, Content, Execution, ExecutionLimits, ExecutionReport, Input, InputContent, InputFile,
-    OutputFile, Streams, WHOLE_DIRECTORY,
+    Blame, Content, Execution, ExecutionLimits, Input, InputContent, InputFile, OutputFile,
+    Streams, WHOLE_DIRECTORY,
 };
 use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
@@ -32,33 +33,6 @@ const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
 const MIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
-
-/// Receives the stages of a job as they begin and end, and their output: either collects it or
-/// sends it at once.
-pub(super) trait Observer {
-    /// A stage begins.
-    async fn begin(&mut self, stage: &'static str) -> Result<(), JobError>;
-    /// The compiler of the service has ended, with its messages as output.
-    async fn show(&mut self, stage: &Stage) -> Result<(), JobError>;
-    /// Executes a stage.
-    async fn execute(
-        &mut self,
-        service: &Service,
-        execution: StageExecution,
-    ) -> Result<(Stage, Option<ExecutionReport>), JobError>;
-    /// A stage has ended.
-    async fn end(&mut self, name: &'static str, stage: &Stage) -> Result<(), JobError>;
-}
-
-/// An execution without output streams.
-pub(super) struct StageExecution {
-    /// The execution of the stage.
-    pub(super) execution: Execution,
-    /// Number of bytes of each output stream that are kept if the output is collected.
-    pub(super) output_bytes: u64,
-    /// The stage reads what the client sends.
-    pub(super) is_interactive: bool,
-}
 
 /// Executes a program: `POST /execute`. If the client leaves, the job is cancelled.
 pub(super) async fn execute(

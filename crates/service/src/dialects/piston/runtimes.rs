@@ -63,7 +63,7 @@ pub struct Runtimes {
 impl Runtimes {
     /// The languages of packages and the installed languages of the service.
     pub fn new(installed: &[Arc<catalog::Runtime>], packages: &[Arc<Package>]) -> Runtimes {
-        let of_packages = packages.iter().flat_map(Package::runtimes);
+        let of_packages = packages.iter().flat_map(of_package);
         let of_suites = installed
             .iter()
             .filter(|runtime| runtime.is_available())
@@ -161,6 +161,18 @@ fn of_suite(runtime: &Arc<catalog::Runtime>) -> Runtime {
         overrides: Overrides::default(),
         source: Source::Suite(runtime.clone()),
     }
+}
+
+/// A runtime for each language that the package provides.
+pub(super) fn of_package(package: &Arc<Package>) -> impl Iterator<Item = Runtime> {
+    package.languages.iter().map(|provided| Runtime {
+        language: provided.language.clone(),
+        version: package.version.clone(),
+        aliases: provided.aliases.clone(),
+        runtime: (provided.language != package.name).then(|| package.name.clone()),
+        overrides: provided.limit_overrides.unwrap_or_default(),
+        source: Source::Package(package.clone()),
+    })
 }
 
 #[cfg(test)]

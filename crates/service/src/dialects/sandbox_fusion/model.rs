@@ -3,7 +3,8 @@
 use super::fields::{Fields, Invalid};
 use crate::config::{LimitValues, SandboxFusionConfig};
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -231,6 +232,27 @@ pub struct RunCodeAnswer {
     pub files: BTreeMap<String, String>,
 }
 
+/// The result of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What it wrote to standard output.
+    pub(super) stdout: String,
+    /// What it wrote to standard error.
+    pub(super) stderr: String,
+    /// Displayed values by media type, with that of the last expression.
+    pub(super) display: Vec<Map<String, Value>>,
+    /// The exception that ended it, if one did.
+    pub(super) error: Vec<CellError>,
+}
+
+/// An exception that ended a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellError {
+    pub(super) ename: String,
+    pub(super) evalue: String,
+    pub(super) traceback: Vec<String>,
+}
+
 /// The answer of `POST /run_jupyter`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunJupyterAnswer {
@@ -241,7 +263,7 @@ pub struct RunJupyterAnswer {
     /// The result of the process that executed the cells.
     pub driver: Option<CommandResult>,
     /// The results of the cells.
-    pub cells: Vec<super::jupyter::Cell>,
+    pub cells: Vec<Cell>,
     /// Always `None`.
     pub executor_pod_name: Option<String>,
     /// The requested files that exist, in Base64.

@@ -55,11 +55,11 @@ pub(super) fn program(report: &ExecutionReport) -> CommandResult {
 }
 
 /// The result of a compiler, or the reason why the service has none.
-pub(super) fn compiler(compiled: &Compiled) -> Result<CommandResult, String> {
+pub(super) fn compiler(compiled: &Compiled) -> Result<CommandResult, CompileError> {
     let mut stderr = compiled.messages.clone();
     let (status, return_code) = match &compiled.result {
         Ok(_) => (CommandStatus::Finished, Some(0)),
-        Err(error) if compile_blame(error) != Blame::Program => return Err(error.to_string()),
+        Err(error) if compile_blame(error) != Blame::Program => return Err(error.clone()),
         Err(CompileError::Limit(Limit::CpuTime(_) | Limit::RealTime(_))) => {
             (CommandStatus::TimeLimitExceeded, None)
         }

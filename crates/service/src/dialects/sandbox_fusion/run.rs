@@ -5,7 +5,7 @@
 //! timeouts.
 
 use super::INTERFACE;
-use super::errors::Failure;
+use super::errors::{Failure, SandboxFailure};
 use super::model::Surroundings;
 use crate::config::Config;
 use crate::core::engine::Lane;
@@ -178,11 +178,11 @@ impl Admitted {
 /// The report of the only test. A run that the service ended has none.
 pub(super) fn single(report: ProgramReport) -> Result<ExecutionReport, Failure> {
     let report = report.tests.into_iter().next().and_then(|test| test.report);
-    let report = report.ok_or_else(|| Failure::Sandbox("the program did not run".to_owned()))?;
+    let report = report.ok_or(SandboxFailure::NoReport)?;
     match &report.outcome {
-        millibox::Outcome::SandboxError(error) => Err(Failure::Sandbox(error.to_string())),
+        millibox::Outcome::SandboxError(error) => Err(SandboxFailure::Run(error.clone()).into()),
         millibox::Outcome::Cancelled | millibox::Outcome::Killed => {
-            Err(Failure::Sandbox("the run was ended".to_owned()))
+            Err(SandboxFailure::Ended.into())
         }
         _ => Ok(report),
     }

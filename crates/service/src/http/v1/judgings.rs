@@ -142,7 +142,7 @@ impl JudgedTest {
         JudgedTest {
             name: report.name.clone(),
             group: report.group.clone(),
-            verdict: report.verdict.map(verdict_name),
+            verdict: report.verdict.map(|verdict| verdict.name().to_owned()),
             reason: report.reason.clone(),
             comment: report.comment.clone(),
             score: report.score,
@@ -151,20 +151,6 @@ impl JudgedTest {
             memory_bytes: figures.map(|figures| figures.peak_memory_bytes),
         }
     }
-}
-
-fn verdict_name(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Accepted => "accepted",
-        Verdict::WrongAnswer => "wrong_answer",
-        Verdict::OutputLimit => "output_limit",
-        Verdict::TimeLimit => "time_limit",
-        Verdict::MemoryLimit => "memory_limit",
-        Verdict::RunTimeError => "run_time_error",
-        Verdict::CompileError => "compile_error",
-        Verdict::JudgeError => "judge_error",
-    }
-    .to_owned()
 }
 
 /// The answer of a judging without results.
@@ -206,7 +192,7 @@ fn answer(job: &Job, judgement: Judgement) -> JudgingAnswer {
     };
     JudgingAnswer {
         problem: Some(judgement.problem),
-        verdict: submission.verdict.map(verdict_name),
+        verdict: submission.verdict.map(|verdict| verdict.name().to_owned()),
         blame: Some(blame),
         reason: submission.reason,
         score: submission.score,
@@ -376,7 +362,10 @@ async fn run_job(
 fn count(service: &Service, result: &Result<Judgement, JudgingError>) {
     match result {
         Ok(judgement) => {
-            let verdict = judgement.submission.verdict.map(verdict_name);
+            let verdict = judgement
+                .submission
+                .verdict
+                .map(|verdict| verdict.name().to_owned());
             let verdict = verdict.as_deref().unwrap_or("none");
             service.metrics.count_judging(verdict, judgement.queued);
         }
