@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 /// What to do about too many open files (EMFILE).
-const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
+const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) for this program";
 
 /// What to do about a missing executable or too many open files.
 pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
