@@ -29,6 +29,7 @@ build: ## build the optimised command and supervisor
 	@$(need)
 	cargo rustc --release --locked -p millibox-supervisor --bin millibox-supervisor -- $(static)
 	cargo build --release --locked --bin millibox --bin millibox-stage
+	cargo build --release --locked -p millibox-ready
 
 demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
@@ -165,6 +166,7 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(release)/libmillibox_ready.so
 	install -d '$(units)' '$(users)'
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
 	chmod 644 '$(units)/millibox.service'
@@ -173,7 +175,8 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 uninstall: ## remove the installed commands and the unit
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
 		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(units)/millibox.service' \
-		'$(users)/millibox.conf'
+		'$(users)/millibox.conf' \
+		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
 clean: ## remove all build products
 	cargo clean

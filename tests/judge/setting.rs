@@ -44,6 +44,8 @@ fn executable(argv: Vec<OsString>, world: World, files: Arc<TempDir>) -> Executa
         current_dir: "/".into(),
         processes: 0,
         memory: 0,
+        prepare: None,
+        is_prepared: false,
         suite: "test".to_owned(),
         files,
     }

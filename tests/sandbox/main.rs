@@ -21,6 +21,7 @@ mod network;
 mod output;
 mod pairs;
 mod pool;
+mod prepared;
 mod privileges;
 mod protocol;
 mod requests;

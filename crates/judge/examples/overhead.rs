@@ -83,6 +83,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         current_dir: "/".into(),
         processes: 0,
         memory: 0,
+        prepare: None,
+        is_prepared: false,
         suite: "overhead".to_owned(),
         files,
     };

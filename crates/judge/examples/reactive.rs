@@ -171,6 +171,8 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         current_dir: "/".into(),
         processes: 0,
         memory: 0,
+        prepare: None,
+        is_prepared: false,
         suite: String::new(),
         files: Arc::new(tempfile::tempdir().expect("a directory")),
     };

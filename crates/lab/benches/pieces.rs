@@ -88,6 +88,7 @@ fn wire(criterion: &mut Criterion) {
         },
         rlimits: Vec::new(),
         cpus: Vec::new(),
+        may_start_cold: false,
     };
     let bytes = millibox_wire::encode(&request);
     let mut group = criterion.benchmark_group("wire");

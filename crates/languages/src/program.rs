@@ -2,7 +2,7 @@
 
 use crate::staging::{Ids, StagingError, private_directory, real_path, stage};
 use crate::suite::template::fill_memory;
-use millibox::{Request, World};
+use millibox::{Prepare, Prepared, Request, World};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,6 +50,12 @@ pub struct Executable {
     /// Memory in bytes that the language's run-time system needs in addition to the program's own.
     /// `u64::MAX`: this supervisor cannot limit the memory of the program, which needs cgroups.
     pub memory: u64,
+    /// The interpreter up to the program, which can be prepared once for many runs in the same
+    /// world. Its environment lacks the variables of a run. `None`: the suite does not allow it.
+    pub prepare: Option<Prepare>,
+    /// Whether runs are copies of [`Executable::prepare`], one template for each world. If no copy
+    /// can be made, the program is executed.
+    pub is_prepared: bool,
     /// Name of the suite that made the program.
     pub suite: String,
     /// The directory of the files.
@@ -119,7 +125,6 @@ impl Executable {
         let mut request = Request::new(self.argv.first().cloned().unwrap_or_default())
             .argv(argv.chain(arguments.iter().cloned()))
             .current_dir(self.current_dir.clone())
-            .world(world)
             .cpu_time_limit(limits.cpu_time)
             .real_time_limit(limits.real_time)
             .process_limit(limits.processes.saturating_add(self.processes));
@@ -133,7 +138,19 @@ impl Executable {
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
         }
-        request
+        match self.prepared_in(world, limits) {
+            Some(prepared) => request.prepared(&prepared).may_start_cold(true),
+            None => request.world(world),
+        }
+    }
+
+    /// The interpreter in this world, if runs are copies of it.
+    fn prepared_in(&self, world: &World, limits: &Limits) -> Option<Prepared> {
+        let prepare = self.prepare.clone().filter(|_| self.is_prepared)?;
+        let prepare = self.env.iter().fold(prepare, |prepare, (name, value)| {
+            prepare.env(name, fill_memory(value, limits.memory))
+        });
+        world.prepare(&prepare).ok()
     }
 
     /// Returns the program with additional files in its working directory. They replace the

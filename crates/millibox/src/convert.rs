@@ -1,7 +1,9 @@
 //! Conversions between the library's types and those of the protocol. They are functions and not
 //! implementations of `From`, which would make the types of the protocol public.
 
-use crate::{BindMount, Figures, FrameFault, Mount, Outcome, ProcMount, RunResult, TmpfsMount};
+use crate::{
+    BindMount, Figures, FrameFault, Mount, Outcome, ProcMount, RunResult, Start, TmpfsMount,
+};
 use millibox_wire as wire;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -73,6 +75,20 @@ pub fn result_of_wire(result: wire::RunResult) -> RunResult {
         figures: figures_of_wire(result.figures),
         ended_ns: result.ended_ns,
         backend: result.backend,
+        start: start_of_wire(result.start),
+    }
+}
+
+fn start_of_wire(start: wire::Start) -> Start {
+    match start {
+        wire::Start::Cold(why) => Start::Cold(why),
+        wire::Start::Prepared {
+            cpu_ns,
+            memory_bytes,
+        } => Start::Prepared {
+            cpu_ns,
+            memory_bytes,
+        },
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
 };
 use millibox_wire::{MAX_CPUS, RLIMITS};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Why a call of this library failed. A run that fails is not an error but an
 /// [`Outcome`](crate::Outcome).
@@ -140,6 +141,13 @@ pub enum RequestMistake {
         remedy(&error_text(*.0), None)
     )]
     Input(i32),
+    /// The library of prepared programs is at none of these paths.
+    #[error(
+        "cannot find libmillibox_ready.so, looked for {}; build it with \
+         `cargo build -p millibox-ready`, or set MILLIBOX_READY to its path",
+        .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    )]
+    NoReadyLibrary(Vec<PathBuf>),
     /// The list of CPUs is empty.
     #[error("the list of CPUs is empty; name at least one, or omit it")]
     NoCpus,

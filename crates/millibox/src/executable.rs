@@ -58,28 +58,41 @@ pub fn variable(name: &str) -> Option<OsString> {
 /// Looks up the supervisor's executable beside the running program (a cargo test is one directory
 /// deeper), in the libexec directory of the same prefix, and on `PATH`.
 fn find() -> Result<PathBuf, StartError> {
-    let mut places = Vec::new();
-    if let Ok(program) = std::env::current_exe()
-        && let Some(directory) = program.parent()
-    {
-        places.push(directory.join(NAME));
-        if let Some(above) = directory.parent() {
-            if directory.ends_with("deps") || directory.ends_with("examples") {
-                places.push(above.join(NAME));
-            }
-            places.push(above.join("libexec/millibox").join(NAME));
-        }
-    }
-    for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
-        places.push(directory.join(NAME));
-    }
-    let mut seen = HashSet::new();
-    places.retain(|place| seen.insert(place.clone()));
+    let places = places(NAME);
     places
         .iter()
         .find(|path| path.exists())
         .cloned()
         .ok_or(StartError::NotFound(places))
+}
+
+/// The places of a file of millibox. If the environment names the supervisor, its directory comes
+/// first.
+pub fn places(name: &str) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    if let Some(supervisor) = variable(SUPERVISOR).map(PathBuf::from)
+        && name != NAME
+        && let Some(directory) = supervisor.parent()
+    {
+        places.push(directory.join(name));
+    }
+    if let Ok(program) = std::env::current_exe()
+        && let Some(directory) = program.parent()
+    {
+        places.push(directory.join(name));
+        if let Some(above) = directory.parent() {
+            if directory.ends_with("deps") || directory.ends_with("examples") {
+                places.push(above.join(name));
+            }
+            places.push(above.join("libexec/millibox").join(name));
+        }
+    }
+    for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
+        places.push(directory.join(name));
+    }
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    places
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@
 //! | `launcher`, `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
+//! | `prepare` | programs that are started once and copied for each run |
 //! | `error`, `start_error`, `mistakes`, `remedy` | errors, several mistakes in one, what to do |
 //! | `result` | how a run ended |
 //! | `convert` | between these types and those of the protocol |
@@ -67,6 +68,7 @@ mod mistakes;
 mod mount;
 mod output;
 mod pool;
+mod prepare;
 mod process;
 mod remedy;
 mod request;
@@ -91,15 +93,16 @@ pub use launcher::{LaunchOptions, Launched, Launcher};
 #[doc(inline)]
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,
-    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError,
-    WorldProblem,
+    ProcessEnd, RunError, Step, SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem,
+    Unfit, WorldError, WorldProblem,
 };
 pub use mistakes::Mistakes;
 pub use mount::{BindMount, Mount, ProcMount, TmpfsMount};
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
+pub use prepare::{Prepare, Prepared};
 pub use request::{Program, Request};
-pub use result::{Figures, Outcome, RunResult};
+pub use result::{Figures, Outcome, RunResult, Start};
 pub use start_error::{EndReason, FrameFault, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;

@@ -162,6 +162,9 @@ fn request_mistakes() -> Vec<RequestMistake> {
         ],
         RequestMistake::UnknownRlimit(_) => [RequestMistake::UnknownRlimit("BOGUS".to_owned())],
         RequestMistake::CpuNumber(_) => [RequestMistake::CpuNumber(1024)],
+        RequestMistake::NoReadyLibrary(_) => [
+            RequestMistake::NoReadyLibrary(vec!["/usr/bin/libmillibox_ready.so".into()]),
+        ],
         RequestMistake::NoCpus => [RequestMistake::NoCpus],
         RequestMistake::PairNeedsTwoRunners => [RequestMistake::PairNeedsTwoRunners],
         RequestMistake::NeedsCgroup { .. } => [

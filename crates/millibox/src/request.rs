@@ -1,7 +1,7 @@
 //! The request of one run.
 
 use crate::convert;
-use crate::{Mistakes, Outcome, RequestMistake, RunResult, World};
+use crate::{Mistakes, Outcome, Prepared, RequestMistake, RunResult, World};
 use millibox_wire::frame::MAX_RUN;
 use millibox_wire::path::shown;
 use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Run, Step, rlimit_number};
@@ -101,6 +101,7 @@ pub struct Request {
     rlimits: Vec<(u8, u64)>,
     cpus: Vec<u64>,
     output_limit: Option<u64>,
+    may_start_cold: bool,
     /// The mistakes that setters have found, reported when the run is requested.
     mistakes: Vec<RequestMistake>,
 }
@@ -138,6 +139,7 @@ impl Request {
             rlimits: Vec::new(),
             cpus: Vec::new(),
             output_limit: None,
+            may_start_cold: false,
             mistakes: Vec::new(),
         }
     }
@@ -229,6 +231,35 @@ impl Request {
     #[must_use]
     pub fn world(mut self, world: &World) -> Request {
         self.world = world.clone();
+        self
+    }
+
+    /// Makes the run a copy of a prepared program, in the world of that program. The copy receives
+    /// this request's arguments and environment, at most 64 KiB. The path of this request's program
+    /// is used only if the run may start cold; see [`Request::may_start_cold`].
+    ///
+    /// ```no_run
+    /// use millibox::{Prepare, Request, Start, Supervisor, World};
+    ///
+    /// let supervisor = Supervisor::start()?;
+    /// let python = World::minimal().prepare(&Prepare::python("/usr/bin/python3", ["json"]))?;
+    /// let request = Request::new("/usr/bin/python3").args(["-c", "print(6 * 7)"]).prepared(&python);
+    /// let output = supervisor.output(&request, b"", 1 << 20)?;
+    /// assert!(matches!(output.result.start, Start::Prepared { .. }));
+    /// # Ok::<(), millibox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn prepared(mut self, program: &Prepared) -> Request {
+        self.world = program.world().clone();
+        self
+    }
+
+    /// Allows the supervisor to execute the program if no copy of the prepared program can be made.
+    /// [`RunResult::start`] has the reason. By default the run then ends with
+    /// [`Outcome::NotStarted`].
+    #[must_use]
+    pub fn may_start_cold(mut self, allowed: bool) -> Request {
+        self.may_start_cold = allowed;
         self
     }
 
@@ -479,6 +510,7 @@ impl Request {
             limits: self.limits,
             rlimits,
             cpus: self.cpus.clone(),
+            may_start_cold: self.may_start_cold,
         };
         let body = millibox_wire::encode(&run);
         if body.len() > MAX_RUN {

@@ -1,6 +1,6 @@
 //! The result of a run.
 
-use crate::{Backend, RunError};
+use crate::{Backend, RunError, TemplateProblem};
 use millibox_vocabulary::signal_name;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -32,6 +32,8 @@ pub struct RunResult {
     pub ended_ns: Option<u64>,
     /// The backend that limited and measured the run.
     pub backend: Backend,
+    /// How the program was started.
+    pub start: Start,
 }
 
 impl RunResult {
@@ -50,6 +52,7 @@ impl RunResult {
             figures: Figures::default(),
             ended_ns: None,
             backend,
+            start: Start::default(),
         }
     }
 
@@ -74,6 +77,45 @@ impl fmt::Display for RunResult {
             Outcome::Killed => f.write_str("killed by the caller"),
             Outcome::NotStarted(error) => write!(f, "could not be started: {error}"),
             Outcome::SandboxError(error) => write!(f, "sandbox failure: {error}"),
+        }
+    }
+}
+
+/// How the program of a run was started.
+///
+/// ```
+/// use millibox::{Start, TemplateProblem};
+/// let why = Start::Cold(Some(TemplateProblem::NotReady)).to_string();
+/// assert_eq!(why, "executed, because its template was not ready in time");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Start {
+    /// It was executed. The reason is present if the request asked for a copy of a template.
+    Cold(Option<TemplateProblem>),
+    /// It is a copy of a template.
+    Prepared {
+        /// The CPU time that the template used until it was ready, in nanoseconds. The run's CPU
+        /// time includes it.
+        cpu_ns: u64,
+        /// The memory of the template, in bytes. The run's peak includes it. 0 for a backend that
+        /// cannot measure it.
+        memory_bytes: u64,
+    },
+}
+
+impl Default for Start {
+    fn default() -> Start {
+        Start::Cold(None)
+    }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Start::Cold(None) => f.write_str("executed"),
+            Start::Cold(Some(why)) => write!(f, "executed, because its template {why}"),
+            Start::Prepared { .. } => f.write_str("copied from its template"),
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct World {
     seccomp: Option<Vec<u8>>,
     /// The default seccomp profile is set; with a loopback interface it is another program.
     default_seccomp: bool,
+    /// The program of which the runs are copies.
+    program: Option<millibox_wire::Prepare>,
     /// The encoding for the supervisor, or the mistakes in the world.
     encoded: Arc<OnceLock<Result<Vec<u8>, Vec<RequestMistake>>>>,
 }
@@ -74,6 +76,7 @@ impl World {
             network: Network::None,
             seccomp: Some(default_profile(Network::None).to_vec()),
             default_seccomp: true,
+            program: None,
             encoded: Arc::default(),
         }
     }
@@ -253,6 +256,11 @@ impl World {
         })
     }
 
+    /// The same world with runs that are copies of a program.
+    pub(crate) fn with_program(self, program: millibox_wire::Prepare) -> World {
+        self.with(|world| world.program = Some(program))
+    }
+
     fn with_seccomp(mut self, program: Option<Vec<u8>>) -> World {
         self.default_seccomp = false;
         self.with(|world| world.seccomp = program)
@@ -289,6 +297,7 @@ impl World {
             gid: self.gid,
             network: network_to_wire(self.network),
             seccomp: self.seccomp.clone(),
+            prepare: self.program.clone(),
         };
         let mut mistakes: Vec<RequestMistake> = wire
             .mounts

@@ -60,8 +60,14 @@ pub struct Shared {
     pub revoked: AtomicU64,
     /// Runner to supervisor: process id of the current zygote; 0 for none.
     pub zygote: AtomicI32,
-    /// Zygote to supervisor: process id of the current pid1; 0 if none can be signalled.
+    /// Zygote to supervisor: process id of the current pid1; 0 if none can be signalled. For copies
+    /// of a template: the template's init process to supervisor.
     pub pid1: AtomicI32,
+    /// Zygote to supervisor: process id of the init process of the present template of a program; 0
+    /// for none.
+    pub template_init: AtomicI32,
+    /// The template's init process to supervisor: what the template used until it was ready.
+    pub template: Copied<TemplateFigures>,
     /// pid1 to zygote: the end was reported.
     pub reported: AtomicU32,
     /// Target to supervisor: process id of the current target, set before it is prepared; 0 if
@@ -192,6 +198,16 @@ pub struct Start {
     pub cpu_ns: u64,
 }
 
+/// What a template of a program used until it was ready.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct TemplateFigures {
+    /// 1 if the run is a copy of a template.
+    pub is_template: u64,
+    pub cpu_ns: u64,
+    pub memory_bytes: u64,
+}
+
 /// A step that failed before the program ran.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
@@ -254,6 +270,7 @@ pub struct End {
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Report {
+    pub template: TemplateFigures,
     pub start: Start,
     pub failure: Failure,
     pub end: End,

@@ -24,6 +24,8 @@
 //! | `runner` | the process that serves runs one after the other |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `target` | the two processes of a run |
+//! | `run_mounts` | the mounts of one run |
+//! | `program`, `ready_protocol` | templates of programs, of which runs are copies |
 //! | `launch`, `messages` | shared memory and messages between them; strings |
 //! | `tree`, `sockets`, `locks` | processes, sockets and file locks of a run |
 //! | `backend` | limiting and measuring a run: cgroup2, hybrid, rlimit |
@@ -49,7 +51,10 @@ mod mounter;
 mod options;
 mod pid1;
 mod prepared;
+mod program;
+mod ready_protocol;
 mod rlimits;
+mod run_mounts;
 mod runner;
 mod setup;
 mod slot;

@@ -16,21 +16,22 @@
 //! target's wait status.
 
 use crate::launch::{End, Failure, Report, message};
-use crate::prepared::{Prepared, RunMount, send_report};
+use crate::prepared::{Prepared, send_report};
+use crate::program;
+use crate::run_mounts;
 use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
 use crate::target;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use millibox_wire::Step;
 
-/// Every securebit and its lock except KEEP_CAPS (capabilities(7)): root inside has no privileges,
-/// not even after an exec.
-pub const SECUREBITS: usize = 0b1110_1111;
-
 /// The main function of pid1.
 pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
+    }
+    if let Some(program) = prepared.program {
+        program::main(prepared, program);
     }
     process::spawn_and_replace_caller(
         &prepared.runner.target_stack,
@@ -44,7 +45,7 @@ pub fn main(prepared: &Prepared) -> ! {
 }
 
 /// Stores a failure, which the runner reads after waiting for pid1, and exits.
-fn give_up(prepared: &Prepared, failure: Failure) -> ! {
+pub fn give_up(prepared: &Prepared, failure: Failure) -> ! {
     prepared.runner.shared.failure.set(failure);
     calls::exit(1)
 }
@@ -99,6 +100,7 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
         .backend
         .measure(shared, &start, process::children_usage(), &mut end);
     let report = Report {
+        template: Default::default(),
         start,
         failure: shared.failure.get(),
         end,
@@ -167,21 +169,16 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     map(c"self/uid_map", prepared.uid, runner.uid).map_err(at(Step::UidMap))?;
     map(c"self/gid_map", prepared.gid, runner.gid).map_err(at(Step::GidMap))?;
 
-    let mut stage = Stage {
-        descriptor: -1,
-        is_covered: true,
-    };
-    for (object, mount) in prepared.mounts {
-        run_mount(mount, &mut stage, runner.procfs).map_err(|(step, errno)| Failure {
-            object: *object,
+    run_mounts::carry_out(prepared.mounts, runner.procfs).map_err(|(object, step, errno)| {
+        Failure {
+            object,
             ..Failure::new(step, errno)
-        })?;
-    }
-    stage.close();
+        }
+    })?;
     if prepared.makes_namespaces {
         limit_namespaces(runner.procfs);
     }
-    give_up_capabilities().map_err(at(Step::Capabilities))
+    run_mounts::give_up_capabilities().map_err(at(Step::Capabilities))
 }
 
 /// The kernel counts namespaces for each user, over all user namespaces (`inc_ucount()` in
@@ -215,141 +212,3 @@ fn limit_namespaces(procfs: i32) {
 
 /// Namespaces of each kind for a run that may create them: enough for sandboxes of its own.
 const MAX_NAMESPACES: u64 = 32;
-
-/// The template's staging directory.
-struct Stage {
-    /// -1 if the template has none.
-    descriptor: i32,
-    /// The run's own tmpfs is mounted on it.
-    is_covered: bool,
-}
-
-impl Stage {
-    fn close(&self) {
-        if self.descriptor >= 0 {
-            let _ = calls::close(self.descriptor);
-        }
-    }
-}
-
-/// Mounts on the directory of this descriptor, even if a run with write access above it has moved
-/// it.
-fn mount_on(
-    directory: i32,
-    kind: &core::ffi::CStr,
-    flags: libc::c_ulong,
-    options: &core::ffi::CStr,
-) -> core::result::Result<(), (Step, Errno)> {
-    let while_mounting = |errno| (Step::Mount, errno);
-    calls::fchdir(directory).map_err(while_mounting)?;
-    calls::mount(kind, c".", kind, flags, options).map_err(while_mounting)?;
-    calls::chdir(c"/").map_err(while_mounting)
-}
-
-/// Opens a directory and checks that it is the template's. A run with write access above it may
-/// have moved or removed it, and the template's directory may then be at any path. The error is
-/// `ESTALE` in that case.
-fn open_templates(
-    path: &core::ffi::CStr,
-    is_it: impl Fn((u64, u64)) -> bool,
-) -> core::result::Result<i32, (Step, Errno)> {
-    let while_mounting = |errno| (Step::Mount, errno);
-    let found = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0)
-        .map_err(while_mounting)?;
-    if is_it(calls::identity(found).map_err(while_mounting)?) {
-        Ok(found)
-    } else {
-        Err(while_mounting(Errno(libc::ESTALE)))
-    }
-}
-
-/// Carries out one mount for the run.
-fn run_mount(
-    mount: &RunMount,
-    stage: &mut Stage,
-    procfs: i32,
-) -> core::result::Result<(), (Step, Errno)> {
-    let while_mounting = |errno| (Step::Mount, errno);
-    let while_making = |errno| (Step::MountPoint, errno);
-    match mount {
-        RunMount::Tmpfs {
-            path,
-            options,
-            no_exec,
-        } => {
-            let flags =
-                libc::MS_NOSUID | libc::MS_NODEV | if *no_exec { libc::MS_NOEXEC } else { 0 };
-            if stage.is_covered {
-                return calls::mount(c"tmpfs", path, c"tmpfs", flags, options)
-                    .map_err(while_mounting);
-            }
-            stage.is_covered = true;
-            mount_on(stage.descriptor, c"tmpfs", flags, options)
-        }
-        RunMount::Proc { path, options } => {
-            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
-            // It covers the host's procfs, which must not stay visible anywhere.
-            let hosts = calls::identity(procfs).map_err(while_mounting)?;
-            let found = open_templates(path, |its| its == hosts)?;
-            let answer = mount_on(found, c"proc", flags, options);
-            let _ = calls::close(found);
-            answer
-        }
-        RunMount::OpenStage { path, device } => {
-            stage.close();
-            *stage = Stage {
-                descriptor: open_templates(path, |its| its.0 == *device)?,
-                is_covered: false,
-            };
-            Ok(())
-        }
-        RunMount::FromStage { name, path } => {
-            let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
-            let tree = calls::open_tree(stage.descriptor, name, flags).map_err(while_mounting)?;
-            let answer = calls::move_mount(tree, libc::AT_FDCWD, path, 0).map_err(while_mounting);
-            let _ = calls::close(tree);
-            answer
-        }
-        RunMount::CreateDir {
-            path,
-            mode,
-            may_exist,
-        } => match calls::mkdirat(libc::AT_FDCWD, path, 0o700) {
-            Ok(()) => calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making),
-            Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
-            Err(errno) => Err(while_making(errno)),
-        },
-        RunMount::CreateFile {
-            path,
-            mode,
-            may_exist,
-        } => {
-            let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY;
-            match calls::openat(libc::AT_FDCWD, path, flags, 0o600) {
-                Ok(fd) => {
-                    let _ = calls::close(fd);
-                    calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making)
-                }
-                Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
-                Err(errno) => Err(while_making(errno)),
-            }
-        }
-        RunMount::Symlink { target, path } => {
-            calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making)
-        }
-    }
-}
-
-fn give_up_capabilities() -> Result<()> {
-    // The bounding set ends at the last capability that the kernel knows (EINVAL).
-    let mut capability = 0;
-    loop {
-        match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
-            Ok(_) => capability += 1,
-            Err(Errno(libc::EINVAL)) => break,
-            Err(errno) => return Err(errno),
-        }
-    }
-    calls::prctl(libc::PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)?;
-    calls::drop_capabilities()
-}

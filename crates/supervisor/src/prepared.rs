@@ -4,11 +4,11 @@
 use crate::backend::Backend;
 use crate::launch::{Report, Shared};
 use crate::rlimits::TARGET_RLIMITS;
+use crate::run_mounts::RunMount;
 use crate::sys::calls;
 use crate::sys::memory::{Pointers, Stack};
 use millibox_wire::Network;
 use serde::{Deserialize, Serialize};
-use std::ffi::CString;
 use zerocopy::IntoBytes;
 
 /// The order to prepare a world.
@@ -22,45 +22,8 @@ pub struct Order {
     pub seccomp: Option<Vec<u8>>,
     /// Whether runs may create namespaces, whose number is then limited.
     pub makes_namespaces: bool,
-}
-
-/// A mount operation that pid1 carries out for each run.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
-pub enum RunMount {
-    Tmpfs {
-        path: CString,
-        options: CString,
-        no_exec: bool,
-    },
-    Proc {
-        path: CString,
-        options: CString,
-    },
-    /// Opens the template's staging directory, which has this device number, before the next tmpfs
-    /// covers it.
-    OpenStage {
-        path: CString,
-        device: u64,
-    },
-    /// Mounts the file or directory `name` of the staging directory.
-    FromStage {
-        name: CString,
-        path: CString,
-    },
-    CreateDir {
-        path: CString,
-        mode: u32,
-        may_exist: bool,
-    },
-    CreateFile {
-        path: CString,
-        mode: u32,
-        may_exist: bool,
-    },
-    Symlink {
-        target: CString,
-        path: CString,
-    },
+    /// The program of which the runs are copies.
+    pub program: Option<millibox_wire::Prepare>,
 }
 
 /// The state of a runner, its pid1s and targets. Descriptors are plain numbers, because pid1 and
@@ -102,7 +65,18 @@ pub struct Runner {
     pub pass: Option<u64>,
 }
 
+/// A program of which runs are copies; see [`crate::program`].
+#[derive(Clone, Copy)]
+pub struct Program<'a> {
+    pub order: &'a millibox_wire::Prepare,
+    /// The encoded [`crate::ready_protocol::Setup`].
+    pub setup: &'a [u8],
+    /// The template's end of its socket, in the table of its target; -1 before it exists.
+    pub control: i32,
+}
+
 /// One world, as pid1 and target see it.
+#[derive(Clone, Copy)]
 pub struct Prepared<'a> {
     pub runner: &'a Runner,
     /// Becomes readable when pid1's parent dies.
@@ -114,6 +88,8 @@ pub struct Prepared<'a> {
     pub makes_namespaces: bool,
     /// The seccomp program that the target attaches; `None` if the target has inherited it.
     pub seccomp: Option<&'a [u8]>,
+    /// The program of which runs are copies. `None` if each target executes its own.
+    pub program: Option<Program<'a>>,
 }
 
 /// Sends a report to the supervisor without allocating. Returns whether it was sent.

@@ -16,6 +16,8 @@ use crate::backend::Backend;
 use crate::cpus::mask_of;
 use crate::launch::{Failure, Report, Shared, message};
 use crate::prepared::{Order, Runner, send_report};
+use crate::program;
+use crate::ready_protocol::{Setup, TEMPLATE_PASS};
 use crate::rlimits::{DEFAULT_RLIMITS, TARGET_RLIMITS, at_rlimit};
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
@@ -233,13 +235,29 @@ impl Runner {
             .pass
             .zip(order.seccomp.as_deref())
             .and_then(|(pass, program)| {
-                let program = Program::from_bytes(program).ok()?;
+                let mut program = Program::from_bytes(program).ok()?;
+                if order.program.is_some() {
+                    program = millibox_seccomp::with_pass(
+                        &program,
+                        Arch::native(),
+                        &program::TEMPLATE_CALLS,
+                        TEMPLATE_PASS,
+                    )
+                    .ok()?;
+                }
                 // The program is too long for the addition, so each target attaches it itself.
                 millibox_seccomp::with_pass(&program, Arch::native(), &zygote::SANDBOX_CALLS, pass)
                     .ok()
             });
         let shared_program = shared_program.map(|program| program.as_bytes());
+        let setup = order.program.as_ref().map_or(Vec::new(), |_| {
+            millibox_wire::encode(&Setup {
+                mounts: order.mounts.clone(),
+                seccomp: order.seccomp.clone(),
+            })
+        });
         let zygote = Zygote {
+            setup: &setup,
             runner: self,
             order,
             shared_program: shared_program.as_deref(),

@@ -149,6 +149,13 @@ pub fn clear(runner: &Runner, loopback: bool) -> Result<()> {
     renew_namespace(runner)
 }
 
+/// The number of sockets in the namespace of runs without network.
+pub fn count(runner: &Runner) -> Result<u64> {
+    let mut buffer = [0; 64];
+    let text = calls::read_at_start(runner.sockstat, &mut buffer)?;
+    Ok(keyed_number(text, b"sockets: used").unwrap_or(u64::MAX))
+}
+
 /// Replaces the network namespace of runs without network by a fresh one. The zygote calls this.
 fn renew_namespace(runner: &Runner) -> Result<()> {
     calls::unshare(libc::CLONE_NEWNET)?;

@@ -411,8 +411,14 @@ fn set_up(
         rustix::process::getegid().as_raw(),
     );
     enter_namespaces(uid, gid)?;
-    calls::prctl(libc::PR_SET_SECUREBITS, crate::pid1::SECUREBITS, 0, 0, 0)
-        .map_err(failed(SupervisorStep::Securebits))?;
+    calls::prctl(
+        libc::PR_SET_SECUREBITS,
+        crate::run_mounts::SECUREBITS,
+        0,
+        0,
+        0,
+    )
+    .map_err(failed(SupervisorStep::Securebits))?;
 
     let procfs = rustix::fs::open(
         "/proc",

@@ -14,12 +14,13 @@
 
 use crate::backend::Backend;
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
-use crate::prepared::{Prepared, Runner};
+use crate::prepared::{Prepared, Program, Runner};
+use crate::ready_protocol::CONTROL;
 use crate::rlimits::at_rlimit;
 use crate::sys::{Errno, calls};
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use millibox_wire::Step;
+use millibox_wire::{Prepare, Step};
 
 /// The exit status if the program was not executed. No process evaluates it, because the failure is
 /// in the shared memory.
@@ -72,6 +73,9 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         shared.target.store(calls::pid_in(runner.procfs), Relaxed);
     }
     runner.backend.reset(shared)?;
+    if let Some(program) = &prepared.program {
+        return execute_template(runner, program);
+    }
     shared.prepared.store(1, Release);
 
     // Part two depends on the launch.
@@ -91,7 +95,12 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let program =
         standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
     runner.backend.limit(shared, &launch, runner.socket)?;
-    let strings = Strings::lay_out(prepared, &launch)?;
+    let bytes = runner
+        .shared
+        .strings
+        .bytes(0, launch.strings_length as usize);
+    let counts = [launch.paths, launch.arguments, launch.environment];
+    let strings = Strings::lay_out(runner, bytes, counts)?;
     if launch.cpu_words != 0 {
         let words = launch
             .cpus
@@ -106,27 +115,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     // The runner's descriptors are O_CLOEXEC already. This is a second safeguard.
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
-    if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
-        let [(resource, soft, hard), ..] = runner.target_rlimits;
-        let most = u64::from(launch.nofile);
-        calls::set_rlimits(resource, soft.min(most), hard.min(most))
-            .map_err(at_rlimit(resource))?;
-    }
-    for resource in 0..16u32 {
-        if launch.rlimit_mask & 1 << resource != 0 {
-            let value = launch
-                .rlimits
-                .get(resource as usize)
-                .copied()
-                .unwrap_or(UNLIMITED);
-            // With 0 no core is written either, but the kernel starts the host's core handler; see
-            // `DEFAULT_RLIMITS`. The current value is 1, or 0 if the caller may have no more.
-            if resource == libc::RLIMIT_CORE && value == 0 {
-                continue;
-            }
-            calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
-        }
-    }
+    set_requested_rlimits(runner, &launch, calls::set_rlimits)?;
     let mut start = read_counters(runner, launch.number)?;
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
@@ -145,6 +134,59 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     }
     shared.start.set(start);
     let (errno, interpreter_missing) = execute(&strings, program);
+    Err(Failure {
+        interpreter_missing: interpreter_missing as u32,
+        ..Failure::new(Step::Exec, errno)
+    })
+}
+
+/// Sets the resource limits that depend on the launch.
+pub fn set_requested_rlimits(
+    runner: &Runner,
+    launch: &Launch,
+    set: impl Fn(u32, u64, u64) -> crate::sys::Result<()>,
+) -> Result<(), Failure> {
+    if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
+        let [(resource, soft, hard), ..] = runner.target_rlimits;
+        let most = u64::from(launch.nofile);
+        set(resource, soft.min(most), hard.min(most)).map_err(at_rlimit(resource))?;
+    }
+    for resource in 0..16u32 {
+        if launch.rlimit_mask & 1 << resource != 0 {
+            let value = launch
+                .rlimits
+                .get(resource as usize)
+                .copied()
+                .unwrap_or(UNLIMITED);
+            // With 0 no core is written either, but the kernel starts the host's core handler; see
+            // `DEFAULT_RLIMITS`. The present value is 1, or 0 if the caller may have no more.
+            if resource == libc::RLIMIT_CORE && value == 0 {
+                continue;
+            }
+            set(resource, value, value).map_err(at_rlimit(resource))?;
+        }
+    }
+    Ok(())
+}
+
+/// Executes the program of a template.
+fn execute_template(runner: &Runner, program: &Program) -> Result<Never, Failure> {
+    let Prepare {
+        strings,
+        arguments,
+        environment,
+        ..
+    } = program.order;
+    let strings = Strings::lay_out(runner, strings, [1, *arguments, *environment])?;
+    runner
+        .backend
+        .limit_template(runner.shared, program.order)?;
+    runner.shared.start.set(read_counters(runner, 0)?);
+    calls::dup3(program.control, CONTROL, 0).map_err(at(Step::Descriptors))?;
+    let first = CONTROL as u32 + 1;
+    calls::close_range(first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
+        .map_err(at(Step::Descriptors))?;
+    let (errno, interpreter_missing) = execute(&strings, -1);
     Err(Failure {
         interpreter_missing: interpreter_missing as u32,
         ..Failure::new(Step::Exec, errno)
@@ -209,13 +251,10 @@ struct Strings {
 
 impl Strings {
     /// Builds the pointer arrays for execve(2): argv NULL envp NULL paths.
-    fn lay_out(prepared: &Prepared, launch: &Launch) -> Result<Strings, Failure> {
+    /// `counts` has the numbers of paths, arguments and environment strings.
+    fn lay_out(runner: &Runner, bytes: &[u8], counts: [u32; 3]) -> Result<Strings, Failure> {
         let too_long = || Failure::new(Step::Arguments, Errno(libc::E2BIG));
-        let runner = prepared.runner;
-        let bytes = runner
-            .shared
-            .strings
-            .bytes(0, launch.strings_length as usize);
+        let [paths, arguments, environment] = counts;
         let base = bytes.as_ptr() as usize;
         let mut at = 0usize;
         let mut next = || -> Result<usize, Failure> {
@@ -236,9 +275,9 @@ impl Strings {
             }
         };
         let working_directory = next()? as *const u8;
-        let (arguments, environment) = (launch.arguments as usize, launch.environment as usize);
+        let (arguments, environment) = (arguments as usize, environment as usize);
         let first_path = arguments + environment + 2;
-        for path in 0..launch.paths as usize {
+        for path in 0..paths as usize {
             place(first_path + path, next()?)?;
         }
         for argument in 0..arguments {
@@ -251,7 +290,7 @@ impl Strings {
         place(arguments + 1 + environment, 0)?;
         Ok(Strings {
             working_directory,
-            paths: launch.paths,
+            paths,
             arguments: runner.pointers.address(0),
             environment: runner.pointers.address(arguments + 1),
             first_path: runner.pointers.address(first_path),

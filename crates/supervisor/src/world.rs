@@ -12,7 +12,8 @@ use crate::template::{self, Plan};
 use millibox_seccomp::Program;
 use millibox_wire::frame::MAX_INLINE;
 use millibox_wire::{
-    Hint, Located, Mount, Outcome, RunError, Step, World, WorldError, WorldProblem, decode, path,
+    Hint, Located, Mount, Outcome, Prepare, RunError, Step, TemplateProblem, World, WorldError,
+    WorldProblem, decode, path,
 };
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ struct KnownWorld {
     may_choose_cpus: bool,
     makes_namespaces: bool,
     template: Template,
+    /// Why the template of its program could not be prepared, and when (`CLOCK_MONOTONIC_RAW`).
+    problem: Option<(TemplateProblem, u64)>,
     /// The number of requests that use it.
     users: usize,
     last_used: u64,
@@ -104,6 +107,7 @@ impl Worlds {
                 may_choose_cpus,
                 makes_namespaces,
                 template,
+                problem: None,
                 users: 0,
                 last_used: 0,
             },
@@ -166,6 +170,39 @@ impl Worlds {
             } => Some((order, namespace.as_raw_fd())),
             _ => None,
         }
+    }
+
+    /// The program of which the runs in a world are copies.
+    pub fn program(&self, id: WorldId) -> Option<&Prepare> {
+        self.known.get(&id.0)?.world.prepare.as_ref()
+    }
+
+    /// The same world with runs that execute their programs.
+    pub fn without_program(
+        &mut self,
+        id: WorldId,
+        devices: Option<&str>,
+    ) -> Result<WorldId, WorldError> {
+        let Some(known) = self.known.get(&id.0) else {
+            return Ok(id);
+        };
+        let mut located: Located =
+            decode(&known.key).map_err(|error| WorldProblem::Malformed(error.to_string()))?;
+        located.world.prepare = None;
+        self.find_or_add(&millibox_wire::encode(&located), devices)
+    }
+
+    /// Records that the template of a world's program could not be prepared.
+    pub fn set_problem(&mut self, id: WorldId, problem: TemplateProblem, at_ns: u64) {
+        if let Some(known) = self.known.get_mut(&id.0) {
+            known.problem = Some((problem, at_ns));
+        }
+    }
+
+    /// The recent problem of a world's program.
+    pub fn recent_problem(&self, id: WorldId) -> Option<TemplateProblem> {
+        let (problem, at_ns) = self.known.get(&id.0)?.problem?;
+        crate::supervisor::is_recent(at_ns).then_some(problem)
     }
 
     /// Whether programs in it may choose CPUs that their requests do not name.
@@ -250,6 +287,7 @@ impl Worlds {
                     mounts: plan.run_mounts(&directories, stage),
                     seccomp: known.world.seccomp.clone(),
                     makes_namespaces: known.makes_namespaces,
+                    program: known.world.prepare.clone(),
                 };
                 // The message also has a byte for its kind.
                 let length = 1 + millibox_wire::encode(&order).len();

@@ -16,7 +16,8 @@
 
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
-use crate::prepared::{Order, Prepared, Runner, send_report};
+use crate::prepared::{Order, Prepared, Program, Runner, send_report};
+use crate::program;
 use crate::sockets;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
@@ -26,7 +27,7 @@ use millibox_wire::Step;
 
 /// The calls of zygote, pid1 and target, except for the target's exec, which the seccomp program
 /// must allow. None of them has a sixth argument.
-pub const SANDBOX_CALLS: [u32; 48] = [
+pub const SANDBOX_CALLS: [u32; 50] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -68,7 +69,9 @@ pub const SANDBOX_CALLS: [u32; 48] = [
     libc::SYS_setpriority as u32,
     libc::SYS_setrlimit as u32,
     libc::SYS_setsid as u32,
+    libc::SYS_setsockopt as u32,
     libc::SYS_socket as u32,
+    libc::SYS_socketpair as u32,
     libc::SYS_symlinkat as u32,
     libc::SYS_umask as u32,
     libc::SYS_unlinkat as u32,
@@ -84,6 +87,8 @@ pub struct Zygote<'a> {
     pub order: &'a Order,
     /// The seccomp program that all runs inherit.
     pub shared_program: Option<&'a [u8]>,
+    /// The encoded setup of a template of a program; empty without one.
+    pub setup: &'a [u8],
 }
 
 /// The main function of a zygote. Exit status 0 means that the runner is in its initial state.
@@ -117,6 +122,9 @@ impl Zygote<'_> {
             0,
             0,
         );
+        if let Some(unfit) = program::unfit(runner, self.order, self.shared_program.is_some()) {
+            return Err(program::failure(unfit));
+        }
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
             runner,
@@ -130,6 +138,11 @@ impl Zygote<'_> {
                 .seccomp
                 .as_deref()
                 .filter(|_| self.shared_program.is_none()),
+            program: self.order.program.as_ref().map(|order| Program {
+                order,
+                setup: self.setup,
+                control: -1,
+            }),
         };
         sockets::enter_namespace(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
         runner.backend.enter_own_cgroup_namespace()?;
@@ -159,6 +172,13 @@ impl Zygote<'_> {
         shared.reported.store(0, Relaxed);
         shared.start.set(Default::default());
         shared.failure.set(Default::default());
+        shared.template.set(Default::default());
+        // A template's runs have pid1s of their own.
+        let pid = if prepared.program.is_some() {
+            &shared.template_init
+        } else {
+            &shared.pid1
+        };
         let mut limited = false;
         let waited = self.create_environment(loopback).and_then(|how| {
             if let Some(watched) = runner.backend.watched() {
@@ -169,19 +189,13 @@ impl Zygote<'_> {
                     .map_err(|errno| Failure::new(Step::Runner, errno))?;
             }
             let dead = |pid1| {
+                shared.pid1.store(0, SeqCst);
                 if shared.reported.load(Acquire) == 0 {
                     limited = has_other_limits(pid1);
                 }
             };
-            process::run_child(
-                how,
-                &runner.pid1_stack,
-                pid1::main,
-                prepared,
-                &shared.pid1,
-                dead,
-            )
-            .map_err(|errno| Failure::new(Step::Clone, errno))
+            process::run_child(how, &runner.pid1_stack, pid1::main, prepared, pid, dead)
+                .map_err(|errno| Failure::new(Step::Clone, errno))
         });
         let waited = match waited {
             Ok(waited) => waited,
@@ -215,6 +229,7 @@ impl Zygote<'_> {
                 runner.socket,
                 message::ENDED,
                 &Report {
+                    template: shared.template.get(),
                     start,
                     failure: shared.failure.get(),
                     end,
@@ -275,7 +290,7 @@ impl Zygote<'_> {
 }
 
 /// Whether a run has changed the CPU-time limit of its dead pid1, for which the kernel kills.
-fn has_other_limits(pid1: i32) -> bool {
+pub fn has_other_limits(pid1: i32) -> bool {
     match (
         calls::get_rlimit_of(pid1, libc::RLIMIT_CPU),
         calls::get_rlimit(libc::RLIMIT_CPU),

@@ -24,6 +24,7 @@ mod run_error;
 mod signal;
 mod step;
 mod supervisor_error;
+mod template_problem;
 mod world_error;
 
 pub use backend::{Backend, BackendCause, BackendRefusal, BackendStep};
@@ -35,6 +36,7 @@ pub use run_error::{Cause, FrameProblem, Hint, ProcessEnd, RunError};
 pub use signal::signal_name;
 pub use step::Step;
 pub use supervisor_error::{SupervisorError, SupervisorHint, SupervisorStep};
+pub use template_problem::{TemplateProblem, Unfit};
 pub use world_error::{WorldError, WorldProblem};
 
 /// The number of CPUs that a request can name: 0 to `MAX_CPUS - 1`.

@@ -161,6 +161,7 @@ fn step_of(hint: &Hint) -> RunError {
         Hint::InterpreterMissing | Hint::NameTakenAsPath => RunError::new(Step::Exec)
             .with_errno(libc::ENOENT)
             .with_subject("program"),
+        Hint::Template(_) => RunError::new(Step::Ready),
         Hint::NotExecuted => RunError::new(Step::Exec),
         Hint::NotReceived => RunError::new(Step::Receive),
         Hint::Ended(ProcessEnd::Exited(_)) | Hint::Unwatchable { .. } => {
@@ -210,6 +211,24 @@ fn hints() -> Vec<Hint> {
         Hint::NotExecuted => [Hint::NotExecuted],
         Hint::HostOutOfMemory => [Hint::HostOutOfMemory],
         Hint::NoStatus => [Hint::NoStatus],
+        Hint::Template(_) => [
+            Hint::Template(TemplateProblem::Ended(ProcessEnd::Exited(1))),
+            Hint::Template(TemplateProblem::NotReady),
+            Hint::Template(TemplateProblem::CpuTime),
+            Hint::Template(TemplateProblem::OutOfMemory),
+            Hint::Template(TemplateProblem::Unfit(Unfit::Backend)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::SeparatePid1)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::Loopback)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::MountBelowTmpfs)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::Seccomp)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::RootInside)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::Namespaces)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::TooLong)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::CpuBandwidth)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::Protocol)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::Threads)),
+            Hint::Template(TemplateProblem::Unfit(Unfit::SharedMemory)),
+        ],
         Hint::Unwatchable { .. } => [Hint::Unwatchable { errno: libc::ENOMEM }],
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::step::Step;
 use crate::world_error::HOST_FILE_SYSTEM;
-use crate::{LimitError, WorldError};
+use crate::{LimitError, TemplateProblem, WorldError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -220,6 +220,8 @@ pub enum Hint {
     HostOutOfMemory,
     /// pid1 reported no exit status.
     NoStatus,
+    /// No run can be copied from the template of the program.
+    Template(TemplateProblem),
     /// The supervisor cannot watch a socket.
     Unwatchable {
         /// The kernel's error number.
@@ -330,6 +332,7 @@ impl fmt::Display for Hint {
                     Ok(())
                 }
             }
+            Hint::Template(problem) => write!(f, "its template {problem}"),
             Hint::IdInUse => f.write_str("another run has the same id"),
             Hint::Limit(error) => error.fmt(f),
             Hint::World(error) => error.fmt(f),

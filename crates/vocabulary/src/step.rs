@@ -124,6 +124,8 @@ steps! {
     Arguments, "arguments", "pass the arguments";
     /// The target executes the program.
     Exec, "exec", "execute the program", "execute";
+    /// The template of a program becomes ready, and makes a copy of itself.
+    Ready, "ready", "prepare the program";
     /// pid1 reads or resets the run's counters.
     Counters, "counters", "read or reset the run's counters";
     /// pid1 supervises the run.

@@ -30,11 +30,12 @@ pub use limits::{Bandwidth, Limits};
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, Cause, DEFAULT_PROCESS_LIMIT, FrameProblem,
     Hint, Limit, LimitError, MAX_CPUS, MAX_PROCESS_LIMIT, ProcessEnd, RunError, Step,
-    SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem, path,
+    SupervisorError, SupervisorHint, SupervisorStep, TemplateProblem, Unfit, WorldError,
+    WorldProblem, path,
 };
 pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
-pub use result::{Figures, Hello, Outcome, RunResult};
-pub use world::{Located, Mount, Network, Source, World};
+pub use result::{Figures, Hello, Outcome, RunResult, Start};
+pub use world::{Located, MAX_PREPARED_BYTES, Mount, Network, Prepare, Source, World};
 
 /// The maximum number of runs that one supervisor serves at the same time.
 pub const MAX_SLOTS: usize = 512;

@@ -29,6 +29,8 @@ pub struct Run<'a> {
     /// The CPUs that the run may use, as a mask (bit n of word n / 64); empty for all CPUs of the
     /// slot.
     pub cpus: Vec<u64>,
+    /// Whether the program may be executed if no copy of the world's template can be made.
+    pub may_start_cold: bool,
 }
 
 /// The descriptors of a run, in the order in which they are sent. A missing standard stream is

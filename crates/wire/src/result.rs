@@ -1,6 +1,6 @@
 //! The result of a run, and the greeting of the supervisor.
 
-use crate::{Backend, BackendRefusal, RunError};
+use crate::{Backend, BackendRefusal, RunError, TemplateProblem};
 use serde::{Deserialize, Serialize};
 
 /// The greeting that the supervisor sends once, when it accepts requests.
@@ -46,6 +46,30 @@ pub struct RunResult {
     pub ended_ns: Option<u64>,
     /// The backend that limited and measured the run.
     pub backend: Backend,
+    /// How the program was started.
+    pub start: Start,
+}
+
+/// How the program of a run was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Start {
+    /// It was executed. The reason is present if the request asked for a copy of a template.
+    Cold(Option<TemplateProblem>),
+    /// It is a copy of a template.
+    Prepared {
+        /// The CPU time that the template used until it was ready, in nanoseconds. The run's CPU
+        /// time includes it.
+        cpu_ns: u64,
+        /// The memory of the template, in bytes. The run's peak includes it. 0 for a backend that
+        /// cannot measure it.
+        memory_bytes: u64,
+    },
+}
+
+impl Default for Start {
+    fn default() -> Start {
+        Start::Cold(None)
+    }
 }
 
 /// How a run ended.

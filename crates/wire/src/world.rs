@@ -23,7 +23,35 @@ pub struct World {
     /// The seccomp program, as the bytes of a `struct sock_filter[]` (seccomp(2)); `None` for no
     /// program.
     pub seccomp: Option<Vec<u8>>,
+    /// The program of which the runs in this world are copies; `None` if each run executes its own.
+    pub prepare: Option<Prepare>,
 }
+
+/// A program that is started once, up to the point at which it announces that it is ready. Each run
+/// is a copy of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepare {
+    /// Path, arguments and environment. Each string ends with a NUL byte.
+    #[serde(with = "serde_bytes")]
+    pub strings: Vec<u8>,
+    /// The number of arguments.
+    pub arguments: u32,
+    /// The number of environment strings.
+    pub environment: u32,
+    /// The time until it must be ready, in nanoseconds.
+    pub real_time_ns: u64,
+    /// The CPU time that it may use until then, in nanoseconds.
+    pub cpu_time_ns: u64,
+    /// The memory that it may use until then, in bytes. Backends with cgroups enforce it.
+    pub memory: u64,
+    /// The number of runs after which it is started anew.
+    pub runs: u32,
+    /// The age after which it is started anew, in nanoseconds.
+    pub age_ns: u64,
+}
+
+/// The most bytes of arguments and environment of a prepared run, each string with its NUL.
+pub const MAX_PREPARED_BYTES: usize = 64 << 10;
 
 /// A world as it is sent, with the identities of its sources at the time of the request.
 ///

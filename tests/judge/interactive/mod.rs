@@ -80,6 +80,8 @@ impl Table {
             current_dir: "/".into(),
             processes: 0,
             memory: 0,
+            prepare: None,
+            is_prepared: false,
             suite: "puppet".to_owned(),
             files: self.puppet.clone(),
         }

@@ -221,6 +221,7 @@ fn exit_7(world: &[u8]) -> Run<'_> {
         limits: Limits::default(),
         rlimits: Vec::new(),
         cpus: Vec::new(),
+        may_start_cold: false,
     }
 }
 

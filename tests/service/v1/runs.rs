@@ -253,3 +253,33 @@ fn body_above_the_limit_is_a_problem() {
     );
     assert_eq!(answer.json()["limit"], 1000);
 }
+
+/// A copy has the modules that its interpreter has imported.
+#[test]
+fn python_program_with_many_tests_is_a_copy_of_its_interpreter() {
+    let server = Server::start("");
+    let run = |tests: u32, env: serde_json::Value| {
+        let tests: Vec<_> = (0..tests)
+            .map(|number| {
+                let expected = format!("{} True", number * 2);
+                json!({"stdin": {"text": number.to_string()}, "expected": {"text": expected}})
+            })
+            .collect();
+        let program = "import sys\nprint(int(input()) * 2, 'json' in sys.modules)";
+        let request = json!({
+            "runtime": "python", "files": {"main.py": {"text": program}}, "tests": tests,
+            "env": env,
+        });
+        let answer = server.post("/v1/runs", &request);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let document = answer.json();
+        let tests = document["tests"].as_array().unwrap().iter();
+        tests
+            .map(|test| (test["prepared"].clone(), test["passed"].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(run(8, json!({})), vec![(json!(true), json!(true)); 8]);
+    let cold = (json!(false), json!(false));
+    assert_eq!(run(1, json!({})), [cold.clone()]);
+    assert_eq!(run(8, json!({"PYTHONOPTIMIZE": "1"})), vec![cold; 8]);
+}

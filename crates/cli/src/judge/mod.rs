@@ -93,6 +93,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         memory_limit: args.memory_limit,
         tests: args.tests.clone(),
         fail_fast: args.fail_fast,
+        prepared: args.prepared,
         mode: if args.relay {
             Mode::Relay
         } else {

@@ -105,6 +105,12 @@ pub struct Args {
     /// This overrides the rules of the package's groups. Points then count only the judged tests.
     #[arg(long, help_heading = TESTS)]
     pub fail_fast: bool,
+    /// Run Python submissions as copies of a prepared interpreter
+    ///
+    /// Each submission has interpreters of its own, which are started before its code runs. Their
+    /// CPU time and memory are added to those of each test.
+    #[arg(long, help_heading = TESTS)]
+    pub prepared: bool,
     /// Judge only tests whose names match the pattern
     ///
     /// `*` matches any text, `?` any character, and `[1-3]` one of these characters. With this

@@ -8,6 +8,7 @@
 //! | `mounts` | options that add to the world's files, in their order |
 //! | `seccomp` | `--seccomp`: the name of a profile, a policy or a compiled program |
 //! | `program` | the file that PROGRAM names, in the world or on the host |
+//! | `repeat` | `--prepared`: copies of a prepared interpreter |
 //! | `report` | the report, a JSON object |
 //! | `refused` | the report for a command line that is not valid |
 //! | `streams` | standard streams, and their limit |
@@ -19,6 +20,7 @@ mod mounts;
 mod options;
 mod program;
 mod refused;
+mod repeat;
 mod report;
 mod seccomp;
 mod streams;
@@ -73,7 +75,9 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     // The supervisor starts while this process reads its options. Errors in the options are
     // reported first.
     let machine = args.machine.builder();
-    let starting = machine.slots(1).runners_per_slot(1).begin();
+    // Further runs are prepared during the present one.
+    let runners = if args.prepared.is_some() { 2 } else { 1 };
+    let starting = machine.slots(1).runners_per_slot(runners).begin();
     let world = signals.may_wait(|| world(args))?;
     let (mut request, program_file) = match program::choose(args, &world)? {
         ProgramChoice::Request(request, program_file) => (request.world(&world), program_file),
@@ -86,10 +90,19 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
             request = request.env(name, value);
         }
     }
+    if args.prepared.is_some() {
+        request = request.prepared(&repeat::prepare(args, &world)?);
+    }
+    let without_streams = args.prepared.map(|runs| (runs, request.clone()));
     let mut streams = signals.may_wait(|| Streams::open(args))?;
     request = streams.give_to(request)?;
 
     let supervisor = starting?.finish()?;
+    if let Some((runs, request)) = without_streams
+        && let Some(times) = repeat::measure(&supervisor, &request, runs - 1, signals)?
+    {
+        complain(format_args!("millibox: {times}"));
+    }
     let handle = Arc::new(supervisor.run(&request)?);
     // The request holds the pipes' writing ends; while they are open, the pipes do not end.
     drop(request);

@@ -292,6 +292,21 @@ pub struct Args {
     #[arg(long, short, help_heading = STREAMS)]
     pub quiet: bool,
 
+    /// Measure this many runs as copies of one prepared Python interpreter
+    ///
+    /// The interpreter is started once, and each run is a copy of it. All runs but the last have no
+    /// input and no output. A line on standard error has the median of their times. Options of the
+    /// interpreter, such as -u, make each copy start it again.
+    ///
+    /// Example: --prepared 1000 -- python3 -c pass
+    #[arg(
+        long,
+        value_name = "RUNS",
+        value_parser = clap::value_parser!(u32).range(1..).map(|runs| runs as usize),
+        help_heading = STREAMS,
+    )]
+    pub prepared: Option<usize>,
+
     #[command(flatten)]
     pub machine: machine::Options,
 

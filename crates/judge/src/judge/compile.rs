@@ -49,9 +49,11 @@ impl Judge<'_> {
         };
         let mut compilation = self.compile(suite, &program.sources, &options);
         match &mut compilation.result {
-            Ok(executable) => executable
-                .argv
-                .extend(program.arguments.iter().map(Into::into)),
+            Ok(executable) => {
+                executable.is_prepared = self.options.prepared;
+                let arguments = program.arguments.iter().map(Into::into);
+                executable.argv.extend(arguments);
+            }
             Err(error) => error.map_paths(|path| problem.shown(path)),
         }
         compilation

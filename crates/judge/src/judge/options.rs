@@ -14,6 +14,9 @@ pub struct Options {
     pub tests: Option<glob::Pattern>,
     /// Stops judging a submission at its first test that is not accepted.
     pub fail_fast: bool,
+    /// Runs submissions as copies of a prepared interpreter, if their language allows it: one
+    /// template for each submission.
+    pub prepared: bool,
     /// The connection between submission and interactor.
     pub mode: Mode,
     /// Names of submissions that the caller specified by name. If their language cannot be used

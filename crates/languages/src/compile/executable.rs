@@ -10,7 +10,9 @@ use super::world::{EXECUTABLE, PROGRAM, world};
 use crate::files::StoredFiles;
 use crate::program::Executable;
 use crate::suite::template::Values;
-use crate::suite::{EntryPoint, Suite};
+use crate::suite::{EntryPoint, Preparation, Run, Suite};
+use millibox::Prepare;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,9 +80,9 @@ fn program(
     can_limit_memory: bool,
 ) -> Result<Executable, CompileError> {
     let run = &suite.run;
+    let argv = values.fill_all(&run.command);
     Ok(Executable {
         world: world(&run.surroundings, &tools.roots).map_err(InternalError::from)?,
-        argv: values.fill_all(&run.command),
         env: environment(&[], &run.surroundings, values),
         current_dir: PROGRAM.into(),
         processes: run.processes,
@@ -89,9 +91,21 @@ fn program(
         } else {
             u64::MAX
         },
+        prepare: prepare(run, &argv),
+        is_prepared: false,
+        argv,
         suite: suite.name.clone(),
         files: Arc::new(files.directory),
     })
+}
+
+/// The interpreter with the options that its command has before the program.
+fn prepare(run: &Run, argv: &[OsString]) -> Option<Prepare> {
+    let Preparation::Python { modules } = run.preparation.as_ref()?;
+    let main = run.command.iter().position(|word| word == "{main}")?;
+    let (interpreter, options) = argv.get(..main)?.split_first()?;
+    let prepare = Prepare::python(interpreter, modules);
+    Some(options.iter().fold(prepare, Prepare::option))
 }
 
 /// Returns the name of the class to start.

@@ -1,7 +1,7 @@
 //! Reads the tables `prepare`, `compile` and `run` of a suite file: commands with their limits.
 
 use super::error::{FaultKind, Suggestion};
-use super::model::{CompileStep, EntryPoint, Product, Run, Surroundings, System};
+use super::model::{CompileStep, EntryPoint, Preparation, Product, Run, Surroundings, System};
 use super::section::{Reader, Section};
 use super::similar::nearest;
 use super::template;
@@ -21,6 +21,7 @@ const COMMAND_KEYS: &[&str] = &[
     "processes",
     "command",
 ];
+const RUN_KEYS: &[&str] = &["modules", "prepared"];
 const COMPILE_KEYS: &[&str] = &["product", "cpu_seconds", "output_mib"];
 
 /// Placeholders of the commands, in addition to the names of tools and the keys of variants.
@@ -112,9 +113,10 @@ pub(super) fn run_step(reader: &mut Reader<'_>, top: Section<'_>, filled: &[Stri
             memory: 0,
             processes: 0,
             entry,
+            preparation: None,
         };
     };
-    reader.reject_unknown_keys(section, COMMAND_KEYS);
+    reader.reject_unknown_keys(section, &[COMMAND_KEYS, RUN_KEYS].concat());
     let defaults = CommandDefaults {
         scratch: 0,
         proc: true,
@@ -126,7 +128,17 @@ pub(super) fn run_step(reader: &mut Reader<'_>, top: Section<'_>, filled: &[Stri
         memory: mebibytes(reader.number(section, "memory_mib", 0, MEBIBYTE_RANGE)),
         processes: reader.number(section, "processes", 0, 0..100_001) as u32,
         entry,
+        preparation: preparation(reader, section),
     }
+}
+
+/// Reads `prepared` and `modules` of `[run]`.
+fn preparation(reader: &mut Reader<'_>, section: Section<'_>) -> Option<Preparation> {
+    let modules = reader.strings(section, "modules").unwrap_or_default();
+    let is_python = reader.word(section, "prepared", &[("no", false), ("python", true)]);
+    is_python.then(|| Preparation::Python {
+        modules: modules.into_iter().map(Spanned::into_inner).collect(),
+    })
 }
 
 /// Reads the keys that all commands have.

@@ -31,7 +31,9 @@ pub(crate) mod template;
 
 pub use error::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
 pub use linking::{Link, Linking};
-pub use model::{CompileStep, EntryPoint, Example, Product, Root, Run, SourceRules, Suite, Tool};
+pub use model::{
+    CompileStep, EntryPoint, Example, Preparation, Product, Root, Run, SourceRules, Suite, Tool,
+};
 pub(crate) use model::{Surroundings, System};
 pub use services::{PistonName, Services};
 pub use similar::nearest;

@@ -134,6 +134,19 @@ pub struct Run {
     pub processes: u32,
     /// The program or class that the command starts.
     pub entry: EntryPoint,
+    /// How the interpreter can be prepared once for many runs. `None`: it cannot.
+    pub preparation: Option<Preparation>,
+}
+
+/// How an interpreter is prepared once for many runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Preparation {
+    /// A Python interpreter with modules that it imports beforehand.
+    Python {
+        /// The modules, with their submodules.
+        modules: Vec<String>,
+    },
 }
 
 /// What a command starts.

@@ -472,6 +472,7 @@ fn never_run(state: &State, outcome: Outcome) -> RunResult {
         figures: Default::default(),
         ended_ns: None,
         backend: state.backend,
+        start: Default::default(),
     }
 }
 

@@ -78,6 +78,7 @@ fn result(message: String) -> RunResult {
         figures: Default::default(),
         ended_ns: None,
         backend: Backend::Rlimit,
+        start: Default::default(),
     }
 }
 

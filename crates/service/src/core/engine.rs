@@ -163,6 +163,7 @@ impl Engine {
             argv,
             env,
             world,
+            prepared,
             current_dir,
             files,
             streams,
@@ -181,7 +182,8 @@ impl Engine {
                 Stream::Output(output) => ends.output(index + 3, output)?,
             });
         }
-        let needs_stage = !files.is_empty() || !outputs.is_empty() || !extra.is_empty() || terminal;
+        let has_extra = !extra.is_empty();
+        let needs_stage = !files.is_empty() || !outputs.is_empty() || has_extra || terminal;
         let mut workspace = None;
         let is_path = program.as_encoded_bytes().contains(&b'/');
         let mut request = if needs_stage {
@@ -206,7 +208,12 @@ impl Engine {
                 None => request,
             }
         };
-        request = request.world(&world).current_dir(current_dir);
+        // A copy cannot place further descriptors and terminals as `millibox-stage` does.
+        request = match prepared.filter(|_| !has_extra && !terminal) {
+            Some(prepared) => request.prepared(&prepared).may_start_cold(true),
+            None => request.world(&world),
+        };
+        request = request.current_dir(current_dir);
         if let Some(stdout) = stdout {
             request = request.stdout(stdout);
         }
@@ -249,6 +256,7 @@ impl Engine {
             figures: result.figures,
             captured,
             outputs: returned,
+            start: result.start,
             attempts: 1,
         })
     }
@@ -351,6 +359,7 @@ impl Execution {
             argv: self.argv.clone(),
             env: self.env.clone(),
             world: self.world.clone(),
+            prepared: self.prepared.clone(),
             current_dir: self.current_dir.clone(),
             files: self.files.clone(),
             streams: super::execution::Streams {

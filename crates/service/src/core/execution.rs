@@ -1,7 +1,7 @@
 //! One sandboxed process: the program with its limits, and its report.
 
 use bytes::Bytes;
-use millibox::{Figures, Outcome, RunError, World};
+use millibox::{Figures, Outcome, Prepared, RunError, Start, World};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -21,6 +21,9 @@ pub struct Execution {
     pub env: Vec<(OsString, OsString)>,
     /// The files and other resources that the program sees. The working directory must exist in it.
     pub world: World,
+    /// The interpreter of which the run is a copy, in the same world. If no copy can be made, the
+    /// program is executed.
+    pub prepared: Option<Prepared>,
     /// The working directory.
     pub current_dir: OsString,
     /// Files that are put into the working directory, which must then be a tmpfs of the world.
@@ -278,6 +281,8 @@ pub struct ExecutionReport {
     pub captured: Vec<Captured>,
     /// The requested files.
     pub outputs: Vec<ReturnedFile>,
+    /// How the program was started.
+    pub start: Start,
     /// How many times the run was started: 2 if the sandbox failed the first time.
     pub attempts: u32,
 }

@@ -295,6 +295,8 @@ impl Setter<'_> {
             current_dir: PACKAGE.into(),
             processes: 0,
             memory: 0,
+            prepare: None,
+            is_prepared: false,
             suite: "sh".to_owned(),
             files: Arc::new(files),
         };

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicI32, AtomicU64};
 use millibox_wire::Step;
 
 /// The processes in a run's cgroup that do not belong to the run: pid1.
-const OWN_PROCESSES: u64 = 1;
+pub const OWN_PROCESSES: u64 = 1;
 
 /// The number of a run's files that the supervisor has as well.
 pub const WATCHED_FILES: usize = 5;
@@ -30,6 +30,9 @@ pub struct Runner {
     memory_max: AtomicI32,
     swap_max: AtomicI32,
     memory_peak: AtomicI32,
+    /// 1 if the peak can be reset (Linux 6.12).
+    resets_peak: AtomicI32,
+    memory_current: AtomicI32,
     memory_events: AtomicI32,
     pids_max: AtomicI32,
     pids_peak: AtomicI32,
@@ -61,6 +64,8 @@ impl Runner {
             memory_max: none(),
             swap_max: none(),
             memory_peak: none(),
+            resets_peak: AtomicI32::new(0),
+            memory_current: none(),
             memory_events: none(),
             pids_max: none(),
             pids_peak: none(),
@@ -78,12 +83,13 @@ impl Runner {
         self.limits_hold_inside
     }
 
-    fn all(&self) -> [&AtomicI32; 10] {
+    fn all(&self) -> [&AtomicI32; 11] {
         [
             &self.directory,
             &self.memory_max,
             &self.swap_max,
             &self.memory_peak,
+            &self.memory_current,
             &self.memory_events,
             &self.pids_max,
             &self.pids_peak,
@@ -146,7 +152,13 @@ impl Runner {
         // (swap.max), before Linux 5.19 (memory.peak) and before Linux 6.1 (pids.peak).
         open_if_present(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
         open_if_present(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
-        open_if_present(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
+        open(&self.memory_current, c"memory.current", libc::O_RDONLY)?;
+        // Before Linux 6.12 the file is read-only.
+        let resets_peak = open(&self.memory_peak, c"memory.peak", libc::O_RDWR).is_ok();
+        self.resets_peak.store(resets_peak.into(), Relaxed);
+        if !resets_peak {
+            open_if_present(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
+        }
         open_if_present(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
         // A run that may create namespaces could mount its own cgroup, which belongs to its user.
         // Cgroups that it creates below would outlive it, so their number is limited to 0. The
@@ -230,6 +242,49 @@ impl Runner {
             write(&self.cpu_max, line.as_bytes(), Step::CpuBandwidth)?;
         }
         Ok(())
+    }
+
+    /// Whether the peak of memory can be measured for each copy of a template of a program.
+    pub fn resets_peak(&self) -> bool {
+        self.resets_peak.load(Relaxed) != 0
+    }
+
+    /// Limits a template of a program until it is ready.
+    pub fn limit_template(&self, memory: u64) -> core::result::Result<(), Failure> {
+        let set = |place: &AtomicI32, value: u64, step| match place.load(Relaxed) {
+            -1 => Ok(()),
+            fd => calls::write(fd, Decimal::new(value).as_bytes())
+                .map_err(|errno| Failure::new(step, errno)),
+        };
+        set(&self.memory_max, memory, Step::MemoryLimit)?;
+        set(&self.swap_max, 0, Step::SwapLimit)?;
+        set(&self.pids_max, super::TEMPLATE_TASKS, Step::ProcessLimit)
+    }
+
+    /// Lifts all limits but that of the CPU bandwidth, which templates of programs cannot have.
+    pub fn lift_limits(&self) -> core::result::Result<(), Failure> {
+        let lift = |place: &AtomicI32, step| match place.load(Relaxed) {
+            -1 => Ok(()),
+            fd => calls::write(fd, b"max").map_err(|errno| Failure::new(step, errno)),
+        };
+        lift(&self.memory_max, Step::MemoryLimit)?;
+        lift(&self.swap_max, Step::SwapLimit)?;
+        lift(&self.pids_max, Step::ProcessLimit)
+    }
+
+    pub fn memory(&self) -> Result<u64> {
+        Ok(read_number(self.memory_current.load(Relaxed))?.unwrap_or(0))
+    }
+
+    /// Lets the peak begin at the present memory. This affects readers of this open file only
+    /// (memory.peak in the kernel's cgroup-v2.rst), which the supervisor shares.
+    pub fn reset_peak(&self) -> Result<()> {
+        calls::write(self.memory_peak.load(Relaxed), b"0")
+    }
+
+    /// The most tasks that the cgroup had so far; `UNLIMITED` if unknown.
+    pub fn peak_tasks(&self) -> Result<u64> {
+        Ok(read_number(self.pids_peak.load(Relaxed))?.unwrap_or(UNLIMITED))
     }
 
     pub fn lift_bandwidth(&self) {

@@ -29,14 +29,14 @@ mod files;
 pub use files::{Figures, Files, Limits};
 
 /// The processes in the runner's cgroups that do not belong to the run: runner, zygote and pid1.
-const OWN_PROCESSES: u64 = 3;
+pub const OWN_PROCESSES: u64 = 3;
 /// The memory that the preparation of the next run may need.
 const PREPARATION_BYTES: u64 = 16 << 20;
 
 /// The memory that a runner's cgroup may hold between two runs. If it holds more, the runner
 /// empties or leaves it. Kernel memory of the runner itself always remains, and so do charges that
 /// the kernel makes in advance, in batches of 64 pages for each CPU.
-const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
+pub const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 
 /// The time after which the runner stops emptying a cgroup and leaves it. If pages cannot be
 /// reclaimed because another run holds them (mlock(2)), a single attempt can take tens of
@@ -214,6 +214,50 @@ impl Runner {
         self.files.limits.cpu_join.map_or(Ok(()), |fd| {
             calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
         })
+    }
+
+    /// Limits a template of a program until it is ready.
+    pub fn limit_template(
+        &self,
+        applied_limits: &AppliedLimits,
+        memory: u64,
+    ) -> Result<(), Failure> {
+        self.set_processes(applied_limits, super::TEMPLATE_TASKS)?;
+        self.set_memory(applied_limits, memory, 0)
+    }
+
+    pub fn memory(&self) -> sys::Result<u64> {
+        read_number(self.files.limits.memory_usage)
+    }
+
+    /// Prepares the counters for the next copy of a template of a program.
+    pub fn reset_for_copy(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
+        applied_limits
+            .oom_kills_before
+            .store(self.oom_kills()?, Relaxed);
+        calls::write(self.files.figures.memory_peak, b"0")
+    }
+
+    /// The most tasks that the pids cgroup had so far; `UNLIMITED` if unknown.
+    pub fn peak_tasks(&self) -> sys::Result<u64> {
+        self.files
+            .figures
+            .pids_peak
+            .map_or(Ok(UNLIMITED), read_number)
+    }
+
+    /// Lifts the limits of the last copy that could prevent the next one.
+    pub fn lift_limits(&self, applied_limits: &AppliedLimits) -> Result<(), Failure> {
+        let usage = self
+            .memory()
+            .map_err(|errno| Failure::new(Step::Counters, errno))?;
+        if applied_limits.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
+            self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
+        }
+        if applied_limits.processes.load(Relaxed) < super::TEMPLATE_TASKS {
+            self.set_processes(applied_limits, UNLIMITED)?;
+        }
+        Ok(())
     }
 
     /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at each

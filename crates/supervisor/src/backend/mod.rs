@@ -23,7 +23,8 @@ pub mod rlimit;
 use crate::launch::{End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::sys::process::{Clone, Waited};
 use crate::sys::{self, Errno, calls};
-use millibox_wire::Step;
+use core::sync::atomic::Ordering::Relaxed;
+use millibox_wire::{Prepare, Step};
 use serde::{Deserialize, Serialize};
 
 /// The files that the keeper passes to the supervisor, as descriptor numbers.
@@ -51,6 +52,12 @@ pub enum Backend {
     Hybrid(hybrid::Runner),
     Rlimit,
 }
+
+/// The processes in a cgroup that belong to a template of a program: the template and its init
+/// process.
+pub const TEMPLATE_PROCESSES: u64 = 2;
+/// The tasks of a template of a program until it is ready, with its children and threads.
+const TEMPLATE_TASKS: u64 = 64;
 
 /// The content of cpu.cfs_quota_us (version 1) without a limit.
 pub const NO_QUOTA: &[u8] = b"-1";
@@ -143,6 +150,91 @@ impl Backend {
             Backend::Cgroup2(runner) => runner.limit(launch, socket),
             Backend::Hybrid(runner) => runner.limit(shared, launch, socket),
             Backend::Rlimit => rlimit::limit(launch),
+        }
+    }
+
+    /// Limits a template of a program until it is ready. Its target calls this.
+    pub fn limit_template(&self, shared: &Shared, order: &Prepare) -> Result<(), Failure> {
+        match self {
+            Backend::Hybrid(runner) => runner.limit_template(&shared.applied_limits, order.memory),
+            Backend::Cgroup2(runner) => runner.limit_template(order.memory),
+            // RLIMIT_AS could not be raised again for the runs.
+            Backend::Rlimit => Ok(()),
+        }
+    }
+
+    /// Whether the figures of each copy of a template of a program can be separated from those of
+    /// other copies.
+    pub fn separates_copies(&self) -> bool {
+        match self {
+            Backend::Cgroup2(runner) => runner.resets_peak(),
+            Backend::Hybrid(_) | Backend::Rlimit => true,
+        }
+    }
+
+    /// The memory in the cgroup; `None` without cgroups.
+    pub fn memory(&self) -> sys::Result<Option<u64>> {
+        match self {
+            Backend::Cgroup2(runner) => runner.memory().map(Some),
+            Backend::Hybrid(runner) => runner.memory().map(Some),
+            Backend::Rlimit => Ok(None),
+        }
+    }
+
+    /// The memory that was in the cgroup before a template of a program.
+    pub fn memory_before_template(&self, shared: &Shared) -> u64 {
+        let limits = &shared.applied_limits;
+        match self {
+            Backend::Hybrid(_) => limits
+                .least_memory
+                .load(Relaxed)
+                .saturating_add(limits.left_memory.load(Relaxed)),
+            Backend::Cgroup2(_) | Backend::Rlimit => 0,
+        }
+    }
+
+    /// Prepares the counters for the next copy of a template of a program. The copy and its pid1
+    /// exist, and `left` bytes belong to neither template nor run.
+    pub fn reset_for_copy(&self, shared: &Shared, left: u64) -> sys::Result<()> {
+        shared.applied_limits.left_memory.store(left, Relaxed);
+        match self {
+            Backend::Cgroup2(runner) => runner.reset_peak(),
+            Backend::Hybrid(runner) => runner.reset_for_copy(&shared.applied_limits),
+            Backend::Rlimit => Ok(()),
+        }
+    }
+
+    /// The most tasks that the cgroup had so far; `UNLIMITED` if unknown.
+    pub fn peak_tasks(&self) -> sys::Result<u64> {
+        match self {
+            Backend::Cgroup2(runner) => runner.peak_tasks(),
+            Backend::Hybrid(runner) => runner.peak_tasks(),
+            Backend::Rlimit => Ok(UNLIMITED),
+        }
+    }
+
+    /// The most processes of a copy, which begins with `before` as the peak of the cgroup. If an
+    /// earlier copy or the template had more, the number is unknown (`UNLIMITED`).
+    pub fn peak_of_copy(&self, before: u64, after: u64) -> u64 {
+        let own = TEMPLATE_PROCESSES
+            + match self {
+                Backend::Cgroup2(_) => cgroup2::OWN_PROCESSES,
+                Backend::Hybrid(_) => hybrid::OWN_PROCESSES,
+                Backend::Rlimit => return UNLIMITED,
+            };
+        match after {
+            UNLIMITED => UNLIMITED,
+            _ if after > before || before <= own + 1 => after.saturating_sub(own),
+            _ => UNLIMITED,
+        }
+    }
+
+    /// Lifts the limits of the last copy, or of the template, that could prevent the next copy.
+    pub fn lift_limits(&self, shared: &Shared) -> Result<(), Failure> {
+        match self {
+            Backend::Cgroup2(runner) => runner.lift_limits(),
+            Backend::Hybrid(runner) => runner.lift_limits(&shared.applied_limits),
+            Backend::Rlimit => Ok(()),
         }
     }
 

@@ -22,14 +22,23 @@ use millibox_wire::Step;
 const OWN_PROCESSES: u64 = 1;
 
 pub fn limit(launch: &Launch) -> Result<(), Failure> {
+    limit_with(launch, calls::set_rlimits)
+}
+
+/// Sets the limits with a function that sets a soft and a hard limit.
+pub fn limit_with(
+    launch: &Launch,
+    set_rlimits: impl Fn(u32, u64, u64) -> crate::sys::Result<()>,
+) -> Result<(), Failure> {
+    let set_rlimit = |resource: u32, value: u64| set_rlimits(resource, value, value);
     let set = |resource: u32, value: u64, step| {
         if value == UNLIMITED {
             return Ok(());
         }
-        calls::set_rlimit(resource, value).map_err(|errno| Failure::new(step, errno))
+        set_rlimit(resource, value).map_err(|errno| Failure::new(step, errno))
     };
     set(libc::RLIMIT_AS, launch.memory, Step::MemoryLimit)?;
-    match calls::set_rlimit(
+    match set_rlimit(
         libc::RLIMIT_NPROC,
         launch.processes.saturating_add(OWN_PROCESSES),
     ) {

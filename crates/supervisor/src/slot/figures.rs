@@ -40,7 +40,7 @@ impl Runner {
                 // If pid1 has ended, its number may belong to another process. pid1 has then
                 // reported the figures.
                 if self.shared.pid1.load(SeqCst) == pid1 {
-                    used
+                    used.saturating_add(self.shared.template.get().cpu_ns)
                 } else {
                     0
                 }

@@ -40,7 +40,14 @@ impl Runner {
         let hangs = self.kill_attempts > MAX_KILL_ATTEMPTS;
         let launches = self.launches;
         let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
-        let pid = shared.pid1.load(SeqCst);
+        // A template of a program lives on when a run is killed, and ends with its world.
+        let number = match shared.template_init.load(SeqCst) {
+            0 => &shared.pid1,
+            _ if running => &shared.pid1,
+            _ => &shared.template_init,
+        };
+        let pid = number.load(SeqCst);
+        let by_cgroup = self.is_alone_in_cgroup() || !running;
         self.kill_pending = true;
         if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
@@ -54,7 +61,7 @@ impl Runner {
         else {
             return used;
         };
-        if shared.pid1.load(SeqCst) == pid && wanted() {
+        if number.load(SeqCst) == pid && wanted() {
             // A process beyond its bandwidth would not be scheduled to die. (On version 2 the files
             // belong to one run.)
             if let Some(file) = &self.bandwidth {
@@ -70,10 +77,10 @@ impl Runner {
             // die before its own end, `revoked` shows that the supervisor killed them.
             match &self.files {
                 // cgroup.kill, Linux 5.14
-                [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
+                [_, _, Some(kill), ..] if by_cgroup => drop(rustix::io::write(kill, b"1")),
                 _ => {
                     used = tree::kill_descendants(pid, INITIAL_KILL_PROCESSES, memory, || {
-                        shared.pid1.load(SeqCst) == pid
+                        number.load(SeqCst) == pid
                     })
                 }
             }
@@ -90,6 +97,12 @@ impl Runner {
         used
     }
 
+    /// Whether a version 2 cgroup holds no other processes than those of the present run. It is
+    /// also that of the template if the run is a copy of one.
+    fn is_alone_in_cgroup(&self) -> bool {
+        self.shared.template_init.load(SeqCst) == 0
+    }
+
     /// Kills more processes of a killed run, until pid1 is scheduled and the kernel kills all of
     /// them. Otherwise hundreds of computing processes that have lowered pid1's priority would
     /// compute for seconds. On version 2 all processes have been killed.
@@ -99,7 +112,7 @@ impl Runner {
         };
         // The next run's preparation may begin here before the end of this run was reported.
         let is_same = || self.shared.pid1.load(SeqCst) == pid1;
-        if !is_same() || self.files[2].is_some() {
+        if !is_same() || (self.files[2].is_some() && self.is_alone_in_cgroup()) {
             return;
         }
         let before = calls::thread_cpu_ns();

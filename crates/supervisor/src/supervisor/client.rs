@@ -109,6 +109,7 @@ impl Supervisor {
             figures: Figures::default(),
             ended_ns: None,
             backend: self.backend(),
+            start: Default::default(),
         };
         self.answer(id, &result);
     }
@@ -292,10 +293,7 @@ impl Supervisor {
         if run.limits.swap.is_some() && matches!(self.setup.handover, Handover::Rlimit) {
             return Err(RunError::new(Step::SwapLimit).with_hint(Hint::SwapNeedsCgroups));
         }
-        let world = self
-            .worlds
-            .find_or_add(run.world, self.setup.devices.as_deref())
-            .map_err(|error| RunError::new(Step::World).with_hint(Hint::World(error)))?;
+        let (world, cold) = self.world_of(&run)?;
         Ok(Request {
             world,
             launch,
@@ -310,6 +308,8 @@ impl Supervisor {
             begun_partner: None,
             setbacks: Setbacks::default(),
             ended: None,
+            may_start_cold: run.may_start_cold,
+            cold,
         })
     }
 

@@ -94,7 +94,12 @@ impl Unreaped {
         self.first = 0;
         // Not earlier, because the zygote may have been cloning pid1.
         if let Some(shared) = self.shared.take() {
-            self.pid1 = shared.pid1.swap(0, SeqCst);
+            let pid1 = shared.pid1.swap(0, SeqCst);
+            self.pid1 = match shared.template_init.swap(0, SeqCst) {
+                0 => pid1,
+                // The pid1s of its runs die with it.
+                init => init,
+            };
         }
         if alive(self.pid1) {
             return false;

@@ -327,6 +327,10 @@ impl Supervisor {
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         self.request_lock_history(now);
+        let template_timeout_ns = self
+            .requests
+            .get(&id)
+            .and_then(|request| self.template_timeout_ns(request.world));
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
@@ -349,8 +353,9 @@ impl Supervisor {
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;
+                let timeout_ns = request.setbacks.receipt_timeout_ns();
                 runner.receipt_deadline =
-                    Some(now.saturating_add(request.setbacks.receipt_timeout_ns()));
+                    Some(now.saturating_add(template_timeout_ns.unwrap_or(timeout_ns)));
                 if let Some(latest) = self
                     .setup
                     .cpus

@@ -18,6 +18,7 @@
 //! that ([`crate::locks`]).
 
 mod client;
+mod cold;
 mod deaths;
 mod dispatch;
 mod limits;
@@ -35,9 +36,10 @@ use crate::spawner::Spawner;
 use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
+pub use cold::is_recent;
 use deaths::{StartHistory, Unreaped};
 use limits::Cause;
-use millibox_wire::SupervisorStep;
+use millibox_wire::{SupervisorStep, TemplateProblem};
 use runners::{PendingRestart, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
@@ -60,6 +62,10 @@ struct Request {
     begun_partner: Option<u64>,
     setbacks: Setbacks,
     ended: Option<Ended>,
+    /// Whether the program may be executed if no copy of a template can be made.
+    may_start_cold: bool,
+    /// Why the program is executed although the request asked for a copy of a template.
+    cold: Option<TemplateProblem>,
 }
 
 /// The failed attempts to begin a run: runners that received it, or that were prepared for it.

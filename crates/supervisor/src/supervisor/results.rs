@@ -7,7 +7,7 @@ use crate::launch::{Report, UNLIMITED};
 use crate::sys::{Errno, process};
 use crate::world::WorldId;
 use millibox_wire::path;
-use millibox_wire::{Figures, Hint, Outcome, RunError, RunResult, Step};
+use millibox_wire::{Figures, Hint, Outcome, RunError, RunResult, Start, Step};
 
 /// A peak may be this much below the limit that the run reached. The figure excludes memory that an
 /// earlier run left (see backend/hybrid.rs), and the kernel charges in batches.
@@ -19,6 +19,9 @@ impl Supervisor {
         (step, errno, object, interpreter): &(Step, Errno, u32, bool),
         world: Option<WorldId>,
     ) -> RunError {
+        if *step == Step::Ready {
+            return super::cold::not_ready(crate::program::problem(*object, *errno));
+        }
         let object = match step {
             Step::Mount | Step::MountPoint => world
                 .and_then(|world| self.worlds.mount(world, *object as usize))
@@ -113,6 +116,13 @@ impl Supervisor {
             ended_ns: began.then_some(ended_ns),
             figures,
             backend: self.backend(),
+            start: match report.template.is_template {
+                0 => Start::Cold(request.cold),
+                _ => Start::Prepared {
+                    cpu_ns: report.template.cpu_ns,
+                    memory_bytes: report.template.memory_bytes,
+                },
+            },
         };
         self.answer(id, &result);
     }

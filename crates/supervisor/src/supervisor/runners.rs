@@ -489,6 +489,7 @@ impl Supervisor {
             Failure::default()
         };
         Report {
+            template: runner.shared.template.get(),
             start,
             end,
             failure,

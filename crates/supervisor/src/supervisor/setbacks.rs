@@ -88,6 +88,9 @@ impl Supervisor {
         let Some(world) = self.requests.get(&id).map(|request| request.world) else {
             return;
         };
+        if self.start_cold(id, report) {
+            return;
+        }
         let step = Step::from_number(report.failure.step);
         let error = match report.failure.step {
             0 => RunError::new(Step::Pid1).with_hint(Hint::EndedUnready),

@@ -22,6 +22,8 @@ pub mod process;
 mod raw;
 
 pub use raw::set_pass;
+#[allow(unused_imports, reason = "for the library of prepared programs")]
+pub use raw::thread_pointer;
 
 /// An error number (errno(3)) as the kernel returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

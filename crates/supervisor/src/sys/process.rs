@@ -46,6 +46,36 @@ pub fn run_child<T: Sync>(
     wait(child, libc::__WALL)
 }
 
+/// Like [`run_child`], but the child's parent is the caller's (`CLONE_PARENT`), so the caller
+/// cannot wait(2) for it. Waits until the child no longer uses the memory, which `how` must share.
+#[allow(dead_code, reason = "for the library of prepared programs")]
+pub fn run_sibling<T: Sync>(
+    how: Clone,
+    stack: &Stack,
+    main: fn(&T) -> !,
+    argument: &T,
+    in_use: &AtomicI32,
+) -> Result<()> {
+    in_use.store(1, SeqCst);
+    let how = Clone {
+        flags: how.flags | libc::CLONE_PARENT as u64,
+        ..how
+    };
+    // SAFETY: stack and argument are borrowed until the kernel has cleared the number, which it
+    // does when the child leaves the memory (set_tid_address(2)).
+    unsafe { spawn_clearing(how, stack, main, argument, None, Some(in_use)) }?;
+    while in_use.load(SeqCst) != 0 {
+        let wait = [in_use.as_ptr() as usize, libc::FUTEX_WAIT as usize, 1, 0, 0];
+        // SAFETY: the kernel reads the number.
+        match unsafe { raw::syscall(libc::SYS_futex, wait) } {
+            Ok(_) | Err(Errno(libc::EINTR | libc::EAGAIN)) => {}
+            // A seccomp program refuses the call. Returning would free the child's stack.
+            Err(_) => super::calls::exit(1),
+        }
+    }
+    Ok(())
+}
+
 /// Starts a child that runs `main(argument)` in the caller's memory on its own stack. The caller
 /// continues with the child's process id and never returns, so the borrows never end.
 ///
@@ -79,6 +109,23 @@ unsafe fn spawn<T: Sync>(
     argument: &T,
     pid: Option<&AtomicI32>,
 ) -> Result<i32> {
+    // SAFETY: as for this function.
+    unsafe { spawn_clearing(how, stack, main, argument, pid, None) }
+}
+
+/// Like [`spawn`]. When the child leaves the memory, the kernel sets `in_use` to 0.
+///
+/// # Safety
+/// As for [`spawn`], and `in_use` must live for as long.
+unsafe fn spawn_clearing<T: Sync>(
+    how: Clone,
+    stack: &Stack,
+    main: fn(&T) -> !,
+    argument: &T,
+    pid: Option<&AtomicI32>,
+    in_use: Option<&AtomicI32>,
+) -> Result<i32> {
+    let is_sibling = how.flags & libc::CLONE_PARENT as u64 != 0;
     let args = libc::clone_args {
         flags: how.flags
             | if how.into_cgroup.is_some() {
@@ -90,11 +137,17 @@ unsafe fn spawn<T: Sync>(
                 libc::CLONE_PARENT_SETTID as u64
             } else {
                 0
+            }
+            | if in_use.is_some() {
+                libc::CLONE_CHILD_CLEARTID as u64
+            } else {
+                0
             },
         pidfd: 0,
-        child_tid: 0,
+        child_tid: in_use.map_or(0, |number| number.as_ptr() as u64),
         parent_tid: pid.map_or(0, |pid| pid.as_ptr() as u64),
-        exit_signal: libc::SIGCHLD as u64,
+        // A sibling has the caller's signal (clone(2)).
+        exit_signal: if is_sibling { 0 } else { libc::SIGCHLD as u64 },
         stack: stack.base() as u64,
         stack_size: stack.length() as u64,
         tls: 0,
@@ -188,6 +241,12 @@ pub fn fork_sibling() -> Result<Option<i32>> {
 /// A pidfd of this process (pidfd_open(2)).
 pub fn own_pidfd() -> Result<i32> {
     let pid = super::calls::getpid();
+    // SAFETY: numbers only.
+    unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0]) }.map(|fd| fd as i32)
+}
+
+/// A pidfd of a process (pidfd_open(2)), closed by an exec.
+pub fn pidfd(pid: i32) -> Result<i32> {
     // SAFETY: numbers only.
     unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0]) }.map(|fd| fd as i32)
 }

@@ -143,6 +143,23 @@ pub unsafe fn clone3_call(
     }
 }
 
+/// The address of the thread control block.
+#[allow(dead_code, reason = "for the library of prepared programs")]
+pub fn thread_pointer() -> usize {
+    let address: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the first word of the block is its own address (System V ABI, TLS variant II).
+    unsafe {
+        asm!("mov {}, fs:[0]", out(reg) address, options(nostack, readonly));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("mrs {}, tpidr_el0", out(reg) address, options(nostack, nomem));
+    }
+    address
+}
+
 /// Executes an invalid instruction. The process receives SIGILL or SIGTRAP and ends.
 pub fn trap() {
     #[cfg(target_arch = "x86_64")]

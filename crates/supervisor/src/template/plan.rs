@@ -1,6 +1,6 @@
 //! The plan of a world: the mounts that the mounter makes, and those that pid1 makes.
 
-use crate::prepared::RunMount;
+use crate::run_mounts::RunMount;
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Mount, World, WorldError, WorldProblem};
 use std::ffi::CString;

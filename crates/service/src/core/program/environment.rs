@@ -7,8 +7,8 @@ use crate::core::execution::{
     Live, Output, Streams,
 };
 use bytes::Bytes;
-use millibox::{Mount, TmpfsMount, World};
-use std::ffi::OsString;
+use millibox::{Mount, Prepared, TmpfsMount, World};
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use tokio::sync::mpsc;
 
@@ -16,6 +16,8 @@ use tokio::sync::mpsc;
 pub const WORK_DIRECTORY: &str = "/work";
 /// Files and directories in the working directory.
 const MAX_WORK_INODES: u64 = 20_000;
+/// The number of tests from which on the interpreter of a program with files is prepared.
+const MIN_PREPARED_TESTS: usize = 8;
 /// What a program finds in its environment, in addition to what its runtime needs.
 pub const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -78,12 +80,14 @@ impl ProgramRun {
                 live: live.map(Live::new),
             })
         };
+        let world = with_temporary_directory(world, limits.work_bytes)
+            .mount(work_directory(limits.work_bytes));
         Execution {
             program: argv.first().cloned().unwrap_or_default(),
+            prepared: program.and_then(|program| self.prepared(program, &world, &env)),
             argv,
             env,
-            world: with_temporary_directory(world, limits.work_bytes)
-                .mount(work_directory(limits.work_bytes)),
+            world,
             current_dir: WORK_DIRECTORY.into(),
             files,
             streams: Streams {
@@ -109,6 +113,35 @@ impl ProgramRun {
                 address_space_bytes: None,
                 data_bytes: None,
             },
+        }
+    }
+
+    /// The interpreter of the program, prepared once for all runs in this world. Scripts share
+    /// their world with other runs. Programs with files have one of their own, which pays only for
+    /// several tests.
+    fn prepared(
+        &self,
+        program: &Program,
+        world: &World,
+        env: &[(OsString, OsString)],
+    ) -> Option<Prepared> {
+        let is_shared = matches!(self.source, ProgramSource::Program(_));
+        // All that runs in a template is chosen by the operator, also by its variables.
+        let is_usual = !self.env.iter().any(|(name, _)| is_read_at_start(name));
+        if !is_usual || !(is_shared || self.tests.len() >= MIN_PREPARED_TESTS) {
+            return None;
+        }
+        let prepare = program.executable.prepare.clone()?;
+        let prepare = env
+            .iter()
+            .filter(|(name, _)| is_read_at_start(name))
+            .fold(prepare, |prepare, (name, value)| prepare.env(name, value));
+        match world.prepare(&prepare) {
+            Ok(prepared) => Some(prepared),
+            Err(error) => {
+                tracing::debug!(%error, "a run is not prepared");
+                None
+            }
         }
     }
 
@@ -148,6 +181,24 @@ impl Streams {
         }
         Ok(())
     }
+}
+
+/// Whether an interpreter reads a variable at its start, so that a run needs one that was started
+/// with the same value.
+fn is_read_at_start(name: &OsStr) -> bool {
+    const PREFIXES: [&[u8]; 8] = [
+        b"PYTHON",
+        b"LC_",
+        b"LD_",
+        b"MALLOC_",
+        b"GLIBC_",
+        b"OMP_",
+        b"OPENBLAS_",
+        b"MKL_",
+    ];
+    let name = name.as_encoded_bytes();
+    [&b"LANG"[..], b"LANGUAGE", b"HOME"].contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The system, read-only, with processes of the run in /proc.

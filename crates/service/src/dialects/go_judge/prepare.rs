@@ -188,6 +188,7 @@ fn try_prepare(
         argv: command.args.iter().map(Into::into).collect(),
         env,
         world: WORLD.clone(),
+        prepared: None,
         current_dir: WORK_DIRECTORY.into(),
         files: input_files(service, &command)?,
         streams,

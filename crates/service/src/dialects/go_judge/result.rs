@@ -179,6 +179,7 @@ mod tests {
                 .with_peak_memory_bytes(memory),
             captured: Vec::new(),
             outputs: Vec::new(),
+            start: Default::default(),
             attempts: 1,
             outcome,
         };

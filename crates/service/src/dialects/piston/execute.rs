@@ -324,6 +324,7 @@ fn suite_execution(
             .world
             .clone()
             .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
+        prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
         streams: Streams::default(),
@@ -414,6 +415,7 @@ fn package_execution(
         argv,
         env: environment(job, package.variables()),
         world: package.world(service.config.limits.default.files_bytes),
+        prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
         streams: Streams::default(),

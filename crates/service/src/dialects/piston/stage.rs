@@ -216,6 +216,7 @@ mod tests {
                 .with_peak_memory_bytes(4096),
             captured: vec![captured(0), captured(written[0]), captured(written[1])],
             outputs: Vec::new(),
+            start: Default::default(),
             attempts: 1,
         };
         Stage::of_report(&report).unwrap()

@@ -134,6 +134,7 @@ mod tests {
                 captured(b"err", 3),
             ],
             outputs: Vec::new(),
+            start: Default::default(),
             attempts: 1,
         })
     }

@@ -63,6 +63,11 @@ pub fn write_file(dir: i32, path: &CStr, bytes: &[u8]) -> Result<()> {
 
 /// pread(2) from the beginning of the file. Returns the filled part of `buffer`.
 pub fn read_at_start(fd: i32, buffer: &mut [u8]) -> Result<&[u8]> {
+    read_at(fd, buffer, 0)
+}
+
+/// pread(2). Returns the filled part of `buffer`.
+pub fn read_at(fd: i32, buffer: &mut [u8], offset: usize) -> Result<&[u8]> {
     // SAFETY: pointer and length are those of a mutable slice.
     let read = unsafe {
         syscall(
@@ -71,7 +76,7 @@ pub fn read_at_start(fd: i32, buffer: &mut [u8]) -> Result<&[u8]> {
                 fd as usize,
                 buffer.as_mut_ptr() as usize,
                 buffer.len(),
-                0,
+                offset,
                 0,
             ],
         )
@@ -208,6 +213,31 @@ pub fn is_readable(fd: i32) -> bool {
         )
     };
     !matches!(ready, Ok(0))
+}
+
+/// Waits until one of two descriptors is readable or has hung up, at most for this time (poll(2)).
+/// A signal ends the wait early. Returns which ones are.
+pub fn wait_readable(fds: [i32; 2], timeout_ns: Option<u64>) -> [bool; 2] {
+    let mut polls = fds.map(|fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let timeout = timeout_ns.map(|ns| libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    });
+    let time = timeout
+        .as_ref()
+        .map_or(0, |time| core::ptr::from_ref(time) as usize);
+    // SAFETY: the kernel reads two pollfds and at most one timespec, and writes the pollfds.
+    let _ = unsafe {
+        syscall(
+            libc::SYS_ppoll,
+            [polls.as_mut_ptr() as usize, polls.len(), time, 0, 0],
+        )
+    };
+    polls.map(|poll| poll.revents != 0)
 }
 
 /// Closes all descriptors that are not in `keep`. If this fails, the caller must exit, because the

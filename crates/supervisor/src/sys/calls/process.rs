@@ -11,6 +11,17 @@ pub fn getpid() -> i32 {
     unsafe { syscall(libc::SYS_getpid, [0; 5]) }.unwrap_or(0) as i32
 }
 
+/// Registers the thread's area for restartable sequences (rseq(2)) with glibc's signature.
+#[allow(dead_code, reason = "for the library of prepared programs")]
+pub fn register_rseq(area: usize, length: u32) -> Result<()> {
+    #[cfg(target_arch = "x86_64")]
+    const SIGNATURE: usize = 0x5305_3053;
+    #[cfg(target_arch = "aarch64")]
+    const SIGNATURE: usize = 0xd428_bc00;
+    // SAFETY: the caller passes the area that its C library reserves for the kernel.
+    unsafe { syscall(libc::SYS_rseq, [area, length as usize, 0, SIGNATURE, 0]) }.map(drop)
+}
+
 /// exit_group(2)
 pub fn exit(code: i32) -> ! {
     loop {

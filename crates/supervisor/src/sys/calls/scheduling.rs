@@ -53,6 +53,23 @@ pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
+/// Sets the soft and the hard limit of another process of the same user (prlimit(2)).
+pub fn set_rlimits_of(pid: i32, resource: u32, soft: u64, hard: u64) -> Result<()> {
+    let limit = libc::rlimit64 {
+        rlim_cur: soft,
+        rlim_max: hard,
+    };
+    let args = [
+        pid as isize as usize,
+        resource as usize,
+        &raw const limit as usize,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel reads one rlimit64 and writes none.
+    unsafe { syscall(libc::SYS_prlimit64, args) }.map(drop)
+}
+
 /// The soft and the hard limit of a child, which may be dead but not yet reaped (prlimit(2)).
 pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
     let mut limit = libc::rlimit64 {

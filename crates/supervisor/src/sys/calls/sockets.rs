@@ -110,6 +110,15 @@ pub fn send(socket: i32, bytes: &[u8]) -> Result<()> {
 /// sendmsg(2) of one message with up to [`MAX_RECEIVED`] descriptors (unix(7), `SCM_RIGHTS`).
 /// Raises no `SIGPIPE` and does not wait: a full buffer is EAGAIN.
 pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Result<()> {
+    send_parts(socket, [bytes], descriptors)
+}
+
+/// Like [`send_descriptors`] for a message in several parts.
+pub fn send_parts<const N: usize>(
+    socket: i32,
+    parts: [&[u8]; N],
+    descriptors: &[i32],
+) -> Result<()> {
     if descriptors.len() > MAX_RECEIVED {
         return Err(Errno(libc::EINVAL));
     }
@@ -130,20 +139,20 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
             *to = from;
         }
     }
-    let mut part = libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    };
+    let mut parts = parts.map(|part| libc::iovec {
+        iov_base: part.as_ptr().cast_mut().cast(),
+        iov_len: part.len(),
+    });
     // SAFETY: msghdr consists of numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
+    message.msg_iov = parts.as_mut_ptr();
+    message.msg_iovlen = N as _;
     if !descriptors.is_empty() {
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = length as _;
     }
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the message refers to a readable buffer and to a control message of the given length.
+    // SAFETY: the message refers to readable buffers and to a control message of the given length.
     unsafe {
         syscall(
             libc::SYS_sendmsg,
@@ -157,6 +166,86 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
         )
     }
     .map(drop)
+}
+
+/// A pair of connected sockets for messages (socketpair(2), AF_UNIX, `SOCK_SEQPACKET`), closed by
+/// an exec. The first one receives the process id of each sender (unix(7), `SO_PASSCRED`).
+pub fn socket_pair() -> Result<[i32; 2]> {
+    let mut pair = [-1i32; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: the kernel writes two numbers.
+    unsafe {
+        syscall(
+            libc::SYS_socketpair,
+            [
+                libc::AF_UNIX as usize,
+                kind as usize,
+                0,
+                pair.as_mut_ptr() as usize,
+                0,
+            ],
+        )
+    }?;
+    let yes = 1i32;
+    // SAFETY: the kernel reads one number of the given size.
+    unsafe {
+        syscall(
+            libc::SYS_setsockopt,
+            [
+                pair[0] as usize,
+                libc::SOL_SOCKET as usize,
+                libc::SO_PASSCRED as usize,
+                &raw const yes as usize,
+                size_of::<i32>(),
+            ],
+        )
+    }?;
+    Ok(pair)
+}
+
+/// recvmsg(2) of one message, with the process id of its sender as this process sees it (unix(7),
+/// `SCM_CREDENTIALS`). The kernel fills it in. There is no room for descriptors, so the kernel
+/// drops them.
+pub fn receive_from(socket: i32, buffer: &mut [u8], flags: i32) -> Result<(usize, i32)> {
+    const LENGTH: usize = size_of::<libc::cmsghdr>() + size_of::<libc::ucred>();
+    #[repr(C, align(8))]
+    struct Space([u8; LENGTH]);
+    let mut control = Space([0; LENGTH]);
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: msghdr consists of numbers and pointers.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = LENGTH as _;
+    // SAFETY: the message names a writable buffer and a writable control buffer.
+    let length = unsafe {
+        syscall(
+            libc::SYS_recvmsg,
+            [
+                socket as usize,
+                &raw mut message as usize,
+                flags as usize,
+                0,
+                0,
+            ],
+        )
+    }?;
+    let word = |at: usize| {
+        let mut bytes = [0u8; 4];
+        for (to, from) in bytes.iter_mut().zip(control.0.iter().skip(at)) {
+            *to = *from;
+        }
+        i32::from_ne_bytes(bytes)
+    };
+    let header = size_of::<libc::cmsghdr>();
+    let is_credentials = message.msg_controllen as usize >= header
+        && word(8) == libc::SOL_SOCKET
+        && word(12) == libc::SCM_CREDENTIALS;
+    Ok((length, if is_credentials { word(header) } else { 0 }))
 }
 
 /// Opens a socket that is closed by an exec (socket(2), `SOCK_CLOEXEC`).

@@ -9,7 +9,7 @@ use crate::metrics::outcome_name;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use millibox::Figures;
+use millibox::{Figures, Start};
 use millibox_languages::compile::CompileError;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -103,6 +103,8 @@ pub struct TestAnswer {
     pub stdout: OutputAnswer,
     /// Standard error.
     pub stderr: OutputAnswer,
+    /// Whether the program is a copy of a prepared interpreter.
+    pub prepared: bool,
     /// Returned files by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, FileAnswer>,
@@ -230,6 +232,7 @@ impl TestAnswer {
                 memory_bytes: 0,
                 stdout: OutputAnswer::new(&Captured::default(), form),
                 stderr: OutputAnswer::new(&Captured::default(), form),
+                prepared: false,
                 outputs: BTreeMap::new(),
                 error: None,
             },
@@ -260,6 +263,7 @@ impl TestAnswer {
             memory_bytes,
             stdout: OutputAnswer::new(report.stdout(), form),
             stderr: OutputAnswer::new(report.stderr(), form),
+            prepared: matches!(report.start, Start::Prepared { .. }),
             outputs: outputs.collect(),
             error: run_error(&report.outcome).map(ToString::to_string),
         }

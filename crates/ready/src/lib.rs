@@ -1,0 +1,68 @@
+//! `libmillibox_ready.so`: the library with which a program announces that copies of it can serve
+//! runs.
+//!
+//! A program of the world's owner, such as an interpreter with its modules, calls
+//! [`millibox_ready`]. In the process that calls it, the template, the function does not return. It
+//! returns in each copy, once. docs/internals/prepared.md describes the design.
+//!
+//! The template is confined like a run and has no capabilities. It clones pid1 of each run in its
+//! own memory, because only a process with that memory can copy it. pid1 carries out the run's
+//! mounts, forks the copy, waits for it and ends all processes of the run. pid1's parent is the
+//! template's init process, which belongs to millibox and does everything else.
+//!
+//! The modules `sys`, `run_mounts` and `ready_protocol` are those of the supervisor.
+
+#![allow(unsafe_code, reason = "the library has a C interface")]
+
+mod context;
+#[path = "../../supervisor/src/ready_protocol.rs"]
+mod ready_protocol;
+#[path = "../../supervisor/src/run_mounts.rs"]
+#[allow(dead_code, reason = "the supervisor uses the rest")]
+mod run_mounts;
+mod serve;
+#[path = "../../supervisor/src/sys/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    unsafe_code,
+    reason = "the supervisor uses the rest; all its unsafe is here"
+)]
+mod sys;
+
+use ready_protocol::Go;
+use serve::Template;
+
+/// The value of [`millibox_ready`] in a process that is not a template: the caller continues.
+const NOT_A_TEMPLATE: isize = -1;
+
+/// Announces that the program is ready. In a template this returns once in each copy. It writes the
+/// copy's arguments and environment, strings that each end with a NUL byte, to `buffer`, their
+/// numbers to `counts`, and returns the number of bytes. If the process is not a template, it
+/// returns -1.
+///
+/// The process must have one thread, and no child. Libraries that must know of the fork have to be
+/// prepared for it (pthread_atfork(3) handlers run).
+///
+/// # Safety
+/// `buffer` must be valid for writing `size` bytes, and `counts` for two numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millibox_ready(buffer: *mut u8, size: usize, counts: *mut u32) -> isize {
+    let Some(template) = Template::announce() else {
+        return NOT_A_TEMPLATE;
+    };
+    let (go, strings) = template.serve();
+    let Go {
+        arguments,
+        environment,
+        ..
+    } = go;
+    let length = strings.len().min(size);
+    // SAFETY: the caller vouches for both pointers, and the strings are another allocation.
+    unsafe {
+        core::ptr::copy_nonoverlapping(strings.as_ptr(), buffer, length);
+        counts.write(arguments);
+        counts.add(1).write(environment);
+    }
+    length as isize
+}

@@ -1,0 +1,71 @@
+//! The problems of a template as the numbers of a [`Failure`].
+
+use crate::launch::Failure;
+use crate::sys::Errno;
+use millibox_wire::{ProcessEnd, Step, TemplateProblem, Unfit};
+
+/// The numbers of [`TemplateProblem`] in a [`Failure`].
+const PROBLEMS: [TemplateProblem; 14] = [
+    TemplateProblem::NotReady,
+    TemplateProblem::CpuTime,
+    TemplateProblem::OutOfMemory,
+    TemplateProblem::Unfit(Unfit::Backend),
+    TemplateProblem::Unfit(Unfit::SeparatePid1),
+    TemplateProblem::Unfit(Unfit::Loopback),
+    TemplateProblem::Unfit(Unfit::MountBelowTmpfs),
+    TemplateProblem::Unfit(Unfit::Seccomp),
+    TemplateProblem::Unfit(Unfit::RootInside),
+    TemplateProblem::Unfit(Unfit::Namespaces),
+    TemplateProblem::Unfit(Unfit::Protocol),
+    TemplateProblem::Unfit(Unfit::Threads),
+    TemplateProblem::Unfit(Unfit::SharedMemory),
+    TemplateProblem::Unfit(Unfit::TooLong),
+];
+
+/// The failure of a template. The errno is the signal or the negative exit status of a template
+/// that has ended.
+pub fn failure(problem: TemplateProblem) -> Failure {
+    let (object, errno) = match problem {
+        TemplateProblem::Ended(ProcessEnd::Exited(status)) => (u32::MAX, -status),
+        TemplateProblem::Ended(ProcessEnd::Killed(signal)) => (u32::MAX, signal),
+        other => {
+            let number = PROBLEMS.iter().position(|known| *known == other);
+            (number.map_or(u32::MAX, |number| number as u32), 0)
+        }
+    };
+    Failure {
+        object,
+        ..Failure::new(Step::Ready, Errno(errno))
+    }
+}
+
+/// The problem that a failure in [`Step::Ready`] describes.
+pub fn problem(object: u32, errno: Errno) -> TemplateProblem {
+    match (PROBLEMS.get(object as usize), errno.0) {
+        (Some(problem), _) => *problem,
+        (None, signal @ 1..) => TemplateProblem::Ended(ProcessEnd::Killed(signal)),
+        (None, status) => TemplateProblem::Ended(ProcessEnd::Exited(-status)),
+    }
+}
+
+pub fn unfit_failure(unfit: Unfit) -> Failure {
+    failure(TemplateProblem::Unfit(unfit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problem_survives_its_failure() {
+        let ended = [
+            TemplateProblem::Ended(ProcessEnd::Exited(0)),
+            TemplateProblem::Ended(ProcessEnd::Exited(3)),
+            TemplateProblem::Ended(ProcessEnd::Killed(9)),
+        ];
+        for expected in PROBLEMS.into_iter().chain(ended) {
+            let failure = failure(expected);
+            assert_eq!(problem(failure.object, Errno(failure.errno)), expected);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The mounts that belong to one run, and the capabilities that they need.
+//!
+//! pid1 carries the mounts out. The library of prepared programs (`crates/ready`) compiles this
+//! file as well, for pid1s in the memory of a template. So nothing here allocates.
+
+use crate::sys::{Errno, Result, calls};
+use millibox_wire::Step;
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+
+/// A mount operation that pid1 carries out for each run.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub enum RunMount {
+    Tmpfs {
+        path: CString,
+        options: CString,
+        no_exec: bool,
+    },
+    Proc {
+        path: CString,
+        options: CString,
+    },
+    /// Opens the template's staging directory, which has this device number, before the next tmpfs
+    /// covers it.
+    OpenStage {
+        path: CString,
+        device: u64,
+    },
+    /// Mounts the file or directory `name` of the staging directory.
+    FromStage {
+        name: CString,
+        path: CString,
+    },
+    CreateDir {
+        path: CString,
+        mode: u32,
+        may_exist: bool,
+    },
+    CreateFile {
+        path: CString,
+        mode: u32,
+        may_exist: bool,
+    },
+    Symlink {
+        target: CString,
+        path: CString,
+    },
+}
+
+/// The template's staging directory.
+struct Stage {
+    /// -1 if the template has none.
+    descriptor: i32,
+    /// The run's own tmpfs is mounted on it.
+    is_covered: bool,
+}
+
+impl Stage {
+    fn close(&self) {
+        if self.descriptor >= 0 {
+            let _ = calls::close(self.descriptor);
+        }
+    }
+}
+
+/// Mounts on the directory of this descriptor, even if a run with write access above it has moved
+/// it.
+fn mount_on(
+    directory: i32,
+    kind: &core::ffi::CStr,
+    flags: libc::c_ulong,
+    options: &core::ffi::CStr,
+) -> core::result::Result<(), (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    calls::fchdir(directory).map_err(while_mounting)?;
+    calls::mount(kind, c".", kind, flags, options).map_err(while_mounting)?;
+    calls::chdir(c"/").map_err(while_mounting)
+}
+
+/// Opens a directory and checks that it is the template's. A run with write access above it may
+/// have moved or removed it, and the template's directory may then be at any path. The error is
+/// `ESTALE` in that case.
+fn open_templates(
+    path: &core::ffi::CStr,
+    is_it: impl Fn((u64, u64)) -> bool,
+) -> core::result::Result<i32, (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    let found = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0)
+        .map_err(while_mounting)?;
+    if is_it(calls::identity(found).map_err(while_mounting)?) {
+        Ok(found)
+    } else {
+        Err(while_mounting(Errno(libc::ESTALE)))
+    }
+}
+
+/// Carries out one mount for the run.
+fn run_mount(
+    mount: &RunMount,
+    stage: &mut Stage,
+    procfs: i32,
+) -> core::result::Result<(), (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    let while_making = |errno| (Step::MountPoint, errno);
+    match mount {
+        RunMount::Tmpfs {
+            path,
+            options,
+            no_exec,
+        } => {
+            let flags =
+                libc::MS_NOSUID | libc::MS_NODEV | if *no_exec { libc::MS_NOEXEC } else { 0 };
+            if stage.is_covered {
+                return calls::mount(c"tmpfs", path, c"tmpfs", flags, options)
+                    .map_err(while_mounting);
+            }
+            stage.is_covered = true;
+            mount_on(stage.descriptor, c"tmpfs", flags, options)
+        }
+        RunMount::Proc { path, options } => {
+            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+            // It covers the host's procfs, which must not stay visible anywhere.
+            let hosts = calls::identity(procfs).map_err(while_mounting)?;
+            let found = open_templates(path, |its| its == hosts)?;
+            let answer = mount_on(found, c"proc", flags, options);
+            let _ = calls::close(found);
+            answer
+        }
+        RunMount::OpenStage { path, device } => {
+            stage.close();
+            *stage = Stage {
+                descriptor: open_templates(path, |its| its.0 == *device)?,
+                is_covered: false,
+            };
+            Ok(())
+        }
+        RunMount::FromStage { name, path } => {
+            let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+            let tree = calls::open_tree(stage.descriptor, name, flags).map_err(while_mounting)?;
+            let answer = calls::move_mount(tree, libc::AT_FDCWD, path, 0).map_err(while_mounting);
+            let _ = calls::close(tree);
+            answer
+        }
+        RunMount::CreateDir {
+            path,
+            mode,
+            may_exist,
+        } => match calls::mkdirat(libc::AT_FDCWD, path, 0o700) {
+            Ok(()) => calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making),
+            Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
+            Err(errno) => Err(while_making(errno)),
+        },
+        RunMount::CreateFile {
+            path,
+            mode,
+            may_exist,
+        } => {
+            let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY;
+            match calls::openat(libc::AT_FDCWD, path, flags, 0o600) {
+                Ok(fd) => {
+                    let _ = calls::close(fd);
+                    calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making)
+                }
+                Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
+                Err(errno) => Err(while_making(errno)),
+            }
+        }
+        RunMount::Symlink { target, path } => {
+            calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making)
+        }
+    }
+}
+
+/// Carries out the mounts of a run, in order. `procfs` is the procfs that the run's own one covers.
+/// An error has the index of the mount, the step and the errno.
+pub fn carry_out(
+    mounts: &[(u32, RunMount)],
+    procfs: i32,
+) -> core::result::Result<(), (u32, Step, Errno)> {
+    let mut stage = Stage {
+        descriptor: -1,
+        is_covered: true,
+    };
+    for (object, mount) in mounts {
+        run_mount(mount, &mut stage, procfs).map_err(|(step, errno)| (*object, step, errno))?;
+    }
+    stage.close();
+    Ok(())
+}
+
+/// Every securebit and its lock except KEEP_CAPS (capabilities(7)): root inside has no privileges,
+/// not even after an exec.
+pub const SECUREBITS: usize = 0b1110_1111;
+
+/// Drops all capabilities, also from the bounding set.
+pub fn give_up_capabilities() -> Result<()> {
+    // The bounding set ends at the last capability that the kernel knows (EINVAL).
+    let mut capability = 0;
+    loop {
+        match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
+            Ok(_) => capability += 1,
+            Err(Errno(libc::EINVAL)) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    calls::prctl(libc::PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)?;
+    calls::drop_capabilities()
+}

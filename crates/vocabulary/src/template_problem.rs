@@ -1,0 +1,83 @@
+//! Why no run can be copied from a template of a program.
+
+use crate::ProcessEnd;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why no run can be copied from a template of a program. Completes a sentence that begins with
+/// "its template".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum TemplateProblem {
+    /// It ended before it was ready, or before it could make a copy.
+    Ended(ProcessEnd),
+    /// It was not ready in time, or did not make a copy in time.
+    NotReady,
+    /// It used more CPU time until it was ready than it may.
+    CpuTime,
+    /// It used more memory until it was ready than it may.
+    OutOfMemory,
+    /// The program, its world or the request does not allow copies.
+    Unfit(Unfit),
+}
+
+/// Why copies of a program are not possible. Completes a sentence that begins with "its template".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// The backend cannot separate the figures of a run from those of the template.
+    Backend,
+    /// pid1 has memory of its own.
+    SeparatePid1,
+    /// Runs with a loopback interface would share it.
+    Loopback,
+    /// The world has a mount below a tmpfs of the run.
+    MountBelowTmpfs,
+    /// The world has no seccomp program that can be attached to template and run.
+    Seccomp,
+    /// Runs have the user id 0 or the group id 0 inside.
+    RootInside,
+    /// The world allows runs to create namespaces.
+    Namespaces,
+    /// Arguments and environment are too long.
+    TooLong,
+    /// The request limits the CPU bandwidth.
+    CpuBandwidth,
+    /// The program does not follow the protocol of the library.
+    Protocol,
+    /// The program has more than one thread when it makes a copy.
+    Threads,
+    /// The program maps memory that it would share with its copies.
+    SharedMemory,
+}
+
+impl fmt::Display for TemplateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TemplateProblem::Ended(end) => write!(f, "{end} before it was ready"),
+            TemplateProblem::NotReady => f.write_str("was not ready in time"),
+            TemplateProblem::CpuTime => f.write_str("used too much CPU time until it was ready"),
+            TemplateProblem::OutOfMemory => f.write_str("ran out of memory"),
+            TemplateProblem::Unfit(unfit) => unfit.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unfit::Backend => "cannot be measured apart from its runs by this backend",
+            Unfit::SeparatePid1 => "needs a pid1 in its runner's memory, and this one is separate",
+            Unfit::Loopback => "would share its loopback interface with its runs",
+            Unfit::MountBelowTmpfs => "has a mount below a tmpfs that each run has for itself",
+            Unfit::Seccomp => "has a seccomp program that is too long for it",
+            Unfit::RootInside => "has the user or group id 0, which it cannot pass on",
+            Unfit::Namespaces => "may create namespaces, whose number is limited for each run",
+            Unfit::TooLong => "takes at most 64 KiB of arguments and environment",
+            Unfit::CpuBandwidth => "cannot have a limited CPU bandwidth",
+            Unfit::Protocol => "does not follow the protocol of the library",
+            Unfit::Threads => "has more than one thread",
+            Unfit::SharedMemory => "maps memory that its copies would share",
+        })
+    }
+}
