@@ -45,7 +45,10 @@ fn answers_have_the_headers_of_the_service() {
         answer.header("Millibox-Outcome").map(str::to_owned)
     };
     let one = command(&["/bin/false"], NONE);
-    assert_eq!(headers(std::slice::from_ref(&one)).as_deref(), Some("exited"));
+    assert_eq!(
+        headers(std::slice::from_ref(&one)).as_deref(),
+        Some("exited")
+    );
     assert_eq!(headers(&[one.clone(), one]), None);
 }
 
