@@ -1,0 +1,2 @@
+//! The contest site.
+fn main() {}
