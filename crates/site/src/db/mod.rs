@@ -16,8 +16,10 @@ pub mod submission;
 pub mod user;
 mod value;
 
-pub use row::{Column, Record, Row, record};
-pub use value::{Value, text_enum, values};
+pub use row::{Column, Record, Row};
+pub(crate) use row::record;
+pub use value::Value;
+pub(crate) use value::{text_enum, values};
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
@@ -26,6 +28,9 @@ use sqlx::sqlite::{
 use sqlx::{Postgres, Sqlite};
 use std::path::Path;
 use std::time::Duration;
+
+#[cfg(test)]
+mod tests;
 
 /// Connections that read, and all connections of PostgreSQL.
 const CONNECTIONS: u32 = 8;

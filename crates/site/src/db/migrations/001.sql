@@ -16,7 +16,7 @@ CREATE TABLE session (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 );
-CREATE INDEX session_user ON session (user_id);
+CREATE INDEX session_of_user ON session (user_id);
 CREATE INDEX session_expires ON session (expires_at);
 
 CREATE TABLE problem (
