@@ -9,7 +9,7 @@ use crate::db::contest::{MemberRole, Visibility as ContestVisibility};
 use crate::db::problem::{Problem, Visibility};
 use crate::db::user::Role;
 
-/// The user who sends a request; guests have no id.
+/// The sender of a request; guests have no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Viewer {
     /// The id and the role, if the user is signed in.
@@ -126,8 +126,7 @@ pub fn submission(
     let Some(id) = viewer.id() else {
         return Relation::Stranger;
     };
-    let is_staff =
-        viewer.is_admin() || manages_contest.unwrap_or(false) || id == problem_owner;
+    let is_staff = viewer.is_admin() || manages_contest.unwrap_or(false) || id == problem_owner;
     if is_staff {
         Relation::Staff
     } else if id == author {
@@ -154,7 +153,6 @@ mod tests {
             name: String::new(),
             visibility,
             owner_id,
-            created_at: Time(0),
         };
         // Role, visibility, owner: view, submit, attach, edit.
         let table = [
@@ -187,8 +185,18 @@ mod tests {
             (Some(Role::User), Public, None, "v--t"),
             (Some(Role::User), Private, None, "----"),
             (Some(Role::Teacher), Private, None, "----"),
-            (Some(Role::User), Private, Some(MemberRole::Contestant), "v--t"),
-            (Some(Role::User), Private, Some(MemberRole::Moderator), "vm-t"),
+            (
+                Some(Role::User),
+                Private,
+                Some(MemberRole::Contestant),
+                "v--t",
+            ),
+            (
+                Some(Role::User),
+                Private,
+                Some(MemberRole::Moderator),
+                "vm-t",
+            ),
             (Some(Role::User), Private, Some(MemberRole::Owner), "vmot"),
             (Some(Role::Admin), Private, None, "vmot"),
         ];

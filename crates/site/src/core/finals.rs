@@ -94,7 +94,12 @@ pub(super) mod tests {
     /// Attempts with few different values, so that ties are frequent.
     pub fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
         let verdict = || proptest::option::of(select(Verdict::ALL));
-        let attempt = (any::<bool>(), verdict(), verdict(), proptest::option::of(0i64..3));
+        let attempt = (
+            any::<bool>(),
+            verdict(),
+            verdict(),
+            proptest::option::of(0i64..3),
+        );
         proptest::collection::vec(attempt, 0..8).prop_map(|list| {
             let attempts = (1..).zip(list);
             attempts
@@ -133,9 +138,8 @@ pub(super) mod tests {
     }
 
     fn is_candidate(reveal: Option<Reveal>, attempt: &Attempt) -> bool {
-        let compiled = |verdict: Option<Verdict>| {
-            !matches!(verdict, None | Some(Verdict::CompileError))
-        };
+        let compiled =
+            |verdict: Option<Verdict>| !matches!(verdict, None | Some(Verdict::CompileError));
         attempt.counts
             && match reveal {
                 None => compiled(attempt.full) && attempt.score.is_some(),

@@ -1,7 +1,8 @@
 //! Statements in Markdown with formulas in LaTeX, as HTML with MathML.
 //!
-//! Statements come from authors of problems, so nothing in them may act in the pages of the site:
-//! HTML in them is shown as text, links lead to web pages only, and images are files of the package.
+//! Statements come from authors of problems, so nothing in them may act in the pages of the site.
+//! HTML in them is shown as text, links lead to web pages only, and images are files of the
+//! package.
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_latex::config::{DisplayMode, RenderConfig};
@@ -98,15 +99,15 @@ fn math(formula: &str, display_mode: DisplayMode) -> CowStr<'static> {
     let parsed: Result<Vec<_>, _> = parser.collect();
     let mut rendered = String::new();
     let is_rendered = parsed.is_ok_and(|events| {
-        let events = events
-            .into_iter()
-            .map(Ok::<_, std::convert::Infallible>);
+        let events = events.into_iter().map(Ok::<_, std::convert::Infallible>);
         push_mathml(&mut rendered, events, config).is_ok()
     });
     if is_rendered && is_mathml(&rendered) {
         rendered.into()
     } else {
-        maud::html! { code.formula { (formula) } }.into_string().into()
+        maud::html! { code.formula { (formula) } }
+            .into_string()
+            .into()
     }
 }
 

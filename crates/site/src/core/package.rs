@@ -147,9 +147,7 @@ pub fn read(archive: &Path, name: &str, blobs: &Blobs) -> Result<Manifest, Packa
     let (problem, directory) = open(archive, name)?;
     let max_score = match problem.scoring {
         Scoring::PassFail => Some(PASSED.0),
-        Scoring::Points { maximum, .. } => {
-            maximum.is_finite().then(|| Score::of_points(maximum).0)
-        }
+        Scoring::Points { maximum, .. } => maximum.is_finite().then(|| Score::of_points(maximum).0),
     };
     let initial = problem.groups().filter(|group| group.sample);
     let mut manifest = Manifest {

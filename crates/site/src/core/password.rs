@@ -114,8 +114,18 @@ mod tests {
         let passwords = Passwords::new(1).unwrap();
         let stored = passwords.hash("correct horse").await.unwrap();
         assert!(stored.starts_with("$argon2id$"), "{stored}");
-        assert!(passwords.verify("correct horse", Some(&stored)).await.unwrap());
-        assert!(!passwords.verify("correct hors", Some(&stored)).await.unwrap());
+        assert!(
+            passwords
+                .verify("correct horse", Some(&stored))
+                .await
+                .unwrap()
+        );
+        assert!(
+            !passwords
+                .verify("correct hors", Some(&stored))
+                .await
+                .unwrap()
+        );
         assert!(!passwords.verify("correct horse", None).await.unwrap());
         let second = passwords.hash("correct horse").await.unwrap();
         assert_ne!(stored, second, "each hash has a salt of its own");

@@ -104,7 +104,7 @@ impl Protocol {
         }
     }
 
-    /// The part that everybody may see who may see the submission: the initial tests.
+    /// The part that each viewer of the submission sees: the initial tests.
     #[must_use]
     pub fn initial_part(self) -> Protocol {
         Protocol {
@@ -122,7 +122,6 @@ impl Protocol {
             tests: self.tests.into_iter().filter(|test| test.initial).collect(),
         }
     }
-
 }
 
 /// The verdict on the initial tests: the first that is not accepted.
@@ -135,10 +134,7 @@ pub fn initial_verdict(tests: &[Test]) -> Verdict {
 }
 
 /// The result that a report stands for; `None` after a failure of the judge.
-pub fn outcome(
-    report: &SubmissionReport,
-    is_initial: impl Fn(&str) -> bool,
-) -> Option<Outcome> {
+pub fn outcome(report: &SubmissionReport, is_initial: impl Fn(&str) -> bool) -> Option<Outcome> {
     let verdict = Verdict::of_judge(report.verdict?)?;
     let protocol = Protocol::of_report(report, is_initial);
     let initial_verdict = if verdict == Verdict::CompileError {
@@ -215,7 +211,10 @@ mod tests {
         let part = protocol.initial_part();
         assert_eq!(part.tests.len(), 1);
         assert_eq!(part.groups.len(), 1);
-        assert_eq!((part.groups[0].score, part.groups[0].max_score), (None, None));
+        assert_eq!(
+            (part.groups[0].score, part.groups[0].max_score),
+            (None, None)
+        );
         assert_eq!(part.messages, "warning");
     }
 

@@ -93,7 +93,13 @@ mod tests {
 
     #[test]
     fn field_of_other_text_is_no_time() {
-        for text in ["", "now", "2026-05-01", "2026-13-01T10:00", "2026-05-01T10:00+01"] {
+        for text in [
+            "",
+            "now",
+            "2026-05-01",
+            "2026-13-01T10:00",
+            "2026-05-01T10:00+01",
+        ] {
             assert_eq!(Time::of_field(text), None, "{text}");
         }
     }

@@ -25,7 +25,10 @@ pub struct Rules {
 
 /// What a user sees of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each part is shown or hidden by itself")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each part is shown or hidden by itself"
+)]
 pub struct Visible {
     /// The page, the source, the initial verdict and its protocol.
     pub page: bool,

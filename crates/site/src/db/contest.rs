@@ -5,7 +5,7 @@ use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::time::Time;
 
 text_enum! {
-    /// Who may see a contest.
+    /// The visibility of a contest.
     Visibility {
         /// Its members.
         Private = "private",
@@ -32,7 +32,6 @@ record! {
         id: i64,
         name: String,
         visibility: Visibility,
-        created_at: Time,
     }
 }
 
@@ -71,7 +70,6 @@ record! {
 record! {
     /// A member of a contest.
     Member {
-        user_id: i64,
         login: String,
         name: String,
         role: MemberRole,
@@ -100,7 +98,7 @@ pub struct RoundProblemFields {
 
 macro_rules! contests {
     ($rest:literal) => {
-        concat!("SELECT id, name, visibility, created_at FROM contest ", $rest)
+        concat!("SELECT id, name, visibility FROM contest ", $rest)
     };
 }
 
@@ -288,11 +286,7 @@ record! {
 }
 
 /// The role of a user in a contest.
-pub async fn role(
-    db: impl Executor,
-    contest_id: i64,
-    user_id: i64,
-) -> Result<Option<MemberRole>> {
+pub async fn role(db: impl Executor, contest_id: i64, user_id: i64) -> Result<Option<MemberRole>> {
     let found: Option<RoleRow> = db
         .first(
             "SELECT role FROM membership WHERE contest_id = $1 AND user_id = $2",
@@ -319,12 +313,7 @@ pub async fn join(
 }
 
 /// Changes the role of a member.
-pub async fn set_role(
-    tx: &mut Tx,
-    contest_id: i64,
-    user_id: i64,
-    role: MemberRole,
-) -> Result<u64> {
+pub async fn set_role(tx: &mut Tx, contest_id: i64, user_id: i64, role: MemberRole) -> Result<u64> {
     tx.execute(
         "UPDATE membership SET role = $3 WHERE contest_id = $1 AND user_id = $2",
         values![contest_id, user_id, role],
@@ -344,7 +333,7 @@ pub async fn leave(tx: &mut Tx, contest_id: i64, user_id: i64) -> Result<u64> {
 /// The members of a contest, by login.
 pub async fn members(db: impl Executor, contest_id: i64) -> Result<Vec<Member>> {
     db.all(
-        "SELECT user_id, login, name, membership.role FROM membership
+        "SELECT login, name, membership.role FROM membership
          JOIN users ON users.id = user_id WHERE contest_id = $1 ORDER BY login_key",
         values![contest_id],
     )

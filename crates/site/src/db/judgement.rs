@@ -71,7 +71,7 @@ record! {
 }
 
 record! {
-    /// The protocol of a judgement, or why there is none.
+    /// The protocol of a judgement, or why it is missing.
     Details {
         fault: Option<String>,
         protocol: Option<String>,
@@ -143,12 +143,7 @@ pub async fn insert(tx: &mut Tx, new: &NewJudgement, now: Time) -> Result<i64> {
 record! { Id { id: i64, } }
 
 /// Leases the next judgement to a worker.
-pub async fn claim(
-    db: &Db,
-    worker: &str,
-    now: Time,
-    lease: Duration,
-) -> Result<Option<Task>> {
+pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
     let mut tx = db.begin().await?;
     let next: Option<Id> = (&mut tx)
         .first(
@@ -212,13 +207,7 @@ pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Re
 
 /// Stores the result of an attempt and makes the judgement current. False: the worker has lost its
 /// lease, and nothing has changed.
-pub async fn finish(
-    db: &Db,
-    id: i64,
-    attempt: i64,
-    outcome: &Outcome,
-    now: Time,
-) -> Result<bool> {
+pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time) -> Result<bool> {
     let mut tx = db.begin().await?;
     let changed = tx
         .execute(
@@ -338,9 +327,9 @@ pub async fn queue(db: &Db, limit: i64) -> Result<Vec<Entry>> {
             ended_at, fault
          FROM judgement
          ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'fault' THEN 2
-            ELSE 3 END, CASE state WHEN 'queued' THEN priority END DESC,
+            WHEN 'done' THEN 3 END, CASE state WHEN 'queued' THEN priority END DESC,
             CASE state WHEN 'queued' THEN turn END,
-            CASE state WHEN 'queued' THEN id ELSE -id END
+            CASE state WHEN 'queued' THEN id END, id DESC
          LIMIT $1",
         values![limit],
     )

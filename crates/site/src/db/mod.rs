@@ -16,8 +16,8 @@ pub mod submission;
 pub mod user;
 mod value;
 
-pub use row::{Column, Record, Row};
 pub(crate) use row::record;
+pub use row::{Column, Record, Row};
 pub use value::Value;
 pub(crate) use value::{text_enum, values};
 
@@ -116,7 +116,9 @@ impl Db {
         let pool = |connections| SqlitePoolOptions::new().max_connections(connections);
         // The writer creates the file before a reader opens it.
         let writer = pool(1).connect_with(options.clone()).await?;
-        let readers = pool(CONNECTIONS).connect_with(options.read_only(true)).await?;
+        let readers = pool(CONNECTIONS)
+            .connect_with(options.read_only(true))
+            .await?;
         Ok(Db::Sqlite { readers, writer })
     }
 
@@ -224,11 +226,7 @@ pub trait Executor: Send {
     }
 
     /// The column `id` of the one row that the statement returns.
-    fn id(
-        self,
-        sql: &'static str,
-        values: Vec<Value>,
-    ) -> impl Future<Output = Result<i64>> + Send
+    fn id(self, sql: &'static str, values: Vec<Value>) -> impl Future<Output = Result<i64>> + Send
     where
         Self: Sized,
     {

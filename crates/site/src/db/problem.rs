@@ -4,11 +4,11 @@ use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::time::Time;
 
 text_enum! {
-    /// Who may see a problem outside contests.
+    /// The visibility of a problem outside contests.
     Visibility {
         /// Its owner.
         Private = "private",
-        /// Teachers, who may use it in contests.
+        /// Teachers, for their contests.
         ContestOnly = "contest_only",
         /// All people.
         Public = "public",
@@ -22,7 +22,6 @@ record! {
         name: String,
         visibility: Visibility,
         owner_id: i64,
-        created_at: Time,
     }
 }
 
@@ -40,10 +39,7 @@ record! {
 
 macro_rules! problems {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, name, visibility, owner_id, created_at FROM problem ",
-            $rest
-        )
+        concat!("SELECT id, name, visibility, owner_id FROM problem ", $rest)
     };
 }
 

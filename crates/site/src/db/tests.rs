@@ -118,7 +118,10 @@ fn migration_is_applied_once_and_newer_versions_are_rejected() {
         tx.execute(newer, values![]).await.unwrap();
         tx.commit().await.unwrap();
         let refused = migrate::migrate(db).await;
-        assert!(matches!(refused, Err(DbError::Newer { found: 99, .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(DbError::Newer { found: 99, .. })),
+            "{refused:?}"
+        );
     });
 }
 
@@ -139,13 +142,21 @@ fn users_have_unique_logins_in_any_case() {
         assert!(error.is_duplicate(), "{error:?}");
         drop(tx);
         let found = user::by_login(db, "ADA").await.unwrap().unwrap();
-        assert_eq!((found.id, found.login.as_str(), found.role), (id, "Ada", Role::Admin));
+        assert_eq!(
+            (found.id, found.login.as_str(), found.role),
+            (id, "Ada", Role::Admin)
+        );
         let mut tx = db.begin().await.unwrap();
-        user::update(&mut tx, id, Role::Teacher, Some(NOW)).await.unwrap();
+        user::update(&mut tx, id, Role::Teacher, Some(NOW))
+            .await
+            .unwrap();
         user::set_password(&mut tx, id, "other").await.unwrap();
         tx.commit().await.unwrap();
         let found = user::by_id(db, id).await.unwrap().unwrap();
-        assert_eq!((found.password.as_str(), found.disabled_at), ("other", Some(NOW)));
+        assert_eq!(
+            (found.password.as_str(), found.disabled_at),
+            ("other", Some(NOW))
+        );
         assert!(!user::has_admin(db).await.unwrap());
         assert_eq!(user::page(db, 0, 10).await.unwrap().len(), 1);
         assert!(user::page(db, id, 10).await.unwrap().is_empty());
@@ -159,7 +170,9 @@ fn session_ends_by_time_by_request_and_with_its_user() {
         let later = NOW.after(LEASE);
         let mut tx = db.begin().await.unwrap();
         for hash in [[1; 32], [2; 32], [3; 32]] {
-            session::insert(&mut tx, hash, id, NOW, later).await.unwrap();
+            session::insert(&mut tx, hash, id, NOW, later)
+                .await
+                .unwrap();
         }
         tx.commit().await.unwrap();
         let user_of = async |hash| session::user(db, hash, NOW).await.unwrap();
@@ -170,9 +183,14 @@ fn session_ends_by_time_by_request_and_with_its_user() {
         tx.commit().await.unwrap();
         assert!(user_of([1; 32]).await.is_none() && user_of([2; 32]).await.is_some());
         let mut tx = db.begin().await.unwrap();
-        user::update(&mut tx, id, Role::User, Some(NOW)).await.unwrap();
+        user::update(&mut tx, id, Role::User, Some(NOW))
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
-        assert!(user_of([2; 32]).await.is_none(), "a disabled user has no session");
+        assert!(
+            user_of([2; 32]).await.is_none(),
+            "a disabled user has no session"
+        );
         let mut tx = db.begin().await.unwrap();
         assert_eq!(session::delete_expired(&mut tx, NOW).await.unwrap(), 0);
         assert_eq!(session::delete_of_user(&mut tx, id).await.unwrap(), 2);
@@ -200,17 +218,35 @@ fn problems_are_listed_by_visibility_and_versions_are_numbered() {
         let second = problem::insert_version(&mut tx, public.0, "other", "{}", ada, NOW)
             .await
             .unwrap();
-        problem::update(&mut tx, public.0, "New", Visibility::Private).await.unwrap();
+        problem::update(&mut tx, public.0, "New", Visibility::Private)
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
-        let current = problem::current_version(db, public.0).await.unwrap().unwrap();
+        let current = problem::current_version(db, public.0)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!((current.id, current.number), (second, 2));
-        let numbers: Vec<i64> = problem::versions(db, public.0).await.unwrap().iter()
+        let numbers: Vec<i64> = problem::versions(db, public.0)
+            .await
+            .unwrap()
+            .iter()
             .map(|version| version.number)
             .collect();
         assert_eq!(numbers, [2, 1]);
-        assert_eq!(problem::version(db, public.1).await.unwrap().unwrap().digest, "digest");
+        assert_eq!(
+            problem::version(db, public.1)
+                .await
+                .unwrap()
+                .unwrap()
+                .digest,
+            "digest"
+        );
         let found = problem::by_id(db, public.0).await.unwrap().unwrap();
-        assert_eq!((found.name.as_str(), found.visibility), ("New", Visibility::Private));
+        assert_eq!(
+            (found.name.as_str(), found.visibility),
+            ("New", Visibility::Private)
+        );
     });
 }
 
@@ -222,9 +258,15 @@ fn contest_has_rounds_problems_members_and_a_link() {
         let bob = add_user(db, "bob", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Private).await;
         let mut tx = db.begin().await.unwrap();
-        let id = contest::insert(&mut tx, "Cup", contest::Visibility::Private, NOW).await.unwrap();
-        contest::join(&mut tx, id, ada, MemberRole::Owner, NOW).await.unwrap();
-        contest::join(&mut tx, id, ada, MemberRole::Contestant, NOW).await.unwrap();
+        let id = contest::insert(&mut tx, "Cup", contest::Visibility::Private, NOW)
+            .await
+            .unwrap();
+        contest::join(&mut tx, id, ada, MemberRole::Owner, NOW)
+            .await
+            .unwrap();
+        contest::join(&mut tx, id, ada, MemberRole::Contestant, NOW)
+            .await
+            .unwrap();
         let mut fields = RoundFields {
             name: "First".to_owned(),
             begins: Time::ALWAYS,
@@ -236,7 +278,9 @@ fn contest_has_rounds_problems_members_and_a_link() {
         fields.name = "Second".to_owned();
         let second = contest::insert_round(&mut tx, id, &fields).await.unwrap();
         fields.name = "Last".to_owned();
-        contest::update_round(&mut tx, second, &fields).await.unwrap();
+        contest::update_round(&mut tx, second, &fields)
+            .await
+            .unwrap();
         let mut fields = RoundProblemFields {
             version_id: sum.1,
             label: "A".to_owned(),
@@ -244,34 +288,64 @@ fn contest_has_rounds_problems_members_and_a_link() {
             final_method: FinalMethod::Best,
             reveal: Reveal::Nothing,
         };
-        let attached = contest::insert_round_problem(&mut tx, round, sum.0, &fields).await.unwrap();
+        let attached = contest::insert_round_problem(&mut tx, round, sum.0, &fields)
+            .await
+            .unwrap();
         fields.reveal = Reveal::Score;
-        contest::update_round_problem(&mut tx, attached, &fields).await.unwrap();
-        contest::set_entry_link(&mut tx, id, [1; 32], NOW).await.unwrap();
-        contest::set_entry_link(&mut tx, id, [2; 32], NOW).await.unwrap();
+        contest::update_round_problem(&mut tx, attached, &fields)
+            .await
+            .unwrap();
+        contest::set_entry_link(&mut tx, id, [1; 32], NOW)
+            .await
+            .unwrap();
+        contest::set_entry_link(&mut tx, id, [2; 32], NOW)
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
 
-        assert_eq!(contest::role(db, id, ada).await.unwrap(), Some(MemberRole::Owner));
+        assert_eq!(
+            contest::role(db, id, ada).await.unwrap(),
+            Some(MemberRole::Owner)
+        );
         assert_eq!(contest::role(db, id, bob).await.unwrap(), None);
         let rounds = contest::rounds(db, id).await.unwrap();
         assert_eq!(rounds[1].name, "Last");
-        assert_eq!((rounds[0].begins, rounds[0].ranking_from), (Time::ALWAYS, Time::NEVER));
+        assert_eq!(
+            (rounds[0].begins, rounds[0].ranking_from),
+            (Time::ALWAYS, Time::NEVER)
+        );
         let found = contest::round_problem(db, attached).await.unwrap().unwrap();
         assert_eq!((found.reveal, found.contest_id), (Reveal::Score, id));
         assert_eq!(contest::problems(db, id).await.unwrap().len(), 1);
         assert!(contest::round(db, round).await.unwrap().is_some());
         assert!(contest::by_entry_link(db, [1; 32]).await.unwrap().is_none());
-        assert_eq!(contest::by_entry_link(db, [2; 32]).await.unwrap().unwrap().id, id);
+        assert_eq!(
+            contest::by_entry_link(db, [2; 32])
+                .await
+                .unwrap()
+                .unwrap()
+                .id,
+            id
+        );
         let pages = async |user, all| {
-            contest::page(db, i64::MAX, user, all, 10).await.unwrap().len()
+            contest::page(db, i64::MAX, user, all, 10)
+                .await
+                .unwrap()
+                .len()
         };
         assert_eq!((pages(ada, false).await, pages(bob, false).await), (1, 0));
         assert_eq!(pages(bob, true).await, 1);
 
         let mut tx = db.begin().await.unwrap();
-        contest::update(&mut tx, id, "Cup", contest::Visibility::Public).await.unwrap();
-        contest::join(&mut tx, id, bob, MemberRole::Contestant, NOW).await.unwrap();
-        contest::set_role(&mut tx, id, bob, MemberRole::Moderator).await.unwrap();
+        contest::update(&mut tx, id, "Cup", contest::Visibility::Public)
+            .await
+            .unwrap();
+        contest::join(&mut tx, id, bob, MemberRole::Contestant, NOW)
+            .await
+            .unwrap();
+        contest::set_role(&mut tx, id, bob, MemberRole::Moderator)
+            .await
+            .unwrap();
         contest::delete_entry_link(&mut tx, id).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(pages(-1, false).await, 1);
@@ -285,12 +359,22 @@ fn contest_has_rounds_problems_members_and_a_link() {
 
         let (submission, _) = submit(db, bob, sum, Some(attached)).await;
         let brief = submission::of_contest(db, id).await.unwrap();
-        assert_eq!((brief[0].id, brief[0].round_problem_id), (submission, attached));
+        assert_eq!(
+            (brief[0].id, brief[0].round_problem_id),
+            (submission, attached)
+        );
         for user in [None, Some(bob)] {
-            let filter = Filter { contest: Some(id), user, ..Filter::default() };
+            let filter = Filter {
+                contest: Some(id),
+                user,
+                ..Filter::default()
+            };
             assert_eq!(submission::page(db, filter, 10).await.unwrap().len(), 1);
         }
-        let filter = Filter { problem: Some(sum.0), ..Filter::default() };
+        let filter = Filter {
+            problem: Some(sum.0),
+            ..Filter::default()
+        };
         assert!(submission::page(db, filter, 10).await.unwrap().is_empty());
     });
 }
@@ -321,31 +405,73 @@ fn attempt_whose_lease_has_ended_changes_nothing() {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;
         let (id, judged) = submit(db, ada, sum, None).await;
-        let first = judgement::claim(db, "1", NOW, LEASE).await.unwrap().unwrap();
+        let first = judgement::claim(db, "1", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!((first.id, first.attempt), (judged, 1));
         assert_eq!(first.content, b"int main() {}");
-        assert!(judgement::claim(db, "2", NOW, LEASE).await.unwrap().is_none());
+        assert!(
+            judgement::claim(db, "2", NOW, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
         assert_eq!(judgement::expire(db, NOW).await.unwrap(), 0);
         let later = NOW.after(2 * LEASE);
         assert_eq!(judgement::expire(db, later).await.unwrap(), 1);
-        let second = judgement::claim(db, "2", later, LEASE).await.unwrap().unwrap();
+        let second = judgement::claim(db, "2", later, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(second.attempt, 2);
 
         let wrong = outcome(Verdict::WrongAnswer, 0);
-        assert!(!judgement::finish(db, judged, 1, &wrong, later).await.unwrap());
+        assert!(
+            !judgement::finish(db, judged, 1, &wrong, later)
+                .await
+                .unwrap()
+        );
         assert!(!judgement::renew(db, judged, 1, later).await.unwrap());
-        assert!(!judgement::set_initial(db, judged, 1, Verdict::WrongAnswer).await.unwrap());
-        assert!(!judgement::fail(db, judged, 1, "fault", true, later).await.unwrap());
+        assert!(
+            !judgement::set_initial(db, judged, 1, Verdict::WrongAnswer)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !judgement::fail(db, judged, 1, "fault", true, later)
+                .await
+                .unwrap()
+        );
         let found = submission::by_id(db, id).await.unwrap().unwrap();
         assert_eq!((found.state, found.initial_verdict), (State::Running, None));
 
-        assert!(judgement::renew(db, judged, 2, later.after(LEASE)).await.unwrap());
-        assert!(judgement::set_initial(db, judged, 2, Verdict::Accepted).await.unwrap());
+        assert!(
+            judgement::renew(db, judged, 2, later.after(LEASE))
+                .await
+                .unwrap()
+        );
+        assert!(
+            judgement::set_initial(db, judged, 2, Verdict::Accepted)
+                .await
+                .unwrap()
+        );
         let right = outcome(Verdict::Accepted, 100);
-        assert!(judgement::finish(db, judged, 2, &right, later).await.unwrap());
-        assert!(!judgement::finish(db, judged, 2, &wrong, later).await.unwrap());
+        assert!(
+            judgement::finish(db, judged, 2, &right, later)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !judgement::finish(db, judged, 2, &wrong, later)
+                .await
+                .unwrap()
+        );
         let found = submission::by_id(db, id).await.unwrap().unwrap();
-        assert_eq!((found.verdict, found.score), (Some(Verdict::Accepted), Some(100)));
+        assert_eq!(
+            (found.verdict, found.score),
+            (Some(Verdict::Accepted), Some(100))
+        );
         let details = judgement::details(db, judged).await.unwrap().unwrap();
         assert_eq!(details.protocol.as_deref(), Some("{}"));
     });
@@ -358,11 +484,23 @@ fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
         let sum = add_problem(db, ada, Visibility::Public).await;
         let (id, judged) = submit(db, ada, sum, None).await;
         for attempt in 1..=judgement::MAX_ATTEMPTS {
-            let task = judgement::claim(db, "w", NOW, LEASE).await.unwrap().unwrap();
+            let task = judgement::claim(db, "w", NOW, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
             assert_eq!(task.attempt, attempt);
-            assert!(judgement::fail(db, judged, attempt, "broken", false, NOW).await.unwrap());
+            assert!(
+                judgement::fail(db, judged, attempt, "broken", false, NOW)
+                    .await
+                    .unwrap()
+            );
         }
-        assert!(judgement::claim(db, "w", NOW, LEASE).await.unwrap().is_none());
+        assert!(
+            judgement::claim(db, "w", NOW, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
         let found = submission::by_id(db, id).await.unwrap().unwrap();
         assert_eq!((found.state, found.verdict), (State::Fault, None));
         let details = judgement::details(db, judged).await.unwrap().unwrap();
@@ -371,11 +509,19 @@ fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
         let (_, crashing) = submit(db, ada, sum, None).await;
         let mut now = NOW;
         for _ in 0..judgement::MAX_ATTEMPTS {
-            judgement::claim(db, "w", now, LEASE).await.unwrap().unwrap();
+            judgement::claim(db, "w", now, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
             now = now.after(2 * LEASE);
             assert_eq!(judgement::expire(db, now).await.unwrap(), 1);
         }
-        assert!(judgement::claim(db, "w", now, LEASE).await.unwrap().is_none());
+        assert!(
+            judgement::claim(db, "w", now, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
         let entries = judgement::queue(db, 10).await.unwrap();
         let of = |id| entries.iter().find(|entry| entry.id == id).unwrap();
         assert_eq!(of(crashing).state, State::Fault);
@@ -388,7 +534,10 @@ fn old_judgement_stays_current_until_the_new_one_has_a_result() {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;
         let (submission_id, first) = submit(db, ada, sum, None).await;
-        judgement::claim(db, "w", NOW, LEASE).await.unwrap().unwrap();
+        judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
         let wrong = outcome(Verdict::WrongAnswer, 0);
         assert!(judgement::finish(db, first, 1, &wrong, NOW).await.unwrap());
         assert!(!judgement::is_open(db, submission_id).await.unwrap());
@@ -401,21 +550,39 @@ fn old_judgement_stays_current_until_the_new_one_has_a_result() {
             is_first: false,
         };
         let second = judgement::insert(&mut tx, &new, NOW).await.unwrap();
-        submission::set_kind(&mut tx, submission_id, Kind::Ignored).await.unwrap();
+        submission::set_kind(&mut tx, submission_id, Kind::Ignored)
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
         assert!(judgement::is_open(db, submission_id).await.unwrap());
         let verdict = async || {
             let found = submission::by_id(db, submission_id).await.unwrap().unwrap();
             (found.judgement_id, found.verdict)
         };
-        judgement::claim(db, "w", NOW, LEASE).await.unwrap().unwrap();
+        judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(verdict().await, (first, Some(Verdict::WrongAnswer)));
         assert_eq!(judgement::release(db).await.unwrap(), 1);
-        let task = judgement::claim(db, "w", NOW, LEASE).await.unwrap().unwrap();
+        let task = judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
         let right = outcome(Verdict::Accepted, 100);
-        assert!(judgement::finish(db, second, task.attempt, &right, NOW).await.unwrap());
+        assert!(
+            judgement::finish(db, second, task.attempt, &right, NOW)
+                .await
+                .unwrap()
+        );
         assert_eq!(verdict().await, (second, Some(Verdict::Accepted)));
-        let source = submission::source(db, submission_id).await.unwrap().unwrap();
-        assert_eq!((source.file_name.as_str(), &*source.content), ("a.cpp", &b"int main() {}"[..]));
+        let source = submission::source(db, submission_id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (source.file_name.as_str(), &*source.content),
+            ("a.cpp", &b"int main() {}"[..])
+        );
     });
 }

@@ -57,7 +57,14 @@ pub async fn insert(tx: &mut Tx, user: &NewUser<'_>, now: Time) -> Result<i64> {
     tx.id(
         "INSERT INTO users (login, login_key, name, password, role, created_at)
          VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-        values![user.login, key(user.login), user.name, user.password, user.role, now],
+        values![
+            user.login,
+            key(user.login),
+            user.name,
+            user.password,
+            user.role,
+            now
+        ],
     )
     .await
 }
@@ -82,7 +89,7 @@ pub async fn page(db: &Db, after: i64, limit: i64) -> Result<Vec<User>> {
     .await
 }
 
-/// Whether an administrator exists who may sign in.
+/// Whether an administrator exists and is not disabled.
 pub async fn has_admin(db: impl Executor) -> Result<bool> {
     let found: Option<User> = db
         .first(

@@ -37,10 +37,8 @@ pub trait Queue: Send + Sync + 'static {
     type Error: Error + Send;
 
     /// Leases the next judgement to a worker.
-    fn claim(
-        &self,
-        worker: &str,
-    ) -> impl Future<Output = Result<Option<Task>, Self::Error>> + Send;
+    fn claim(&self, worker: &str)
+    -> impl Future<Output = Result<Option<Task>, Self::Error>> + Send;
 
     /// Renews a lease.
     fn renew(&self, lease: Lease) -> impl Future<Output = Result<bool, Self::Error>> + Send;
@@ -67,7 +65,7 @@ pub trait Queue: Send + Sync + 'static {
         is_final: bool,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
-    /// Waits until judgements may be there.
+    /// Waits until the queue may have judgements.
     fn wait(&self) -> impl Future<Output = ()> + Send;
 }
 

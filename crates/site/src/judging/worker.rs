@@ -82,10 +82,10 @@ struct Worker<Q> {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, cpu: usize) -> std::io::Result<()> {
+pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, number: usize, cpu: usize) -> std::io::Result<()> {
     let worker = Worker {
         shop: shop.clone(),
-        name: format!("judge-{cpu}"),
+        name: format!("judge-{number}"),
         cpu,
     };
     let thread = std::thread::Builder::new().name(worker.name.clone());
@@ -253,10 +253,9 @@ impl<Q: Queue> Worker<Q> {
                 of: ready.problem.plan().len(),
             },
         };
-        let report =
-            judge.submission_until(&ready.problem, &submission, token, &mut |event| {
-                watcher.observe(&event);
-            });
+        let report = judge.submission_until(&ready.problem, &submission, token, &mut |event| {
+            watcher.observe(&event);
+        });
         if token.is_cancelled() {
             return Err(AttemptError::Lost);
         }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
-/// The directory with a socket of the server, or why there is none.
+/// The directory with a socket of the server, or the reason for its absence.
 static SERVER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 /// The user that runs the server if root starts the tests: PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
 
-/// The address of a new, empty database, or why there is none.
+/// The address of a new, empty database, or the reason for its absence.
 pub fn database() -> Result<String, String> {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let directory = SERVER.get_or_init(start).clone()?;
@@ -100,7 +100,12 @@ fn initialize() -> Result<PathBuf, String> {
     }
     let data = directory.join("data");
     let status = command("initdb")?
-        .args(["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"])
+        .args([
+            "--no-sync",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+        ])
         .args(["-U", USER, "-D"])
         .arg(&data)
         .status();
