@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-browser test-clients test-languages test-vm fuzz \
+.PHONY: help build site demo test test-all test-browser test-clients test-languages test-vm fuzz \
 	lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## list the targets
@@ -26,6 +26,10 @@ build: ## build the optimised command and supervisor
 	@$(need)
 	cargo rustc --release --locked -p millibox-supervisor --bin millibox-supervisor -- $(static)
 	cargo build --release --locked --bin millibox --bin millibox-stage
+
+site: ## build the contest site, which needs Rust 1.94
+	@$(need)
+	cargo build --release --locked -p millibox-site
 
 demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
@@ -157,10 +161,12 @@ install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/lo
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
+	@test ! -x $(release)/millibox-site || \
+		install -m 755 $(release)/millibox-site '$(DESTDIR)$(PREFIX)/bin'
 
 uninstall: ## remove the installed command and supervisor
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage'
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(DESTDIR)$(PREFIX)/bin/millibox-site'
 
 clean: ## remove all build products
 	cargo clean

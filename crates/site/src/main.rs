@@ -94,7 +94,8 @@ fn main() -> ExitCode {
 
 fn start_log() {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("MILLIBOX_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("MILLIBOX_LOG");
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx::postgres::notice=warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -57,7 +57,6 @@ record! {
 record! {
     /// A judgement in the list of the queue.
     Entry {
-        id: i64,
         submission_id: i64,
         state: State,
         priority: i64,
@@ -323,8 +322,8 @@ pub async fn release(db: &Db) -> Result<u64> {
 /// Unfinished judgements in the order of judging, then faults, then finished ones.
 pub async fn queue(db: &Db, limit: i64) -> Result<Vec<Entry>> {
     db.all(
-        "SELECT id, submission_id, state, priority, attempt, worker, queued_at, started_at,
-            ended_at, fault
+        "SELECT submission_id, state, priority, attempt, worker, queued_at, started_at, ended_at,
+            fault
          FROM judgement
          ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'fault' THEN 2
             WHEN 'done' THEN 3 END, CASE state WHEN 'queued' THEN priority END DESC,

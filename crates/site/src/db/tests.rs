@@ -506,7 +506,7 @@ fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
         let details = judgement::details(db, judged).await.unwrap().unwrap();
         assert_eq!(details.fault.as_deref(), Some("broken"));
 
-        let (_, crashing) = submit(db, ada, sum, None).await;
+        let (crashing, _) = submit(db, ada, sum, None).await;
         let mut now = NOW;
         for _ in 0..judgement::MAX_ATTEMPTS {
             judgement::claim(db, "w", now, LEASE)
@@ -523,7 +523,12 @@ fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
                 .is_none()
         );
         let entries = judgement::queue(db, 10).await.unwrap();
-        let of = |id| entries.iter().find(|entry| entry.id == id).unwrap();
+        let of = |id| {
+            entries
+                .iter()
+                .find(|entry| entry.submission_id == id)
+                .unwrap()
+        };
         assert_eq!(of(crashing).state, State::Fault);
     });
 }
