@@ -1,6 +1,9 @@
 # `make` lists the targets.
 #
 # CARGO_TARGET_DIR, if set, is the directory for all build products.
+#
+# Cargo builds a dependency again for each set of its features. So all targets build the workspace
+# with tests or examples, which selects the same features, and name the executables that they need.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -20,7 +23,7 @@ help: ## list the targets
 		printf 'make %-14s %s\n' "$$name" "$$what"; done
 
 # A static supervisor starts about twice as fast, and a single run executes it twice. Without a
-# static C library it is dynamic. The command resolves names of hosts, so it stays dynamic.
+# static C library it is dynamic. The command resolves host names, so it stays dynamic.
 static = $(if $(wildcard $(shell cc -print-file-name=libc.a)),-C target-feature=+crt-static)
 build: ## build the optimised command and supervisor
 	@$(need)
@@ -36,7 +39,7 @@ demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests named so)
+test: ## run the tests, with a part of the hostile programs (ARGS=growth: only tests with that name)
 	@# If started by root, .ci/test runs the tests of the sandbox again as an unprivileged user.
 	@# Java, Go, Rust and Node.js are tested if they are installed.
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
@@ -46,7 +49,7 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: tests 
 # axe-core checks pages for accessibility. It is used by tests only and is not shipped.
 axe := axe-core-4.14.1
 axe_dir := $(or $(CARGO_TARGET_DIR),target)/axe
-test-browser: ## test the pages of the service in Chromium (ARGS=share: tests named so)
+test-browser: ## test the pages of the service in Chromium (ARGS=share: only tests with that name)
 	@$(need) g++=g++ python3=python3
 	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
 		echo 'make: without these, tests are skipped'
@@ -54,8 +57,9 @@ test-browser: ## test the pages of the service in Chromium (ARGS=share: tests na
 		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && \
 		tar xzf $(axe).tgz && rm $(axe).tgz; } || \
 		echo 'make: axe-core cannot be downloaded; its tests are skipped'
-	cargo build --locked --bins -p millibox-cli -p millibox-stage -p millibox-supervisor
-	cargo test --locked -p millibox-browser-tests -- $(ARGS)
+	cargo build --locked --workspace --bin millibox --bin millibox-stage \
+		--bin millibox-supervisor --test browser
+	cargo test --locked --workspace --test browser -- $(ARGS)
 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
@@ -63,7 +67,7 @@ test-all: ## run the tests, with all hostile programs
 # Each client has a directory of its own in target/clients: a virtual environment for NAME.txt, and
 # the target directory of cargo for NAME/Cargo.toml.
 clients := $(abspath $(or $(CARGO_TARGET_DIR),target))/clients
-test-clients: ## install clients of the service for `make test` (ARGS=NAME: one of them)
+test-clients: ## install clients of the service for `make test` (ARGS=NAME: only that one)
 	@$(need) python3=python3
 	@set -e; cd tests/service/clients; \
 	for name in $(or $(ARGS),$$(ls -d *.txt */Cargo.toml | sed 's,/Cargo.toml$$,,; s,\.txt$$,,')); do \
@@ -72,19 +76,19 @@ test-clients: ## install clients of the service for `make test` (ARGS=NAME: one 
 			"$(clients)/$$name/bin/pip" install --quiet --disable-pip-version-check -r "$$name.txt"; \
 		fi; \
 		if [ -f "$$name/Cargo.toml" ]; then \
-			cargo build --release --locked --manifest-path "$$name/Cargo.toml" \
+			cargo build --locked --manifest-path "$$name/Cargo.toml" \
 				--target-dir "$(clients)/$$name"; \
 		fi; \
 		chmod -R go+rX "$(clients)/$$name"; \
 	done
 
-test-languages: ## install all languages and run the programs of each (ARGS=haskell: one)
+test-languages: ## install all languages and run the programs of each (ARGS=haskell: only that one)
 	@$(need) g++=g++ python3=python3
-	cargo build --locked --bin millibox --bin millibox-supervisor
+	cargo build --locked --workspace --bin millibox --bin millibox-supervisor --test languages
 	@.ci/languages
 	@MILLIBOX_SKIPS=$${TMPDIR:-/tmp}/millibox-skips.$$$$; export MILLIBOX_SKIPS; \
 		rm -f "$$MILLIBOX_SKIPS"; trap 'rm -f "$$MILLIBOX_SKIPS"' EXIT; \
-		cargo test --locked -p millibox-tests --test languages -- --include-ignored $(ARGS); \
+		cargo test --locked --workspace --test languages -- --include-ignored $(ARGS); \
 		status=$$?; if [ -s "$$MILLIBOX_SKIPS" ]; then echo 'Skipped:'; \
 		sed 's/^[^ ]*: //' "$$MILLIBOX_SKIPS" | sort | uniq -c; fi; exit $$status
 
@@ -105,10 +109,11 @@ lint: prose ## check prose, formatting, clippy and rustdoc; warnings are errors
 	@$(need)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --test browser -- -D warnings
 	@# The command and the library share a name, so rustdoc runs once for each.
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins \
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --examples \
 		--document-private-items
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib --examples
 
 prose: ## check wording, width, links and commit subjects (ARGS='--all FILE')
 	@$(need) python3=python3
@@ -146,7 +151,7 @@ sanitize: ## run the tests with AddressSanitizer, ThreadSanitizer and valgrind
 # The page of results includes pieces.txt.
 results := lab-results
 pieces := $(results)/pieces.txt
-bench: build ## run the experiments, into lab-results (BENCH=true: one; ARGS='--scale full')
+bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS='--scale full')
 	cargo build --release --locked --bin millibox-lab
 	@mkdir -p $(results)
 	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && \
@@ -155,7 +160,10 @@ bench: build ## run the experiments, into lab-results (BENCH=true: one; ARGS='--
 	$(release)/millibox-lab $(BENCH) --out $(results) $(ARGS)
 	@echo 'make: the page is $(results)/index.html'
 
-install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/local)
+# systemd also looks in /usr/local/lib/systemd/system.
+units = $(DESTDIR)$(PREFIX)/lib/systemd/system
+users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
+install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
 	@test -x $(release)/millibox -a -x $(release)/millibox-stage || \
 		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
@@ -163,10 +171,15 @@ install: ## install the command and the supervisor in PREFIX/bin (PREFIX=/usr/lo
 		'$(DESTDIR)$(PREFIX)/bin'
 	@test ! -x $(release)/millibox-site || \
 		install -m 755 $(release)/millibox-site '$(DESTDIR)$(PREFIX)/bin'
+	install -d '$(units)' '$(users)'
+	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
+	chmod 644 '$(units)/millibox.service'
+	install -m 644 packaging/millibox.sysusers '$(users)/millibox.conf'
 
-uninstall: ## remove the installed command and supervisor
+uninstall: ## remove the installed commands and the unit
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(DESTDIR)$(PREFIX)/bin/millibox-site'
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(DESTDIR)$(PREFIX)/bin/millibox-site' \
+		'$(units)/millibox.service' '$(users)/millibox.conf'
 
 clean: ## remove all build products
 	cargo clean

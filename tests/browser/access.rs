@@ -27,7 +27,7 @@ fn everything_works_with_the_keyboard_alone() {
             reached.push(browser.focus().await);
         }
         assert!(reached.ends_with(&["runtime".into(), "example".into(), "code".into()]));
-        // Tab indents, and Escape frees it.
+        // Tab indents, and Escape releases it.
         browser.set_code("").await;
         browser.press(&key(Key::Tab)).await;
         assert_eq!(browser.focus().await, "code");

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Windows are not narrower. Chromium emulates a phone for narrower screens.
+/// Windows cannot be narrower. Chromium emulates a phone for narrower screens.
 const MIN_WINDOW_WIDTH: u32 = 500;
 
 /// How a browser is started.
@@ -48,7 +48,7 @@ pub struct Browser {
     _driver: Driver,
 }
 
-/// A chromedriver, which ends with this value. The browser ends with it.
+/// A chromedriver, which ends when this value is dropped. The browser ends with it.
 struct Driver {
     child: Child,
     port: u16,

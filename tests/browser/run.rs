@@ -67,7 +67,7 @@ fn python_and_cpp_run_without_script() {
         browser.click("#start").await;
         browser.result("good").await;
         assert_eq!(browser.text("[data-stream=stdout] pre").await, "6");
-        // The link opens the form and runs nothing.
+        // The link opens the form without running the program.
         browser.click("#share-box a").await;
         browser.result("idle").await;
         assert!(browser.value("#code").await.contains("std::cin"));

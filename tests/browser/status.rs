@@ -1,4 +1,4 @@
-//! The page of the state.
+//! The status page.
 
 use crate::browser::{Options, with_browser};
 use serde_json::json;

@@ -97,7 +97,8 @@ impl Case<'_> {
     /// Runs the program in one slot, and `/bin/true` repeatedly in the other slot of the same
     /// supervisor. Returns the longest real time of one `/bin/true`, as measured by its caller.
     ///
-    /// An error if a run of `/bin/true` fails. The result of the program itself does not matter.
+    /// Returns an error if a run of `/bin/true` fails. The result of the program itself does not
+    /// matter.
     pub fn neighbour(&self, machine: &Machine) -> Result<Duration, CaseError> {
         let built = self.build(machine)?;
         let mut scene = Scene::new(self, machine, built)?;

@@ -10,8 +10,8 @@ use millibox_tests::{eventually, processes_with_argument, wait};
 use std::fs;
 use std::time::Duration;
 
-/// The longest time after the real-time limit for which a program may report to live (`alive_ns=`).
-/// It is long because the machine may be busy.
+/// The longest time after the real-time limit for which a program may report that it is alive
+/// (`alive_ns=`). It is long because the machine may be busy.
 const MAX_LATENESS: Duration = Duration::from_secs(6);
 
 impl Scene<'_> {

@@ -1,4 +1,4 @@
-//! Programs and what stands on top of them.
+//! Programs and the headers at their beginning.
 //!
 //! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. README.md
 //! describes the keys.
@@ -36,7 +36,7 @@ pub struct Header {
     pub class: String,
     /// What the program attempts.
     pub attempts: String,
-    /// What must happen instead.
+    /// The outcome that the attempt must have.
     pub must: String,
     /// The walls that hold the program.
     pub held_by: String,
@@ -86,7 +86,7 @@ pub struct Except {
     /// The reason why the program is not held. Without it, another wall holds the program.
     #[serde(default)]
     pub exception: Option<String>,
-    /// What is missing to hold the program, which should be held.
+    /// The missing feature for which the program is known to escape, although it should be held.
     #[serde(default)]
     pub known_failure: Option<String>,
 }
@@ -199,7 +199,7 @@ pub enum Pair {
 pub enum Control {
     /// Without the seccomp program.
     Seccomp,
-    /// Without limits, except that on real time.
+    /// Without limits, except the one on real time.
     Limits,
     /// Without limits. The program ends by itself.
     AllLimits,

@@ -20,8 +20,8 @@ const OUTPUT_BYTES: u64 = 8 << 20;
 const CONTROL_OUTPUT_BYTES: u64 = 1 << 30;
 /// The part of the output that the test examines.
 const EXAMINED_BYTES: u64 = 1 << 16;
-/// How often the second run of a pair is repeated: more often than a slot has runners, of which one
-/// may be unavailable while it is cleaned up.
+/// The number of times that the second run of a pair is repeated: more than a slot has runners, one
+/// of which may be unavailable while it is cleaned up.
 const LOOKS: usize = 6;
 
 impl Scene<'_> {

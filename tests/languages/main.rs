@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     let mut suites: Vec<_> = suites.iter().filter(|suite| suite.default).collect();
     keep_rotating_part(&mut suites);
     for suite in suites {
-        // A directory of scripts has no language of its own.
+        // A directory of scripts has no language.
         let cases = match suite.language.as_str() {
             "scripts" => &Case::ALL[..1],
             _ => &Case::ALL[..],

@@ -183,7 +183,7 @@ fn killed_member_receives_no_more_runs() {
     );
 }
 
-/// Kills a member without using it, so that the pool does not know. Returns the member's CPU.
+/// Kills a member without using it, so that the pool does not notice. Returns the member's CPU.
 fn kill_silently(member: &Supervisor) -> usize {
     let cpu = cpu_of(member);
     let family = descendants(member.info().pid());

@@ -15,7 +15,7 @@ struct Page {
 }
 
 impl Page {
-    /// The texts of all elements that a selector matches.
+    /// The strings of all elements that a selector matches.
     fn texts(&self, selector: &str) -> Vec<String> {
         let selector = Selector::parse(selector).expect("a selector");
         self.document

@@ -34,7 +34,7 @@ fn killed_supervisors_are_never_blamed_on_the_program() {
         info["running"].as_u64().unwrap_or(0) + info["queued"].as_u64().unwrap_or(0)
     };
     let mut kills = 0;
-    // The first kill is during nearly all requests, and the last one during few.
+    // The first kill happens during nearly all requests, and the last one during few.
     for left in [990, 800, 500, 200, 20] {
         assert!(eventually(HANG_TIMEOUT, || in_flight() <= left));
         kills += kill_supervisors(&server);

@@ -264,11 +264,13 @@ fn overload(interface: &Interface, requests: usize) {
     let growth = server.peak_memory_bytes().saturating_sub(before);
     println!(
         "{}: {requests} requests, {rate:.0} each second, answered in {:.1} s: {kinds:?}; the peak \
-         of the memory is {} MiB, {} MiB more than before; idle {} ms after the last answer",
+         of the memory of the service is {} MiB, {} MiB more than before, and that of the \
+         supervisors {} MiB; idle {} ms after the last answer",
         interface.path,
         answered.as_secs_f64(),
         server.peak_memory_bytes() >> 20,
         growth >> 20,
+        server.supervisors_peak_memory_bytes() >> 20,
         end.elapsed().as_millis(),
     );
     assert!(

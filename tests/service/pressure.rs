@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A body that no address accepts.
 const BODY_BYTES: usize = 1 << 30;
-/// By how much the memory of the service may grow meanwhile. The bound of a body is 8 MiB.
+/// The bytes by which the memory of the service may grow meanwhile. The bound of a body is 8 MiB.
 const GROWTH_BYTES: u64 = 96 << 20;
 const CONFIG: &str = "max_body_bytes = 8388608\n[files]\nmax_file_bytes = 8388608";
 const HEADERS: usize = 100_000;
@@ -139,7 +139,7 @@ fn slow_and_silent_clients_do_not_delay_others() {
             assert_works(&server);
         }
         is_done.store(true, Ordering::Relaxed);
-        // They are answered as well in the end.
+        // They are also answered in the end.
         for answer in slow.join().expect("the slow clients") {
             assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
             assert!(answer.contains("slow\\n"), "{answer}");

@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Returns whether the test can be done.
+/// Returns whether the test can run here.
 fn is_root_or_skips() -> bool {
     if !is_root() {
         skip("only root can start a service that changes its user");

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// The languages of a service whose configuration names none.
+/// The languages of a service whose configuration does not list any.
 const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
     'python3', 'rust', 'scripts']\n";
 
-/// A service that ends with this value.
+/// A running service. Dropping the value ends it.
 pub struct Server {
     child: Child,
     /// `http://HOST:PORT`.
@@ -58,7 +58,7 @@ impl Server {
         Server::with_arguments(dialect, config, &[])
     }
 
-    /// Like [`Server::with_config`], with further arguments.
+    /// Like [`Server::with_config`], with additional arguments.
     pub fn with_arguments(dialect: &str, config: &str, arguments: &[&str]) -> Server {
         let listen = match dialect {
             "" => "127.0.0.1:0".to_owned(),
@@ -66,7 +66,7 @@ impl Server {
         };
         // The service has read the file when it serves.
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        // Compilers of all languages would need seconds to tell their versions.
+        // Compilers of all languages would need seconds to report their versions.
         let languages = match config.contains("languages =") {
             true => "",
             false => LANGUAGES,
@@ -137,15 +137,14 @@ impl Server {
         self.child.id()
     }
 
-    /// The peak of the memory of the process itself, in bytes.
+    /// The peak of the resident memory of the process that answers requests, in bytes.
     pub fn peak_memory_bytes(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
-        let status = status.expect("the status of the service");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
-        kib.and_then(|kib| kib.trim().parse::<u64>().ok())
-            .expect("the peak of the memory")
-            << 10
+        peak_memory_bytes(self.service_pid())
+    }
+
+    /// The sum of the same peaks of all supervisors, in bytes.
+    pub fn supervisors_peak_memory_bytes(&self) -> u64 {
+        self.supervisors().into_iter().map(peak_memory_bytes).sum()
     }
 
     /// The process that answers requests.
@@ -262,6 +261,15 @@ impl Answer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+}
+
+fn peak_memory_bytes(pid: i32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+    let status = status.expect("the status of a process");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+    let kib = kib.and_then(|kib| kib.trim().parse::<u64>().ok());
+    kib.expect("the peak of the memory") << 10
 }
 
 /// Reads a connection to its end.

@@ -112,6 +112,14 @@ pub fn descendants(root: u32) -> Vec<Process> {
     family
 }
 
+/// The processes of the programs that a supervisor runs, by their names. Reads no arguments: that
+/// waits for the lock of a memory map, for a second if many processes fork.
+pub fn programs(supervisor: &Supervisor) -> Vec<Process> {
+    let mut family = descendants(supervisor.info().pid());
+    family.retain(|process| !process_name(process.pid).starts_with("millibox"));
+    family
+}
+
 /// The processes with this command line argument.
 pub fn processes_with_argument(text: &str) -> Vec<Process> {
     let has_argument = |process: &Process| {
@@ -122,7 +130,7 @@ pub fn processes_with_argument(text: &str) -> Vec<Process> {
     processes().into_iter().filter(has_argument).collect()
 }
 
-/// A text that no other process has as an argument.
+/// A string that no other process has as an argument.
 pub fn token() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -1,7 +1,8 @@
 //! Large cross products, of which each run of the tests covers one part.
 
 /// Keeps the part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without the
-/// variable, keeps all cases. The file .ci/rotation describes what rotates.
+/// variable, keeps all cases. The file .ci/rotation describes what rotates; .ci/test selects tests
+/// of the standard harness by their names.
 pub fn keep_rotating_part<T>(cases: &mut Vec<T>) {
     let Some((part, parts)) = rotation() else {
         return;

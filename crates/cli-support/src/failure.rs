@@ -1,4 +1,4 @@
-//! Why a command has no result, and how to print without a panic.
+//! The failure of a command, and printing that does not panic.
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, makedev};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 /// Exit status if the sandbox failed or an option is wrong, as in timeout(1) and docker-run(1).
 pub const SANDBOX: u8 = 125;
-/// Exit status if the program exists and cannot be executed (POSIX shells).
+/// Exit status if the program exists but cannot be executed (POSIX shells).
 pub const CANNOT_EXECUTE: u8 = 126;
 /// Exit status if the program was not found (POSIX shells).
 pub const NOT_FOUND: u8 = 127;
@@ -43,7 +43,7 @@ impl Failure {
         }
     }
 
-    /// Fails if an option of the form NAME=VALUE was given twice for one name.
+    /// Fails if an option of the form NAME=VALUE was given twice for the same name.
     ///
     /// # Errors
     /// The name was given twice.
@@ -84,7 +84,7 @@ impl From<millibox::Error> for Failure {
 pub fn no_thread(what: &str, error: &std::io::Error) -> Failure {
     Failure::sandbox(format!(
         "cannot start a thread {what}: {error}; raise the process limit (ulimit -u, pids.max) \
-         around millibox"
+         for millibox"
     ))
 }
 
@@ -101,8 +101,8 @@ pub fn say(line: impl fmt::Display) -> Result<(), Failure> {
         .map_err(unwritten)
 }
 
-/// Prints what the user asked for, such as JSON: a standard output that was closed at the start is
-/// an error then.
+/// Prints output that the user requested, such as JSON. It is an error if standard output was
+/// closed at the start.
 ///
 /// # Errors
 /// The text cannot be written.
@@ -130,7 +130,7 @@ pub fn complain(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Joins the lines of a text, so that a log has one line for each event.
+/// Joins the lines of a string, so that a log has one line for each event.
 pub fn one_line(text: &str) -> String {
     text.lines()
         .map(str::trim)
@@ -141,9 +141,9 @@ pub fn one_line(text: &str) -> String {
 
 /// Returns the standard stream, or an error if the process was started with it closed.
 ///
-/// Rust opens /dev/null in place of a closed stream before `main`, for reading and writing, and
-/// output would be lost in silence. Programs that discard output may open /dev/null in the same way
-/// (Python's DEVNULL, daemon(3)), so check only output that the user asked for by an option.
+/// Before `main`, Rust opens /dev/null for reading and writing in place of a closed stream, so
+/// output would be lost silently. Programs that discard output may open /dev/null in the same way
+/// (Python's DEVNULL, daemon(3)), so check only output that the user requested with an option.
 ///
 /// # Errors
 /// The stream was closed, or cannot be inspected.

@@ -1,5 +1,5 @@
-//! Ctrl-C and other signals end a command in order: its work leaves nothing behind and is still
-//! reported.
+//! Ctrl-C and other signals end a command in an orderly way: its work leaves nothing behind and is
+//! still reported.
 
 use crate::failure::{Failure, complain, no_thread};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -20,7 +20,7 @@ pub fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
 struct State {
     caught: Option<i32>,
     end: Option<Box<dyn Fn() + Send>>,
-    /// The work that `end` would end is over.
+    /// The work that `end` would stop is over.
     is_over: bool,
     /// The process may be waiting for another process, with no work to end.
     waiting: bool,
@@ -46,7 +46,7 @@ impl Signals {
         let wanted = [SIGINT, SIGQUIT, SIGTERM].into_iter().chain(hangup);
         let mut signals = signal_hook::iterator::Signals::new(wanted).map_err(|error| {
             let remedy = match error.raw_os_error() {
-                Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n) around millibox",
+                Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n) for millibox",
                 _ => "",
             };
             Failure::sandbox(format!("cannot catch signals: {error}{remedy}"))
@@ -97,14 +97,14 @@ impl Signals {
         state.end = Some(Box::new(end));
     }
 
-    /// The work is over: a signal calls `end` no more.
+    /// The work is over: signals no longer call `end`.
     pub fn forget(&self) {
         let mut state = lock(&self.state);
         (state.end, state.is_over) = (None, true);
     }
 
     /// Does work that may wait for another process, such as opening a FIFO. A signal then exits the
-    /// process at once. So does an earlier signal, unless the work that it ended is over.
+    /// process at once. An earlier signal does so too, unless the work that it ended is over.
     pub fn may_wait<T>(&self, work: impl FnOnce() -> T) -> T {
         let set = |waiting: bool| {
             let mut state = lock(&self.state);

@@ -25,14 +25,14 @@ pub fn report(program: &str, error: &Error) -> ExitCode {
             ExitCode::from(failure::SANDBOX)
         }
         _ => {
-            complain(format_args!("{program}: {}", why(error)));
+            complain(format_args!("{program}: {}", message(error)));
             ExitCode::from(failure::SANDBOX)
         }
     }
 }
 
-/// Why a command line was rejected, in one line.
-pub fn why(error: &Error) -> String {
+/// The message for a rejected command line, in one line.
+pub fn message(error: &Error) -> String {
     let context = |kind| context(error, kind);
     let mut line = sentence(error);
     // The error of the value's parser has the details.
@@ -119,7 +119,7 @@ fn sentence(error: &Error) -> String {
     }
 }
 
-/// What clap knows about an error, as text; `None` if it is nothing or empty.
+/// The context that clap stores for an error, as text; `None` if it is absent or empty.
 fn context(error: &Error, kind: ContextKind) -> Option<String> {
     let text = match error.get(kind)? {
         ContextValue::String(text) => text.clone(),
@@ -153,7 +153,7 @@ mod tests {
         }
         let why = |words: &str| {
             let words = words.split(' ').filter(|word| !word.is_empty());
-            why(
+            message(
                 &<Line as clap::Parser>::try_parse_from(["millibox"].into_iter().chain(words))
                     .unwrap_err(),
             )

@@ -17,7 +17,7 @@ const MACHINE: &str = "Machine";
 /// Options for running the programs of a package.
 #[derive(Debug, clap::Args)]
 pub struct JudgeSetupOptions {
-    /// Programs at one time [default: one for each CPU]
+    /// Run this number of programs at the same time [default: one for each CPU]
     ///
     /// If there are more programs than CPUs, programs share CPUs and wait for each other.
     #[arg(
@@ -62,8 +62,8 @@ pub fn can_be_package(path: &Path) -> bool {
     !is_other
 }
 
-/// The user's cache. The environment names its directory and may belong to another user (sudo,
-/// cron), so without a cache the command only warns.
+/// The user's cache. The environment, which names the cache's directory, may belong to another user
+/// (sudo, cron). So the command only warns if it has no cache.
 fn user_cache() -> Cache {
     Cache::of_user().unwrap_or_else(|why| {
         complain(format_args!("millibox: warning: {why}"));
@@ -79,8 +79,8 @@ pub struct JudgeSetup {
 }
 
 impl JudgeSetup {
-    /// Starts the machine, which `signals` will stop. `jobs` is the default number of programs at
-    /// one time. An empty `cpus` means all CPUs.
+    /// Starts the machine, which `signals` will stop. `jobs` is the default number of simultaneous
+    /// programs. An empty `cpus` means all CPUs.
     pub fn open(
         work: &JudgeSetupOptions,
         jobs: Option<u16>,

@@ -98,7 +98,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let written = chosen.into_iter().try_for_each(|suite| {
         let line = check(&toolbox, suite, args.try_out);
         if signals.caught().is_some() {
-            // The signal caused any failure after it.
+            // Any failure after the signal is a consequence of the signal.
             return Ok(());
         }
         let shown = if args.json {

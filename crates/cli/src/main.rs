@@ -94,7 +94,7 @@ enum Command {
     Doctor(doctor::Args),
     /// List the judge's languages, check each one, and print remedies
     Languages(languages::Args),
-    /// Run programs for others over HTTP
+    /// Run programs for clients over HTTP
     Serve(Box<serve::Args>),
     /// Serve a site with contests, problems and rankings
     ///
@@ -117,7 +117,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let error = usage::with_hint(error);
             if error.use_stderr() {
-                run::report_refusal(Cli::command(), &words, &usage::why(&error));
+                run::report_refusal(Cli::command(), &words, &usage::message(&error));
             }
             return usage::report(PROGRAM, &error);
         }

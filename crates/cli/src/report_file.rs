@@ -97,7 +97,7 @@ impl ReportFile {
         &self.path
     }
 
-    /// Whether the report goes to standard output, which then carries nothing more.
+    /// Whether the report goes to standard output, which then carries no other output.
     pub fn is_stdout(&self) -> bool {
         self.place == Place::Stdout
     }
@@ -141,7 +141,7 @@ impl ReportFile {
 
 impl Target {
     fn open(path: &Path, place: &Place) -> std::io::Result<Target> {
-        // If these are files, opening them again would overwrite their content.
+        // If the standard streams are files, opening them again would overwrite their content.
         let own = match place {
             Place::Stdout => Some(fcntl_dupfd_cloexec(
                 open_since_the_start(std::io::stdout())?,
@@ -157,7 +157,8 @@ impl Target {
             return Ok(Target::Write(File::from(own)));
         }
         match path.metadata() {
-            // Links are followed. A link to an open file (/proc/self/fd/N) is written to.
+            // Links are followed. For a link to an open file (/proc/self/fd/N), the report is
+            // written to that file.
             Ok(found)
                 if found.is_file()
                     && !path.starts_with("/proc")

@@ -1,6 +1,7 @@
 //! `millibox serve`: the execution service.
 
 mod link;
+mod notify;
 mod parent;
 mod privileges;
 mod scratch;
@@ -50,8 +51,7 @@ pub struct Args {
     /// Listen on HOST:PORT, or serve one dialect alone on it as DIALECT=HOST:PORT
     ///
     /// The dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0. The option may
-    /// be repeated.
-    /// The default is 127.0.0.1:8080. Other addresses than those of this machine need tokens.
+    /// be repeated. The default is 127.0.0.1:8080. Addresses other than loopback require tokens.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<Listen>,
     /// Serve everything on a Unix socket, for its user and group
@@ -74,10 +74,10 @@ pub struct Args {
 /// Values of `--log`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogForm {
-    /// Lines for people
+    /// Lines of text
     #[default]
     Text,
-    /// An object in JSON for each line
+    /// One JSON object per line
     Json,
 }
 
@@ -156,13 +156,13 @@ fn config(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// The process of root that has started this one as the service.
+/// The root process that started this process as the service.
 fn parent_process() -> Option<Pid> {
     let number = std::env::var(parent::PARENT).ok()?;
     Pid::from_raw(number.parse().ok()?)
 }
 
-/// Creates a directory for the user of the service. One that exists stays as it is.
+/// Creates a directory for the user of the service. An existing directory is left as it is.
 fn make_directory(path: &Path, (uid, gid): (u32, u32)) -> Result<(), Failure> {
     if path.exists() {
         return Ok(());
@@ -228,10 +228,11 @@ fn serve(
         }
         // One write, because a reader may close the pipe after the first line.
         say(lines.join("\n"))?;
+        notify::ready();
         server.serve(stop).await;
         Ok(ExitCode::SUCCESS)
     });
-    // A judge on a thread for blocking work is not waited for.
+    // Do not wait for a judge on a thread for blocking work.
     runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
     result
 }

@@ -1,11 +1,11 @@
 //! The command line before clap parses it, and clap's errors.
 
 use clap::error::{ContextKind, ContextValue, Error};
-pub use millibox_cli_support::usage::{report, why};
+pub use millibox_cli_support::usage::{message, report};
 use std::ffi::OsString;
 
-/// The command line without `--help` and `-h` after the subcommand `help`: clap would take them for
-/// a subcommand.
+/// The command line without `--help` and `-h` after the subcommand `help`: clap would interpret
+/// them as a subcommand.
 pub fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let is_at = |index: usize, word: &str| words.get(index).is_some_and(|found| found == word);

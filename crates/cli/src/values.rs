@@ -78,7 +78,7 @@ pub fn positive_size(text: &str) -> Result<u64, String> {
 /// A size that is large enough for a program.
 pub fn memory(text: &str) -> Result<u64, String> {
     size(text).and_then(|bytes| match bytes {
-        // A missing unit is usually a mistake for M.
+        // If the unit is missing, the user usually means M.
         1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => Err(format!(
             "{text} bytes are too few for any program; write {text}M for {text} MiB"
         )),
@@ -148,7 +148,7 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     ))
 }
 
-/// A set of CPUs. clap would take a plain `Vec` for a repeated option.
+/// A set of CPUs. clap would interpret a plain `Vec` as a repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus(pub Vec<usize>);
 

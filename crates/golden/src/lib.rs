@@ -21,7 +21,7 @@ pub fn assert_messages(directory: &str, name: &str, messages: &[(&str, &dyn Disp
     assert_text(directory, name, &found);
 }
 
-/// Compares a text with the file `tests/golden/NAME` of the crate in `directory`, line by line.
+/// Compares a string with the file `tests/golden/NAME` of the crate in `directory`, line by line.
 ///
 /// # Panics
 ///

@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Options::default(),
             );
             let prepared = judge.problem(millibox_package::read(package.path())?, &mut |_| ())?;
-            // One program at a time, so that only equal programs run in parallel.
+            // One program at a time, so that only identical programs run in parallel.
             for (program, submission) in prepared.problem().submissions.iter().enumerate() {
                 let report = judge.submission(&prepared, submission, &mut |_| ());
                 let used: Vec<u64> = report

@@ -35,7 +35,7 @@ const WORK: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 7;
 const LOOP: &str =
     r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
-/// The loop's checker where it has none, and the smallest checker.
+/// The command that checks an output in the loop: one that does nothing, and the smallest program.
 const CHECKERS: [&str; 2] = [":", "/bin/true"];
 
 /// Copies its input with iostream, and uses CPU time.

@@ -1,4 +1,4 @@
-//! Measures the cost of a message: queries and answers between two programs, without a sandbox on
+//! Measures the cost of a message. Two programs exchange queries and answers without a sandbox on
 //! two pipes, in the sandbox on the same pipes, and in the sandbox through the relay.
 //!
 //! There are two variants without a sandbox. If the scheduler groups tasks by session

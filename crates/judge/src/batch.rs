@@ -62,7 +62,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<CompletedRun, JudgeF
     run_until(supervisor, run, &CancelToken::new())
 }
 
-/// [`run`] that the token can cancel.
+/// Like [`run`], but the token can cancel it.
 fn run_until(
     supervisor: &Supervisor,
     run: Run<'_>,
@@ -90,8 +90,8 @@ fn run_until(
     })
 }
 
-/// Returns the verdict that a submission's run decides without a checker, and the fault, whose text
-/// is that of [`TestResult::reason`]. `None`: the output decides.
+/// Returns the verdict and the fault if the result of a submission's run decides them without a
+/// checker. The fault's text is that of [`TestResult::reason`]. `None`: the output decides.
 ///
 /// The order is time, memory, output, run-time error. The sandbox samples CPU time, so a run can
 /// exceed a limit without being ended. Such a run has exceeded its limit nevertheless.
@@ -126,7 +126,8 @@ pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, checker: &CheckerInstan
     judge_pass(worker, trial, checker, None)
 }
 
-/// [`judge`] with a feedback directory for the package's own checker, or a fresh one for `None`.
+/// Like [`judge`], with a given feedback directory for the package's own checker; `None` makes a
+/// fresh one.
 pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,

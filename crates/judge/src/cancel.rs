@@ -1,4 +1,4 @@
-//! Cancelling one judging.
+//! A token that cancels one judging.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

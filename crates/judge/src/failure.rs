@@ -58,7 +58,7 @@ pub enum JudgeFailure {
     /// The package's flags for a built-in checker are wrong.
     #[error(transparent)]
     Flags(#[from] FlagError),
-    /// A built-in checker without flags was given some.
+    /// A built-in checker that takes no flags was given flags.
     #[error("takes no flags, but the package passes {flags:?}")]
     UnexpectedFlags {
         /// The flags, joined by spaces.
@@ -70,13 +70,13 @@ pub enum JudgeFailure {
     /// A validator of a multi-pass problem left a feedback file that cannot be used.
     #[error("validator: {0}")]
     PassFeedback(FeedbackError),
-    /// A validator rejected a pass and asked for another one.
+    /// A validator rejected a pass and requested another one.
     #[error("validator: rejects the output and still requests another pass ({file})")]
     RejectedPassContinues {
         /// The file that requests a pass.
         file: &'static str,
     },
-    /// A validator asked for more passes than the problem has.
+    /// A validator requested more passes than the problem has.
     #[error(
         "validator: requests another pass ({file}), but the problem has at most {limit}; raise \
          `validation_passes` in problem.yaml"
@@ -87,7 +87,7 @@ pub enum JudgeFailure {
         /// The problem's number of passes.
         limit: u32,
     },
-    /// A group asks for the package's own grader, and the package has none.
+    /// A group requires the package's own grader, and the package has none.
     #[error("the package has no grader")]
     NoGrader,
     /// A grader gave no usable answer.
@@ -103,8 +103,8 @@ impl JudgeFailure {
         }
     }
 
-    /// Replaces each path of a file of the package, to show another place than the one that was
-    /// read.
+    /// Replaces the path of each of the package's files, so that messages show a path other than
+    /// the one that was read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         match self {
             JudgeFailure::Step {

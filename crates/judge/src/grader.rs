@@ -1,4 +1,5 @@
-//! A package's own grader, run in the sandbox: it makes a group's result from those of its parts.
+//! A package's own grader, run in the sandbox: it computes a group's result from the results of its
+//! parts.
 //!
 //! The grader sees only the files of its language. It reads results from standard input and takes
 //! flags as arguments. [`Grade::parse`] reads its answer on standard output.
@@ -39,7 +40,7 @@ impl Grader {
         self.grade_until(supervisor, cpus, grading, &CancelToken::new())
     }
 
-    /// [`Grader::grade`] that the token can cancel.
+    /// Like [`Grader::grade`], but the token can cancel it.
     pub(crate) fn grade_until(
         &self,
         supervisor: &Supervisor,

@@ -19,8 +19,8 @@ const NEXT_INPUT_FILE: &str = "nextpass.in";
 
 /// Judges a test in at most `limit` passes with one feedback directory. `pass` judges one pass.
 ///
-/// The first pass that is not accepted decides the verdict, otherwise the last one. The figures are
-/// the maximum over all passes, because limits apply to each pass.
+/// If a pass is not accepted, the first such pass decides the verdict; otherwise the last pass
+/// does. The figures are the maximum over all passes, because limits apply to each pass.
 ///
 /// A validator that requests too many passes, or requests one after rejecting the output, has
 /// failed. That is a judge error.
@@ -79,7 +79,7 @@ fn next_input(
     number: u32,
     limit: u32,
 ) -> Result<Option<PathBuf>, JudgeFailure> {
-    // For other verdicts, the validator did not decide.
+    // Any other verdict is not the validator's.
     if !matches!(result.verdict, Verdict::Accepted | Verdict::WrongAnswer) {
         return Ok(None);
     }

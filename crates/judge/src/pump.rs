@@ -1,9 +1,9 @@
 //! Moves a run's input and output through pipes: one thread, splice(2), no copies in user space.
 //!
-//! The judge waits for a run at its pipes, because their end is the run's end. The pump does as
+//! The judge waits for a run by polling its pipes, because they end with the run. The pump does as
 //! little as possible while the program runs: a program that wakes the judge in write(2) pays for
-//! the wake-up with its own CPU time. Input that fits in its pipe is written before the
-//! program starts. Small outputs gather for a while before the pump moves them.
+//! the wake-up with its own CPU time. Input that fits in its pipe is written before the program
+//! starts. Small outputs gather for a while before the pump moves them.
 //!
 //! Splicing to a pipe without a reader raises SIGPIPE. Rust's runtime ignores SIGPIPE before
 //! `main`. A process that restores the default action ends here.
@@ -37,7 +37,7 @@ const MAX_SPLICE_BYTES: u64 = 1 << 20;
 const SMALL_OUTPUT_BYTES: u64 = 16 << 10;
 /// The writer is stopped only if the output pipe fills up within this time.
 const GATHER_TIME: Duration = Duration::from_millis(1);
-/// Interval at which the pump asks for the result while the pipes are silent. The pipes report the
+/// Interval at which the pump polls the result while the pipes are silent. The pipes report the
 /// end, unless a descriptor outlives the run, for example in a message on a socket.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -47,7 +47,7 @@ pub(crate) struct Input<'a> {
     /// A copy in memory, if the file cannot be spliced.
     copy: Option<File>,
     offset: u64,
-    /// `None`: the pipe holds the rest of the input, or its reader is gone.
+    /// `None`: the pipe holds the rest of the input, or its reader has closed it.
     pipe: Option<OwnedFd>,
 }
 
@@ -211,7 +211,7 @@ fn read_some(
 /// Polling first is not enough. A run of the judge's own user with /proc can open its standard
 /// output for reading and take the bytes. O_NONBLOCK would also apply to the run.
 pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<usize> {
-    /// The current position, which is the only one of a pipe (preadv2(2)).
+    /// The current position: a pipe has no other (preadv2(2)).
     const CURRENT_POSITION: u64 = u64::MAX;
     match preadv2(
         pipe,
@@ -239,8 +239,8 @@ pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<
 
 /// Moves a run's input and outputs until it ends, and returns its result.
 ///
-/// Too much output ends the run, and so do an excess that `watch` finds and a cancelled token. When
-/// this function returns, it has moved the whole output.
+/// Too much output, an excess that `watch` finds, or a cancelled token ends the run. When this
+/// function returns, it has moved the whole output.
 pub(crate) fn pump(
     run: &Handle,
     input: &mut Input<'_>,
@@ -296,7 +296,7 @@ pub(crate) fn pump(
             watch.check(run);
         }
     };
-    // All processes are gone, so the pipes hold the rest of the output.
+    // All processes have ended, so the pipes hold the rest of the output.
     for output in outputs.iter_mut() {
         output.take()?;
     }
@@ -307,7 +307,8 @@ pub(crate) fn pump(
     Ok(result)
 }
 
-/// Waits for one of the pipes; whether that of the input is ready, and any of the outputs.
+/// Waits for one of the pipes. Returns whether the input's pipe is ready, and whether any output's
+/// pipe is.
 fn wait(
     input: &Input<'_>,
     outputs: &[Output<'_>],

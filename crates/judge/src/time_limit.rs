@@ -17,6 +17,7 @@ const STEPS_PER_SECOND: f64 = 100.0;
 /// A run costs time even if the program does nothing. Sim allows more of it on a server, which has
 /// other work to do, than on a setter's machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LimitPurpose {
     /// Sim's server.
     Judging,

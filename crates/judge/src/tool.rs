@@ -1,5 +1,5 @@
-//! Runs a program of a package that is not a submission: a generator, an input validator, the
-//! model solution when it makes answers.
+//! Runs a program of a package that is not a submission: a generator, an input validator, or the
+//! model solution when it produces answers.
 //!
 //! Such a run has no verdict. It succeeds or fails.
 

@@ -3,10 +3,11 @@
 use millibox::{Figures, RunResult};
 use serde::Serialize;
 
-/// The verdict on a test, a group or a submission. The order, from good to grave, is that of the
+/// The verdict on a test, a group or a submission. The order, from best to worst, is that of the
 /// ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// The output is right.
     Accepted,
@@ -26,6 +27,22 @@ pub enum Verdict {
     JudgeError,
 }
 
+impl Verdict {
+    /// The name in reports: `wrong_answer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Accepted => "accepted",
+            Verdict::WrongAnswer => "wrong_answer",
+            Verdict::OutputLimit => "output_limit",
+            Verdict::TimeLimit => "time_limit",
+            Verdict::MemoryLimit => "memory_limit",
+            Verdict::RunTimeError => "run_time_error",
+            Verdict::CompileError => "compile_error",
+            Verdict::JudgeError => "judge_error",
+        }
+    }
+}
+
 /// The result of one test.
 #[derive(Debug, Clone)]
 pub struct TestResult {
@@ -37,7 +54,8 @@ pub struct TestResult {
     pub reason: String,
     /// The checker's comment, made printable, cut at [`COMMENT_LIMIT`].
     pub comment: String,
-    /// Points from the checker. Sim and testlib give a part of 1, ICPC the number in `score.txt`.
+    /// Points from the checker. Sim and testlib give a fraction from 0 to 1, ICPC the number in
+    /// `score.txt`.
     pub score: Option<Points>,
     /// The submission's run. `None` if it did not run. For several passes this is the last run,
     /// with the maximum of each figure over all passes.
@@ -50,8 +68,9 @@ pub struct TestResult {
 
 /// Points of one test from a checker.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Points {
-    /// A part of the test's worth, from 0 to 1.
+    /// A fraction of the test's worth, from 0 to 1.
     Part(f64),
     /// A number of points.
     Absolute(f64),

@@ -138,7 +138,7 @@ impl WorkerFiles {
         Ok(path)
     }
 
-    /// An empty file. A program that still writes to its predecessor cannot reach this one.
+    /// An empty file. A program that still writes to the previous file cannot reach this one.
     fn new_file(&self, path: &Path) -> Result<File, JudgeFailure> {
         remove(path)?;
         let file = File::options()

@@ -1,5 +1,5 @@
-// A compute-bound program. It counts the placements of N queens on a board, and uses almost no
-// memory and system calls.
+// A compute-bound program. It counts the placements of N queens on a board, uses almost no
+// memory, and makes almost no system calls.
 #include <cstdio>
 #include <cstdlib>
 

@@ -121,7 +121,7 @@ void run() {
     if (step >= USER) flags |= CLONE_NEWUSER;
     if (step >= MOUNT) flags |= CLONE_NEWNS;
     if (step >= IPC) flags |= CLONE_NEWIPC;
-    // The previous program made this memory undumpable, and so the id maps root's (proc(5)).
+    // The previous program made this memory undumpable, so the id maps belong to root (proc(5)).
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     int child = clone(init, init_stack + sizeof init_stack, flags, nullptr);
     need(child, "clone init");

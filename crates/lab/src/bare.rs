@@ -7,12 +7,12 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs a program without arguments or environment by posix_spawn(3), and waits for it.
+/// Runs a program without arguments or environment with posix_spawn(3), and waits for it.
 ///
 /// # Errors
 /// The program cannot be run, or fails.
 pub fn spawn(program: &str) -> Result<(), Error> {
-    // std uses posix_spawn(3) as long as nothing else is set.
+    // std uses posix_spawn(3) unless other attributes are set.
     success(Command::new(program).env_clear().stdin(Stdio::inherit()))
 }
 
@@ -33,7 +33,7 @@ pub fn success(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-/// The time that another sandbox's command may take. The slowest takes 40 ms.
+/// The time that another sandbox's command may take. The slowest sandbox takes 40 ms.
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Like [`success`], for another sandbox's command, which may hang: it is killed after ten seconds.

@@ -16,7 +16,7 @@ pub enum Error {
         error: std::io::Error,
     },
     /// Another sandbox's command exceeded its time and was killed.
-    #[error("{name}: no end within {seconds} s; it was killed")]
+    #[error("{name}: did not end within {seconds} s and was killed")]
     Timeout {
         /// The command.
         name: String,

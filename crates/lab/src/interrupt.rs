@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One flag for the process, as a signal concerns the whole process.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets no further run of any experiment in this process begin. Returns whether it was called
-/// before.
+/// Prevents other runs of any experiment in this process. Returns whether it was called before.
 pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::Relaxed)
 }

@@ -52,7 +52,7 @@ pub struct Options {
     pub seed: u64,
     /// Executables of other sandboxes by name, instead of those on PATH.
     pub peers: BTreeMap<String, PathBuf>,
-    /// The executable of the command `millibox`, which `peers` measures beside the library.
+    /// The executable of the command `millibox`, which `peers` measures in addition to the library.
     pub millibox: Option<PathBuf>,
     /// The command line, for reports.
     pub command: String,
@@ -288,7 +288,7 @@ impl Progress {
         }
     }
 
-    /// Shows the present activity and the completed part (0 to 1).
+    /// Shows the current activity and the completed part (0 to 1).
     pub fn show(&self, now: &str, part: f64) {
         if let Some(bar) = &self.bar {
             bar.set_position((part.clamp(0.0, 1.0) * 1000.0) as u64);

@@ -47,6 +47,7 @@
 //! | `machine` | the description of the machine |
 //! | `output` | results as JSON, Markdown, SVG, HTML |
 //! | `bare` | programs without a sandbox, and single sandboxed runs |
+//! | `load` | requests to a server over HTTP |
 //! | `interrupt` | an orderly end after a signal |
 //! | `experiments` | one file for each experiment |
 //! | `programs` | the programs that experiments run, hidden in the command |
@@ -59,6 +60,7 @@ mod error;
 pub mod experiments;
 mod interrupt;
 mod lab;
+mod load;
 mod machine;
 pub mod output;
 pub mod programs;

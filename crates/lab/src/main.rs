@@ -54,13 +54,13 @@ struct Args {
         value_parser = names(),
     )]
     experiments: Vec<String>,
-    /// Choose the amount; at scale short, all experiments take less than ten minutes
+    /// Choose how much is measured; at scale short, all experiments take less than ten minutes
     #[arg(long, value_name = "SCALE", value_enum, default_value = "short")]
     scale: ScaleArg,
     /// Measure each table of alternating variants for this time, instead of the scale's
     ///
     /// The experiment repeats its rounds until the time is up. `true` on all CPUs and some tables
-    /// of `growth` have a fixed amount instead.
+    /// of `growth` measure a fixed amount instead.
     ///
     /// Example: --budget 5m
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -206,7 +206,7 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
         ));
     });
     let done = measure(args, &chosen, only_true);
-    // A failure after a signal is the signal's consequence.
+    // A failure after a signal is a consequence of the signal.
     signals
         .ended("the current experiment is incomplete")
         .map_or(done, Ok)

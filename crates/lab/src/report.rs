@@ -37,7 +37,7 @@ pub struct WelchTest {
     pub table: String,
     /// The metric.
     pub metric: String,
-    /// The two variants; the difference is the second less the first.
+    /// The two variants; the difference is the second minus the first.
     pub variants: [String; 2],
     /// The result of the test.
     pub welch: Welch,

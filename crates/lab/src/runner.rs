@@ -11,11 +11,11 @@ pub struct Plan {
     pub rounds: usize,
     /// Samples in one block.
     pub block: usize,
-    /// Uncounted runs before each block, which still feel the previous variant.
+    /// Uncounted runs before each block, which the previous variant still affects.
     pub settle_runs: usize,
     /// Runs of each variant before the first round.
     pub warm_up_runs: usize,
-    /// The time after which no further round begins.
+    /// The time after which no new round begins.
     pub budget: Duration,
     /// The number of rounds that run even beyond the budget.
     pub min_rounds: usize,
@@ -171,7 +171,7 @@ impl<'a> Comparison<'a> {
     /// Measures, and makes a table of the samples.
     ///
     /// # Errors
-    /// A variant failed that is not [optional](Variant::optional), or no variant is left.
+    /// A variant that is not [optional](Variant::optional) failed, or no variant is left.
     pub fn measure(mut self, lab: &Lab) -> Result<Table, Error> {
         let (metrics, figure) = (
             std::mem::take(&mut self.metrics),
@@ -292,8 +292,8 @@ impl<'a> Comparison<'a> {
                 measured.len(),
                 self.metrics.len()
             ))),
-            // Ctrl-C also reaches the variant's processes, so the error is the interrupt's
-            // consequence.
+            // Ctrl-C also reaches the variant's processes, so the error is a consequence of the
+            // interrupt.
             Err(_) if interrupt::check().is_err() => Err(Error::Interrupted),
             Err(error) if variant.optional => {
                 *failed = Some(error.to_string());

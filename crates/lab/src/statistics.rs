@@ -2,9 +2,9 @@
 //!
 //! The samples of a comparison come in *rounds*: in each round every variant has a few runs. Runs
 //! of one round are close in time and therefore alike, as the machine's speed drifts. A bootstrap
-//! of single runs would ignore that: its intervals would be too narrow, and would not use that
-//! variants were measured side by side. So the bootstrap draws whole rounds, with the runs of all
-//! variants.
+//! of single runs would ignore that: its intervals would be too narrow, and it would not benefit
+//! from variants that were measured side by side. So the bootstrap draws whole rounds, with the
+//! runs of all variants.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -172,7 +172,7 @@ pub struct Welch {
     pub degrees: f64,
     /// The two-sided probability of such a |t| if the means are equal.
     pub p: f64,
-    /// The first group's mean less the second's, with its 95 % confidence interval.
+    /// The first group's mean minus the second's, with its 95 % confidence interval.
     pub difference: Interval,
 }
 

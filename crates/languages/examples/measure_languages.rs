@@ -9,8 +9,8 @@
 //! Arguments are names of languages: only these are measured.
 //!
 //! The measured program is the example of the suite, with the input `1 2`. Times and memory are
-//! medians of seven runs. The least limit is the smallest power of two, in addition to the
-//! allowance for the run-time system, with which the example works.
+//! medians of seven runs. The minimum limit is the smallest power of two with which the example
+//! works, in addition to the allowance for the run-time system.
 
 use millibox::{Figures, Outcome, Supervisor};
 use millibox_languages::cache::Cache;
@@ -69,8 +69,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             measured.least_mib
         );
         let linking = toolbox.linking(suite)?;
-        let services = &suite.services;
-        let piston = services.piston.iter();
+        let all = || toolbox.suites().iter();
+        let variants = || all().filter(|other| other.language == suite.language);
+        let series = number(&version);
+        let series = series.rsplit_once('.').map_or(series, |(series, _)| series);
+        let piston = suite.services.piston.iter();
         let piston = piston.flat_map(|piston| std::iter::once(&piston.name).chain(&piston.aliases));
         println!(
             "| {} | `{}` | {} | {} | {figures} | {} | {} | {} | {} |",
@@ -79,9 +82,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             number(&version),
             packages(suite),
             linking.map_or("–".to_owned(), |linking| linking.link.to_string()),
-            list(&services.judge0),
-            list(piston),
-            list(&services.sandbox_fusion),
+            list(variants().flat_map(|suite| &suite.services.judge0)),
+            list(piston.map(|name| name.replace("{version}", series))),
+            list(variants().flat_map(|suite| &suite.services.sandbox_fusion)),
         );
     }
     Ok(())

@@ -110,6 +110,7 @@ fn suite_messages() -> Messages {
             name: "c".to_owned(),
             file: "c.toml".to_owned(),
         },
+        "FaultKind::DefaultServices" => FaultKind::DefaultServices,
         "FaultKind::ServiceNameTwice" => FaultKind::ServiceNameTwice {
             service: "Piston",
             name: "c".to_owned(),

@@ -33,7 +33,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Executable {
-    /// What the program sees. All runs have the same world, so they share prepared templates.
+    /// The files and other resources that the program sees. All runs have the same world, so they
+    /// share prepared templates.
     pub world: World,
     /// Program and arguments, with paths as in the world. `{memory_mib}` in an argument or in the
     /// value of a variable stands for the memory limit of the run in MiB. Run-time systems that
@@ -64,7 +65,7 @@ pub struct Limits {
     pub real_time: Duration,
     /// Memory in bytes. The language's run-time system may use more; see [`Executable::memory`].
     pub memory: u64,
-    /// Bytes that the program may write to its standard output.
+    /// Maximum number of bytes that the program may write to its standard output.
     pub output: u64,
     /// Processes and threads. The language's run-time system may use more; see
     /// [`Executable::processes`].
@@ -84,7 +85,7 @@ impl Limits {
         }
     }
 
-    /// Returns the real-time limit for a CPU-time limit: three times as long, and two seconds. It
+    /// Returns the real-time limit for a CPU-time limit: three times as long, plus two seconds. It
     /// ends a sleeping program, but not a working program on a busy machine. Measured with 5
     /// programs on 2 CPUs: half of this limit ended submissions that had used half of their CPU
     /// time.
@@ -135,14 +136,14 @@ impl Executable {
         request
     }
 
-    /// Returns the program with further files in its working directory. They replace the program's
-    /// files of the same names.
+    /// Returns the program with additional files in its working directory. They replace the
+    /// program's files of the same names.
     ///
     /// # Errors
     /// A file cannot be staged.
     pub fn beside(&self, files: &Path, ids: Ids) -> Result<Executable, StagingError> {
         let directory = private_directory(ids)?;
-        // The first file of a name stays.
+        // The first file with a name is kept.
         for source in [files, self.files.path()] {
             let source = real_path(source)?;
             stage(&source, &source, directory.path(), ids)?;

@@ -1,4 +1,4 @@
-//! Files where the sandbox's user can read them.
+//! Places files where the sandbox's user can read them.
 //!
 //! If root started the sandbox, programs run as a user that owns no files. That user cannot read a
 //! package below a directory that only root may enter, such as `/root`. [`StagedDirectory`] makes
@@ -38,7 +38,7 @@ pub enum StagingError {
         /// The sandbox's user id.
         user: u32,
     },
-    /// Directories are nested too deep.
+    /// Directories are nested too deeply.
     #[error("directories nested deeper than {MAX_DEPTH}, at {}", .0.display())]
     TooDeep(PathBuf),
     /// The directory has too many files. Links may multiply them.
@@ -52,7 +52,7 @@ pub enum StagingError {
     Link {
         /// The link.
         link: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
         /// The directory that the link must not leave.
         root: PathBuf,
@@ -103,8 +103,8 @@ impl fmt::Display for StagingAction {
 }
 
 impl StagingError {
-    /// Replaces each path of a file or directory, to show another place than the one that was
-    /// staged.
+    /// Replaces the path of each file or directory, so that messages show a path other than the one
+    /// that was staged.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         let paths = match self {
             StagingError::Io { path, .. }
@@ -252,7 +252,7 @@ impl StagedDirectory {
     }
 }
 
-/// Returns the path relative to `directory`. `None`: it is not below, or contains `..`.
+/// Returns the path relative to `directory`. `None`: the path is not below it, or contains `..`.
 pub(crate) fn below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
     let below = path.strip_prefix(directory).ok()?;
     (!below.components().any(|part| part == Component::ParentDir)).then_some(below)
@@ -286,7 +286,7 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> Result<(),
 struct Staging<'a> {
     root: &'a Path,
     ids: Ids,
-    /// Number of further entries that are allowed. Links can multiply entries.
+    /// Number of additional entries that are allowed. Links can multiply entries.
     left: usize,
 }
 

@@ -4,7 +4,7 @@
 use millibox::{Request, Supervisor};
 use std::time::Duration;
 
-/// The most that a program may write.
+/// The maximum amount of data that a program may write.
 const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 
 fn main() -> Result<(), millibox::Error> {

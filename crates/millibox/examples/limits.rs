@@ -1,4 +1,5 @@
-//! How far runs go beyond their limits, by the figures of their results, on this machine.
+//! Measures how far runs exceed their limits on this machine, according to the figures in their
+//! results.
 use millibox::{Outcome, Request, RunResult, Supervisor};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The options of a supervisor, and its start.
 
 use crate::executable::{Executable, variable};
-use crate::launch::Launcher;
+use crate::launcher::Launcher;
 use crate::process::Process;
 use crate::starting::Starting;
 use crate::{Error, Mistakes, OptionMistake, StartError, Supervisor};
@@ -64,7 +64,7 @@ pub struct Builder {
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
 }
 
-/// A supervisor that this process has started and that has not greeted yet.
+/// A supervisor that this process has started and that has not sent its greeting yet.
 pub(crate) struct Spawned {
     pub(crate) socket: OwnedFd,
     pub(crate) process: Process,
@@ -86,7 +86,7 @@ impl Builder {
         self
     }
 
-    /// Sets the number of runs that are served at one time, from 1 to 512
+    /// Sets the number of runs that are served at the same time, from 1 to 512
     /// ([`Builder::MAX_SLOTS`]). The default is one for each CPU.
     #[must_use]
     pub fn slots(mut self, slots: usize) -> Builder {
@@ -127,7 +127,7 @@ impl Builder {
         self
     }
 
-    /// Keeps each slot on one CPU, with its runs that name no CPUs, so that run times vary less.
+    /// Keeps each slot on one CPU, with its runs that specify no CPUs, so that run times vary less.
     /// Slots share a CPU only if there are more slots than CPUs.
     #[must_use]
     pub fn pin_slots(mut self, pin: bool) -> Builder {
@@ -136,7 +136,7 @@ impl Builder {
     }
 
     /// Keeps the supervisor and its runs on these CPUs, at least one, with numbers up to 1023. The
-    /// default is all CPUs. A run that names CPUs of its own gets those.
+    /// default is all CPUs. A run that specifies its own CPUs gets those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
         self.cpus = Some(cpus.into_iter().collect());
@@ -151,8 +151,8 @@ impl Builder {
         self
     }
 
-    /// Starts the supervisor. It lives as long as this process and serves no other one, so start it
-    /// after a fork(2), not before.
+    /// Starts the supervisor. It lives as long as this process and serves no other process, so
+    /// start it after a fork(2), not before.
     ///
     /// # Errors
     /// The supervisor cannot be found or cannot start, or an option is not valid.
@@ -183,7 +183,7 @@ impl Builder {
                     process: Arc::new(Mutex::new(spawned.process)),
                     executable: Some(spawned.executable),
                     parent_from_variable: spawned.parent_from_variable,
-                    backend: self.backend,
+                    is_rlimit_chosen: self.backend == BackendChoice::Rlimit,
                     has_pairs: self.runners_per_slot != Some(1),
                 }
             }
@@ -197,7 +197,7 @@ impl Builder {
                     process: Arc::new(Mutex::new(process)),
                     executable: None,
                     parent_from_variable: None,
-                    backend: self.backend,
+                    is_rlimit_chosen: self.backend == BackendChoice::Rlimit,
                     has_pairs: self.runners_per_slot != Some(1),
                 }
             }
@@ -335,5 +335,20 @@ impl Builder {
             option("--pid1=separate", &"");
         }
         command
+    }
+}
+
+impl Supervisor {
+    /// Starts a supervisor with the default options.
+    ///
+    /// # Errors
+    /// See [`Builder::start`].
+    pub fn start() -> Result<Supervisor, Error> {
+        Builder::default().start()
+    }
+
+    /// Returns a builder with the default options.
+    pub fn builder() -> Builder {
+        Builder::default()
     }
 }

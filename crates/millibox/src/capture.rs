@@ -2,14 +2,11 @@
 
 use crate::{Error, Handle, Outcome, Request, RunResult, Supervisor};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
-/// Bytes that are read from a stream with one system call.
+/// Number of bytes to read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The result of [`Supervisor::output`]; see there for an example.
@@ -153,7 +150,7 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
                 streams[index].read(left).map_err(&failed)?;
                 continue;
             }
-            // A byte more tells output beyond the limit from the end of the stream.
+            // One more byte distinguishes output beyond the limit from the end of the stream.
             let before = streams[index].bytes.len();
             streams[index].read(1).map_err(&failed)?;
             if streams[index].bytes.len() > before {
@@ -164,21 +161,4 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
         }
         debug_assert!(read <= max_bytes);
     }
-}
-
-/// A file in memory with these bytes, for standard input: the program may read it at its own pace,
-/// and nothing can change it.
-pub(crate) fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
-    let file = memfd_create(
-        "millibox-input",
-        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
-    )?;
-    let mut file = std::fs::File::from(file);
-    file.write_all(bytes)?;
-    file.seek(SeekFrom::Start(0))?;
-    fcntl_add_seals(
-        &file,
-        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
-    )?;
-    Ok(Arc::new(file.into()))
 }

@@ -1,7 +1,7 @@
 //! Conversions between the library's types and those of the protocol. They are functions and not
 //! implementations of `From`, which would make the types of the protocol public.
 
-use crate::{BindMount, Figures, Mount, Network, Outcome, ProcMount, RunResult, TmpfsMount};
+use crate::{BindMount, Figures, FrameFault, Mount, Outcome, ProcMount, RunResult, TmpfsMount};
 use millibox_wire as wire;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -65,13 +65,6 @@ pub fn mount_to_wire(mount: &Mount) -> wire::Mount {
     }
 }
 
-pub fn network_to_wire(network: Network) -> wire::Network {
-    match network {
-        Network::None => wire::Network::None,
-        Network::Loopback => wire::Network::Loopback,
-    }
-}
-
 pub fn result_of_wire(result: wire::RunResult) -> RunResult {
     RunResult {
         outcome: outcome_of_wire(result.outcome),
@@ -105,5 +98,15 @@ fn figures_of_wire(figures: wire::Figures) -> Figures {
         cpu_system_ns: figures.cpu_system_ns,
         peak_memory_bytes: figures.peak_memory_bytes,
         peak_processes: figures.peak_processes,
+    }
+}
+
+pub fn fault_of_decoding(error: wire::DecodeError) -> FrameFault {
+    match error {
+        wire::DecodeError::Short(bytes) => FrameFault::Short(bytes),
+        wire::DecodeError::Protocol(word) => FrameFault::Protocol(word),
+        wire::DecodeError::Kind(kind) => FrameFault::UnknownKind(kind),
+        wire::DecodeError::Malformed(error) => FrameFault::Malformed(error.to_string()),
+        wire::DecodeError::Trailing(bytes) => FrameFault::TrailingBytes(bytes),
     }
 }

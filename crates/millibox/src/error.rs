@@ -1,10 +1,10 @@
 //! The errors of the client.
 
+use crate::remedy::remedy;
 use crate::{
     BackendRefusal, EndReason, LimitError, Mistakes, StartError, WorldError, WorldProblem,
 };
 use millibox_wire::{MAX_CPUS, RLIMITS};
-use rustix::io::Errno;
 use std::ffi::OsString;
 
 /// Why a call of this library failed. A run that fails is not an error but an
@@ -33,7 +33,7 @@ pub enum Error {
     /// A system call of the library failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
-        /// What the library was doing, as the predicate of "cannot ...".
+        /// The action that failed, as the predicate of "cannot ...".
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -206,20 +206,6 @@ impl From<WorldProblem> for RequestMistake {
 
 fn error_text(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
-}
-
-/// What to do about too many open files (EMFILE).
-const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
-
-/// What to do about a missing executable or too many open files.
-pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
-    match (Errno::from_io_error(error), named_by) {
-        (Some(Errno::NOENT), Some(by)) => {
-            format!("; {by} must name a millibox-supervisor, or be omitted")
-        }
-        (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
-        _ => String::new(),
-    }
 }
 
 /// The text of refusals in a sentence.

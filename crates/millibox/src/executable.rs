@@ -1,4 +1,4 @@
-//! Finding the supervisor's executable.
+//! Finds the supervisor's executable.
 
 use crate::{EndReason, StartError};
 use std::collections::HashSet;
@@ -80,4 +80,31 @@ fn find() -> Result<PathBuf, StartError> {
         .find(|path| path.exists())
         .cloned()
         .ok_or(StartError::NotFound(places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// rustdoc builds the examples in a temporary directory, beside which no supervisor lies. An
+    /// example that finds none does not run its programs.
+    #[test]
+    fn examples_without_supervisor_are_reported() {
+        let on_path = || {
+            let path = variable("PATH").unwrap_or_default();
+            std::env::split_paths(&path).any(|directory| directory.join(NAME).exists())
+        };
+        if variable(SUPERVISOR).is_some() || on_path() {
+            return;
+        }
+        let reason = "SKIPPED: examples in the documentation of millibox: compiled, but not run, \
+            because MILLIBOX_SUPERVISOR is not set; in the root of the checkout run cargo build \
+            --bin millibox-supervisor, then MILLIBOX_SUPERVISOR=$PWD/target/debug/\
+            millibox-supervisor cargo test -p millibox\n";
+        // Unlike eprintln!, this is shown although the test succeeds.
+        std::io::stderr()
+            .write_all(reason.as_bytes())
+            .expect("standard error");
+    }
 }

@@ -92,8 +92,8 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// The future's errors are those of [`Handle::wait`], and that no thread can be started to wait
-    /// for the supervisor.
+    /// The future has the errors of [`Handle::wait`]. It also fails if no thread can be started to
+    /// wait for the supervisor.
     pub fn wait_async(&self) -> Wait<'_> {
         Wait { handle: self }
     }
@@ -142,7 +142,22 @@ impl Handle {
     }
 }
 
-/// The future of [`Handle::wait_async`]; see there for an example.
+/// The future of [`Handle::wait_async`]. Dropping it does not end the run.
+///
+/// ```
+/// # async fn example(supervisor: &millibox::Supervisor) -> Result<(), millibox::Error> {
+/// use millibox::{Outcome, Request};
+///
+/// let run = supervisor.run(&Request::new("/bin/true"))?;
+/// let result = run.wait_async().await?;
+/// assert_eq!(result.outcome, Outcome::Exited(0));
+/// # Ok(())
+/// # }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # if let Ok(supervisor) = millibox::Supervisor::start() {
+/// #     runtime.block_on(example(&supervisor)).unwrap();
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Wait<'a> {

@@ -1,4 +1,4 @@
-//! What is known about a running supervisor.
+//! Facts about a running supervisor.
 
 use crate::error::joined;
 use crate::{Backend, BackendRefusal};
@@ -56,12 +56,12 @@ impl Info {
         &self.hello.declined
     }
 
-    /// The number of runs that are served at one time.
+    /// The number of runs that are served at the same time.
     pub fn slots(&self) -> usize {
         self.hello.slots as usize
     }
 
-    /// What works less well than it could on this machine.
+    /// The features that work less well than they could on this machine.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -73,8 +73,8 @@ impl Info {
     }
 
     /// Whether the supervisor counts file locks (fcntl(2), flock(2)), whose memory the kernel
-    /// charges to no cgroup. If it does, a run with a memory limit ends by it with more than 1,024
-    /// locks. It does not if /proc hides them (`subset=pid`, `hidepid`; proc(5)).
+    /// charges to no cgroup. If it does, a run with a memory limit reaches that limit with more
+    /// than 1,024 locks. It does not if /proc hides them (`subset=pid`, `hidepid`; proc(5)).
     pub fn counts_file_locks(&self) -> bool {
         self.hello.file_locks
     }

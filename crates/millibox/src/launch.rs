@@ -3,49 +3,14 @@
 
 use crate::connection::peek_cgroups;
 use crate::process::Process;
-use crate::{Builder, Error, Supervisor};
+use crate::{Builder, Error, LaunchOptions, Launched, Launcher, Supervisor};
 use std::fmt::Debug;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// How long [`Builder::launch`] waits for the greeting of the supervisor.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The options of a supervisor that are numbers. A launcher sends these and nothing else to the
-/// process that starts the supervisor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LaunchOptions {
-    /// See [`Builder::slots`].
-    pub slots: Option<usize>,
-    /// See [`Builder::runners_per_slot`].
-    pub runners_per_slot: Option<usize>,
-    /// See [`Builder::pin_slots`].
-    pub pin_slots: bool,
-    /// See [`Builder::cpus`].
-    pub cpus: Option<Vec<usize>>,
-}
-
-/// The client's ends of a supervisor that was started. They can be sent to another process, and the
-/// supervisor ends with the process that started it and with the last copy of the socket.
-#[derive(Debug)]
-pub struct Launched {
-    /// The connection.
-    pub socket: OwnedFd,
-    /// The reading end of the supervisor's standard error.
-    pub stderr: OwnedFd,
-    /// The process (pidfd_open(2)).
-    pub process: OwnedFd,
-}
-
-/// Starts supervisors in place of [`Builder::start`]; see [`Builder::launcher`].
-pub trait Launcher: Debug + Send + Sync {
-    /// Starts a supervisor with these options. Waits until it has started.
-    ///
-    /// # Errors
-    /// The other process has ended, or it cannot start a supervisor.
-    fn launch(&self, options: &LaunchOptions) -> io::Result<Launched>;
-}
 
 /// A supervisor that this process has started for another one. This process must wait for its end.
 ///
@@ -135,7 +100,7 @@ impl Builder {
 }
 
 impl Supervisor {
-    /// The user and group that a supervisor switches to if root starts it and names no others. They
-    /// own no files and no other processes.
+    /// The user and group that a supervisor switches to if root starts it without specifying
+    /// others. They own no files and no other processes.
     pub const UNPRIVILEGED_IDS: (u32, u32) = millibox_wire::UNPRIVILEGED_IDS;
 }

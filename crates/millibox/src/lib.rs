@@ -39,10 +39,10 @@
 //! | `builder`, `executable`, `starting` | the options of a supervisor; finding and starting it |
 //! | `supervisor`, `info` | a running supervisor |
 //! | `process` | waiting for the end of its process |
-//! | `launch` | supervisors that another process starts |
+//! | `launcher`, `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
-//! | `mistakes` | several mistakes of a caller in one error |
+//! | `error`, `start_error`, `mistakes`, `remedy` | errors, several mistakes in one, what to do |
 //! | `result` | how a run ended |
 //! | `convert` | between these types and those of the protocol |
 //! | `connection` | the socket: requests without waiting, results in any order |
@@ -60,6 +60,7 @@ mod executable;
 mod handle;
 mod info;
 mod launch;
+mod launcher;
 #[cfg(test)]
 mod messages;
 mod mistakes;
@@ -67,6 +68,7 @@ mod mount;
 mod output;
 mod pool;
 mod process;
+mod remedy;
 mod request;
 mod result;
 mod start_error;
@@ -84,7 +86,8 @@ pub use capture::Output;
 pub use error::{Error, RequestMistake};
 pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
-pub use launch::{LaunchOptions, Launched, LaunchedProcess, Launcher};
+pub use launch::LaunchedProcess;
+pub use launcher::{LaunchOptions, Launched, Launcher};
 #[doc(inline)]
 pub use millibox_vocabulary::{
     Backend, BackendCause, BackendRefusal, BackendStep, FrameProblem, Hint, Limit, LimitError,
@@ -97,7 +100,7 @@ pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};
 pub use result::{Figures, Outcome, RunResult};
-pub use start_error::{EndReason, OptionMistake, StartError};
+pub use start_error::{EndReason, FrameFault, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;
 pub use world::{Network, World};

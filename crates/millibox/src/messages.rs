@@ -3,9 +3,9 @@
 //! The samples are checked for completeness: a new variant without a sample does not compile.
 
 use crate::{
-    Backend, BackendCause, BackendRefusal, BackendStep, EndReason, Error, Hint, LimitError,
-    Mistakes, OptionMistake, Outcome, ProcessEnd, RequestMistake, RunError, RunResult, StartError,
-    Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem,
+    Backend, BackendCause, BackendRefusal, BackendStep, EndReason, Error, FrameFault, Hint,
+    LimitError, Mistakes, OptionMistake, Outcome, ProcessEnd, RequestMistake, RunError, RunResult,
+    StartError, Step, SupervisorError, SupervisorHint, SupervisorStep, WorldError, WorldProblem,
 };
 use millibox_golden::assert_text;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ fn start_errors() -> Vec<StartError> {
         StartError::Killed(_) => [StartError::Killed(EndReason::Process(ProcessEnd::Killed(9)))],
         StartError::Options(_) => [StartError::Options(OptionMistake::NoCpus.into())],
         StartError::Launcher(_) => [
-            StartError::Launcher(std::io::Error::other("too many supervisors live")),
+            StartError::Launcher(std::io::Error::other("too many supervisors are running")),
         ],
         StartError::EmptyPool => [StartError::EmptyPool],
     })
@@ -125,7 +125,7 @@ fn end_reasons() -> Vec<EndReason> {
         EndReason::ClosedHere => [EndReason::ClosedHere],
         EndReason::Forked => [EndReason::Forked],
         EndReason::Unreadable(_) => [
-            EndReason::Unreadable("malformed message: 4 bytes too many".to_owned()),
+            EndReason::Unreadable(FrameFault::TrailingBytes(4)),
         ],
         EndReason::Failed(_) => [
             EndReason::Failed(SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM)),

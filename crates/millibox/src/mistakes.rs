@@ -19,7 +19,7 @@ use std::fmt;
 pub struct Mistakes<M>(Vec<M>);
 
 impl<M> Mistakes<M> {
-    /// An error if the list has a mistake.
+    /// Returns an error if the list has a mistake.
     pub(crate) fn check(list: Vec<M>) -> Result<(), Mistakes<M>> {
         if list.is_empty() {
             Ok(())

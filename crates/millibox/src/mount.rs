@@ -262,7 +262,7 @@ pub struct TmpfsMount {
 }
 
 impl TmpfsMount {
-    /// Limits its bytes, rounded up to whole pages. The default is only the memory limit.
+    /// Limits its bytes, rounded up to whole pages. By default, only the memory limit applies.
     #[must_use]
     pub fn size_limit(mut self, bytes: u64) -> TmpfsMount {
         self.size = Some(bytes);

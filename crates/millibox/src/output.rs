@@ -1,4 +1,4 @@
-//! Moving a run's output from its pipe, with a limit.
+//! Moves a run's output from its pipe, with a limit.
 
 use crate::Handle;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -74,12 +74,12 @@ pub enum Moved {
 /// works, until the run has closed its end or `budget` is used up. In the second case the run is
 /// ended with [`Outcome::OutputLimit`](crate::Outcome::OutputLimit).
 ///
-/// At most the budget is written, to the byte. If `to` accepts no more (its reader is gone, or an
-/// error occurs), this function returns, and the run sees a closed pipe. So pass `from` by value: a
-/// copy that the caller keeps would hold the pipe open.
+/// At most the budget is written, to the byte. If `to` accepts no more (its reader has closed it,
+/// or an error occurs), this function returns, and the run sees a closed pipe. So pass `from` by
+/// value: a copy that the caller keeps would hold the pipe open.
 ///
 /// # Errors
-/// `to` cannot be written for another reason than a reader that is gone.
+/// `to` cannot be written for a reason other than a reader that has closed it.
 pub fn move_output(
     from: impl AsFd,
     to: impl AsFd,

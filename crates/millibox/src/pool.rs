@@ -10,13 +10,13 @@ use crate::{Builder, Error, Handle, Request, StartError, Supervisor};
 /// docs/performance.md has figures.
 ///
 /// A pool is fastest if one thread on each CPU (sched_setaffinity(2)) requests runs and has some
-/// outstanding: the supervisor of that CPU then serves them, and no thread waits for a run while
+/// outstanding. The supervisor of that CPU then serves them, and no thread waits for a run while
 /// another supervisor is idle.
 ///
-/// A pool has costs: an idle supervisor with its runners for each CPU, and a queue for each
-/// supervisor, so that a run behind a long run waits even if another supervisor becomes idle. That
-/// suits large numbers of short runs. For long runs, request at most one for each supervisor, or
-/// use a [`Supervisor`].
+/// A pool has costs. Each CPU has a supervisor with its runners, even if it is idle. Each
+/// supervisor has a queue of its own, so a run behind a long run waits even if another supervisor
+/// becomes idle. That suits large numbers of short runs. For long runs, request at most one for
+/// each supervisor, or use a [`Supervisor`].
 ///
 /// ```
 /// use millibox::{Outcome, Pool, Request};

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// How long the child may take to end: the keeper removes the cgroups first.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
-/// Bytes that are read from standard error with one system call.
+/// Number of bytes to read from standard error with one system call.
 const CHUNK_BYTES: usize = 4096;
 
 /// The child process, or the child of another process.

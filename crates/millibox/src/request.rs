@@ -1,12 +1,13 @@
 //! The request of one run.
 
-use crate::capture::sealed_file;
 use crate::convert;
 use crate::{Mistakes, Outcome, RequestMistake, RunResult, World};
 use millibox_wire::frame::MAX_RUN;
 use millibox_wire::path::shown;
 use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Run, Step, rlimit_number};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use std::ffi::{OsStr, OsString};
+use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub enum Program {
 /// A request for the supervisor: the body of its frame, and the descriptors that travel beside it.
 pub(crate) type EncodedRun = (Vec<u8>, Vec<Arc<OwnedFd>>);
 
-/// What errors call a run's program and working directory. The supervisor forgets the paths with
-/// the run, and a descriptor has no name.
+/// The names that errors use for a run's program and working directory. The supervisor forgets the
+/// paths with the run, and a descriptor has no name.
 #[derive(Debug)]
 pub(crate) struct Names {
     program: Option<OsString>,
@@ -105,8 +106,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The process limit of a run that names none. It stops fork bombs and leaves room for the
-    /// thread pools of language runtimes. For more, call [`Request::process_limit`].
+    /// The process limit of a run that does not specify one. It stops fork bombs and leaves room
+    /// for the thread pools of language runtimes. For more, call [`Request::process_limit`].
     pub const DEFAULT_PROCESS_LIMIT: u32 = millibox_wire::DEFAULT_PROCESS_LIMIT;
 
     /// The largest process limit that the kernel can enforce.
@@ -231,8 +232,8 @@ impl Request {
         self
     }
 
-    /// Limits processes and threads at one time, including the program itself, to 1 up to
-    /// [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
+    /// Limits the number of simultaneous processes and threads, including the program itself. The
+    /// limit is from 1 to [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
     /// [`Request::DEFAULT_PROCESS_LIMIT`].
     #[must_use]
     pub fn process_limit(mut self, processes: u32) -> Request {
@@ -537,4 +538,21 @@ impl Request {
 
 fn nanos(time: Duration) -> u64 {
     time.as_nanos().min(u128::from(u64::MAX / 2)) as u64
+}
+
+/// A file in memory with these bytes, for standard input: the program may read it at its own pace,
+/// and nothing can change it.
+fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
+    let file = memfd_create(
+        "millibox-input",
+        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+    )?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
+    )?;
+    Ok(Arc::new(file.into()))
 }

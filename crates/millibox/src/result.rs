@@ -163,13 +163,14 @@ pub struct Figures {
     pub cpu_user_ns: u64,
     /// The CPU time of the whole process tree in the kernel, in nanoseconds.
     pub cpu_system_ns: u64,
-    /// The largest memory use of the whole process tree at one time, in bytes.
+    /// The peak memory use of the whole process tree in bytes.
     ///
     /// With the rlimit backend: the largest resident size of one process, which must not decide a
-    /// verdict. It includes 2 to 3 MB of the sandbox. If millibox ended the run, only the processes
-    /// that existed then are included.
+    /// verdict. It includes 2 to 3 MB of the sandbox's own memory. If millibox ended the run, only
+    /// the processes that existed then are included.
     pub peak_memory_bytes: u64,
-    /// The most processes and threads at one time; `None` if the backend cannot measure them.
+    /// The maximum number of simultaneous processes and threads; `None` if the backend cannot
+    /// measure them.
     pub peak_processes: Option<u32>,
 }
 
@@ -195,7 +196,7 @@ impl Figures {
         self
     }
 
-    /// Sets the most processes at one time.
+    /// Sets the peak number of processes.
     #[must_use]
     pub fn with_peak_processes(mut self, processes: Option<u32>) -> Figures {
         self.peak_processes = processes;

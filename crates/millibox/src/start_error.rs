@@ -1,6 +1,6 @@
-//! Why no supervisor could be started, and why one has ended.
+//! Errors of a supervisor that could not be started or has ended.
 
-use crate::error::remedy;
+use crate::remedy::remedy;
 use crate::{Mistakes, ProcessEnd, SupervisorError};
 use millibox_wire::MAX_CPUS;
 use std::fmt;
@@ -46,7 +46,7 @@ pub enum StartError {
         path: PathBuf,
         /// The environment variable or method that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
-        /// What it did instead of sending its greeting.
+        /// The reason why it ended instead.
         reason: EndReason,
     },
     /// The supervisor reported an error and ended.
@@ -87,8 +87,8 @@ pub enum StartError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionMistake {
-    /// The list of CPUs is empty. An empty list of a caller that found no CPU must not mean all
-    /// CPUs.
+    /// The list of CPUs is empty. If a caller found no CPU and passes an empty list, the list must
+    /// not mean all CPUs.
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
     NoCpus,
     /// A CPU number is too large.
@@ -135,7 +135,7 @@ pub enum EndReason {
     /// This process was forked from the one that started the supervisor.
     Forked,
     /// A frame of the supervisor cannot be read, for this reason.
-    Unreadable(String),
+    Unreadable(FrameFault),
     /// The supervisor reported this error.
     Failed(SupervisorError),
     /// The process wrote this to standard error and ended.
@@ -153,13 +153,14 @@ impl fmt::Display for EndReason {
                 "the connection was closed by this program (Supervisor::close, shut_down, or it \
                  was dropped)",
             ),
-            EndReason::Forked => {
-                f.write_str("it serves the process that started it, from which this one was forked")
-            }
+            EndReason::Forked => f.write_str(
+                "it serves only the process that started it, and this process was forked from that \
+                 one",
+            ),
             EndReason::Unreadable(reason) => write!(
                 f,
-                "a message of it cannot be read ({reason}); library and supervisor must be of the \
-                 same version: install both together"
+                "one of its messages cannot be read ({reason}); library and supervisor must be of \
+                 the same version: install both together"
             ),
             EndReason::Failed(error) => error.fmt(f),
             EndReason::Message(text) => f.write_str(text),
@@ -189,4 +190,42 @@ fn parent(variable: &Option<String>) -> String {
         Some(value) => format!("; MILLIBOX_CGROUP_PARENT is {value}"),
         None => String::new(),
     }
+}
+
+/// Why a frame of the supervisor cannot be read.
+///
+/// ```
+/// use millibox::{EndReason, FrameFault};
+///
+/// let fault = FrameFault::TrailingBytes(4);
+/// assert_eq!(fault.to_string(), "malformed message: 4 bytes too many");
+/// assert!(matches!(EndReason::Unreadable(fault), EndReason::Unreadable(_)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameFault {
+    /// The frame is longer than the library accepts.
+    #[error("it is longer than {max_bytes} bytes")]
+    TooLong {
+        /// The most bytes.
+        max_bytes: usize,
+    },
+    /// The frame is shorter than its header and has this number of bytes.
+    #[error("a frame of {0} bytes is shorter than a frame header")]
+    Short(usize),
+    /// The first word belongs to another protocol or version.
+    #[error("unknown protocol word {0:#010x}: client and supervisor are of different versions")]
+    Protocol(u32),
+    /// No message has this kind.
+    #[error("unknown message kind {0}")]
+    UnknownKind(u32),
+    /// A message of this kind may not come now.
+    #[error("it is of the kind {0}")]
+    UnexpectedKind(u32),
+    /// The body does not encode the expected type. The text is that of the decoder.
+    #[error("malformed message: {0}")]
+    Malformed(String),
+    /// This number of bytes follows the end of the body.
+    #[error("malformed message: {0} bytes too many")]
+    TrailingBytes(usize),
 }

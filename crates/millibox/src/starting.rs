@@ -3,14 +3,21 @@
 use crate::connection::Connection;
 use crate::executable::Executable;
 use crate::process::Process;
-use crate::{
-    Backend, BackendChoice, EndReason, Error, ProcessEnd, StartError, Supervisor, SupervisorStep,
-};
+use crate::{Backend, EndReason, Error, ProcessEnd, StartError, Supervisor, SupervisorStep};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 /// A supervisor that was started and may not be ready yet ([`Builder::begin`]). Dropping it ends
 /// the supervisor and waits for that.
+///
+/// ```
+/// use millibox::{Request, Supervisor};
+///
+/// let Ok(starting) = Supervisor::builder().slots(1).begin() else { return };
+/// let request = Request::new("/bin/true"); // Prepared while the supervisor starts.
+/// let Ok(supervisor) = starting.finish() else { return };
+/// supervisor.run(&request).and_then(|run| run.wait()).unwrap();
+/// ```
 ///
 /// [`Builder::begin`]: crate::Builder::begin
 #[must_use]
@@ -22,7 +29,8 @@ pub struct Starting {
     pub(crate) executable: Option<Executable>,
     /// The parent of the cgroups, if the environment variable named it.
     pub(crate) parent_from_variable: Option<String>,
-    pub(crate) backend: BackendChoice,
+    /// The caller chose the weaker backend by name.
+    pub(crate) is_rlimit_chosen: bool,
     pub(crate) has_pairs: bool,
 }
 
@@ -63,8 +71,7 @@ impl Starting {
         Process::locked(&self.process).cgroups = cgroups
             .map(|path| String::from_utf8_lossy(path).into_owned())
             .collect();
-        let has_weak_backend =
-            hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
+        let has_weak_backend = hello.backend == Backend::Rlimit && !self.is_rlimit_chosen;
         Ok(Supervisor::new(
             connection,
             hello,

@@ -3,13 +3,13 @@
 use crate::connection::{Connection, NewRun};
 use crate::info::Info;
 use crate::process::Process;
-use crate::{Builder, Error, Handle, Mistakes, Request, RequestMistake};
+use crate::{Error, Handle, Mistakes, Request, RequestMistake};
 use millibox_wire::Hello;
 use std::sync::{Arc, Mutex};
 
 /// A running supervisor. Threads may share it by reference or [`Arc`].
 ///
-/// Dropping it kills all runs, waits until they are gone and leaves nothing behind.
+/// Dropping it kills all runs, waits until they have ended and leaves nothing behind.
 ///
 /// ```
 /// use millibox::{Outcome, Request, Supervisor};
@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex};
 /// ```
 ///
 /// The kernel may refuse to pass descriptors on because this user has too many in transit (unix(7),
-/// ETOOMANYREFS), or to open one that the library needs because this process has too many open
-/// (EMFILE). The library then raises the soft limit on open files of this process to the hard
-/// limit.
+/// ETOOMANYREFS). It may also refuse to open one that the library needs because this process has
+/// too many open (EMFILE). The library then raises the soft limit on open files of this process to
+/// the hard limit.
 pub struct Supervisor {
     connection: Arc<Connection>,
     info: Info,
@@ -53,19 +53,6 @@ impl Supervisor {
         }
     }
 
-    /// Starts a supervisor with the default options.
-    ///
-    /// # Errors
-    /// See [`Builder::start`].
-    pub fn start() -> Result<Supervisor, Error> {
-        Builder::default().start()
-    }
-
-    /// Returns a builder with the default options.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     /// Requests a run. Does not wait for it; many runs may be outstanding.
     ///
     /// # Errors
@@ -79,16 +66,16 @@ impl Supervisor {
 
     /// Requests two runs that need each other, such as a solution and an interactor: both start at
     /// the same time, or neither starts. They share a slot, so any number of pairs may be
-    /// outstanding on any number of slots, beside other runs, and no pair waits for half of another
-    /// one.
+    /// outstanding on any number of slots, together with other runs, and no pair waits for half of
+    /// another one.
     ///
     /// If one run is rejected, killed or cancelled while it waits, the other one is not started,
     /// and its result reports this. After their start they are independent: if the program of one
     /// cannot be executed, the other run continues.
     ///
     /// # Errors
-    /// A request is not valid, the supervisor has [one runner per slot](Builder::runners_per_slot),
-    /// or it has ended. Neither run starts.
+    /// A request is not valid, a slot has [one runner](crate::Builder::runners_per_slot), or the
+    /// supervisor has ended. Neither run starts.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
         let [first, second] = self.connection.ids();
         let mut mistakes = self.weaker_limits(requests[0]);
@@ -151,14 +138,14 @@ impl Supervisor {
         self.connection.unfinished()
     }
 
-    /// Ends the supervisor: kills all runs and waits until they are gone. Dropping it does the
+    /// Ends the supervisor: kills all runs and waits until they have ended. Dropping it does the
     /// same.
     pub fn shut_down(self) {}
 
     /// Ends the supervisor without waiting, for a process that exits after this. The supervisor and
     /// its keeper kill all runs and remove everything that they made, which takes some milliseconds
-    /// after the exit. The init process of a PID namespace waits for this, because its exit kills
-    /// them.
+    /// after the exit. The init process of a PID namespace waits for this clean-up, because its
+    /// exit kills both processes.
     ///
     /// ```
     /// use millibox::{Request, Supervisor};

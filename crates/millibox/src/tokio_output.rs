@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::task::{Context, Poll};
 use tokio::net::unix::pipe::Receiver;
 
-/// Bytes that are read from a stream with one system call.
+/// Number of bytes to read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Supervisor {
@@ -122,7 +122,7 @@ fn poll_streams(
 ) -> Poll<Result<bool, Error>> {
     for stream in &mut *streams {
         while stream.pipe.is_some() {
-            // A byte more tells output beyond the limit from the end of the stream.
+            // One more byte distinguishes output beyond the limit from the end of the stream.
             let wanted = usize::try_from(*left).unwrap_or(CHUNK_BYTES);
             let Poll::Ready(read) = stream.poll_read(context, wanted.clamp(1, CHUNK_BYTES)) else {
                 break;

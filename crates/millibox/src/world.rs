@@ -1,4 +1,4 @@
-//! What a program sees.
+//! The world of a program: the files, ids, network and system calls that it sees.
 
 use crate::convert;
 use crate::{Error, Mount, RequestMistake, WorldProblem};
@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 /// What a program sees: files, ids, network and system calls. A clone is cheap.
 ///
 /// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
-/// prepared during the present run. Two worlds are equal if they were built in the same way and
+/// prepared during the current run. Two worlds are equal if they were built in the same way and
 /// their sources are the same files. Each request looks up the sources without waiting, so the next
 /// run sees a file that has replaced another one. It does not see later mounts below a source.
 ///
@@ -269,7 +269,7 @@ impl World {
         self.encoded().err().unwrap_or_default()
     }
 
-    /// The encoding for the supervisor, with the present files of the sources. `None` if the world
+    /// The encoding for the supervisor, with the current files of the sources. `None` if the world
     /// has mistakes.
     pub(crate) fn located(&self) -> Option<Vec<u8>> {
         let world = self.encoded().ok()?;
@@ -287,7 +287,7 @@ impl World {
             mounts: self.mounts.iter().map(convert::mount_to_wire).collect(),
             uid: self.uid,
             gid: self.gid,
-            network: convert::network_to_wire(self.network),
+            network: network_to_wire(self.network),
             seccomp: self.seccomp.clone(),
         };
         let mut mistakes: Vec<RequestMistake> = wire
@@ -316,13 +316,20 @@ impl Default for World {
     }
 }
 
+fn network_to_wire(network: Network) -> millibox_wire::Network {
+    match network {
+        Network::None => millibox_wire::Network::None,
+        Network::Loopback => millibox_wire::Network::Loopback,
+    }
+}
+
 /// The number of attempts to look up a source before it counts as unknown to the kernel. A look-up
 /// takes one or two microseconds; preparing another world takes a thousand.
 const LOOK_UP_ATTEMPTS: usize = 64;
 
-/// The file that a mount's source leads to now, as far as the kernel remembers the path. A hanging
-/// file system (FUSE, NFS) must not block the caller. The mounter of the world examines sources
-/// that the kernel does not remember or that cannot be examined.
+/// The file that a mount's source leads to now, if the kernel remembers the path. A hanging file
+/// system (FUSE, NFS) must not block the caller. The mounter of the world examines sources that the
+/// kernel does not remember or that cannot be examined.
 fn source(mount: &Mount) -> Source {
     let Mount::Bind(bind) = mount else {
         return Source::None;

@@ -1,6 +1,6 @@
-//! Bounds on what a package becomes when it is read.
+//! Bounds on the size of a package that is read.
 //!
-//! A few kilobytes can stand for gigabytes: YAML aliases repeat texts, ranges name tests, every
+//! A few kilobytes can stand for gigabytes: YAML aliases repeat strings, ranges name tests, every
 //! test inherits the settings of its groups, and symbolic links multiply paths. Reading stops at
 //! the first exceeded bound. The bounds are far above the size of real packages, and keep reading
 //! below half a gigabyte and a few seconds.
@@ -9,9 +9,11 @@
 pub const MAX_ENTRIES: usize = 200_000;
 /// The maximum depth of nested directories of a package.
 pub const MAX_DEPTH: usize = 32;
-/// Bytes of texts and settings: files that are read as text, and every place that repeats a text.
+/// Maximum number of bytes of strings and settings together: files that are read as text, and every
+/// place that repeats a string.
 pub const MAX_TEXT_BYTES: u64 = 64 << 20;
-/// Bytes of files that are searched but not kept, such as sources with `@EXPECTED_RESULTS@`.
+/// Maximum number of bytes of files that are searched but not kept, such as sources with
+/// `@EXPECTED_RESULTS@`.
 pub const MAX_SEARCHED_BYTES: u64 = 1 << 30;
 /// Values of one YAML file, including repetitions by aliases; keys and values of a Simfile or
 /// Sipfile.
@@ -20,15 +22,16 @@ pub const MAX_VALUES: usize = 100_000;
 pub const MAX_KEYS: usize = 1_000;
 /// Tests that a Sipfile may name.
 pub const MAX_TESTS: usize = 10_000;
-/// Bytes of a test's name in a Sipfile. With `.out` it becomes the name of a file.
+/// Maximum length of a test's name in a Sipfile, in bytes. With `.out` it becomes the name of a
+/// file.
 pub const MAX_NAME_BYTES: usize = 250;
 /// Words of one list of flags.
 pub const MAX_WORDS: usize = 10_000;
-/// Bytes of a generator's command.
+/// Maximum length of a generator's command in bytes.
 pub const MAX_COMMAND_BYTES: usize = 64 << 10;
 /// Patterns in submissions.yaml.
 pub const MAX_PATTERNS: usize = 1_000;
-/// Bytes of a pattern in submissions.yaml.
+/// Maximum length of a pattern in submissions.yaml, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 256;
 /// Submissions of a package.
 pub const MAX_SUBMISSIONS: usize = 10_000;
@@ -50,7 +53,7 @@ pub const MAX_LINK_TARGET_BYTES: usize = 16 << 20;
 /// The memory that a word takes in addition to its bytes.
 const WORD_OVERHEAD_BYTES: usize = 48;
 
-/// Bytes that a list of words takes.
+/// Number of bytes that a list of words occupies.
 pub fn words_cost(words: &[String]) -> usize {
     words
         .iter()
@@ -64,8 +67,8 @@ pub fn words_cost(words: &[String]) -> usize {
 pub enum Bound {
     /// Texts and settings, including repetitions.
     #[error(
-        "the package's texts exceed {} MiB here, counting aliases, ranges, constants and settings \
-         once for each test; repeat less, or shorten long texts",
+        "the package's strings exceed {} MiB here, counting aliases, ranges, constants and \
+         settings once for each test; repeat less, or shorten long strings",
         MAX_TEXT_BYTES >> 20
     )]
     Text,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constants(BTreeMap<String, String>);
 
-/// A text with the values of its constants has more bytes than allowed.
+/// A string with the values of its constants has more bytes than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the text with the values of its constants is longer than {0} bytes; shorten the constants, or \

@@ -4,7 +4,7 @@
 
 use crate::bound::{Bound, MAX_WORDS, words_cost};
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Number, Suggestion};
+use crate::fault::text::{Number, Suggestion, WordList};
 use crate::fault::values::KeyFault;
 use crate::yaml::{Node, Value};
 use std::cell::RefCell;
@@ -23,8 +23,8 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a map, which messages call `name`. `None`: the node is no map, and the log has
-    /// the fault.
+    /// The keys of a map, which messages call `name`. `None`: the node is not a map, and the log
+    /// has the fault.
     pub fn of(node: &'a Node, name: &str, log: &'a Log) -> Option<Keys<'a>> {
         let Value::Mapping(pairs) = &node.value else {
             let (name, found) = (name.into(), node.kind());
@@ -92,17 +92,13 @@ impl<'a> Keys<'a> {
     }
 
     /// The value of the word that the key has.
-    pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+    pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
         let node = self.get(key)?;
         let found = node
             .text()
             .and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {
-            let choices = words
-                .iter()
-                .map(|(word, _)| *word)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let choices = WordList::new(words.iter().map(|(word, _)| *word));
             let fault = KeyFault::NotOneOf {
                 key,
                 choices,
@@ -171,7 +167,7 @@ impl<'a> Keys<'a> {
         product
     }
 
-    /// A list of texts, or the words of one text.
+    /// A list of strings, or the words of one text.
     pub fn words(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -180,7 +176,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The words of a text. `None`: they exceed a bound, and the log has the fault.
+    /// The words of a string. `None`: they exceed a bound, and the log has the fault.
     fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
         let words: Vec<String> = text
             .split_whitespace()
@@ -194,7 +190,7 @@ impl<'a> Keys<'a> {
         self.log.takes(place, words_cost(&words)).then_some(words)
     }
 
-    /// A list of texts; a single text counts as a list of one.
+    /// A list of strings; a single text counts as a list of one.
     pub fn texts(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -203,7 +199,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A list of texts.
+    /// A list of strings.
     pub fn texts_of(&self, key: &str, node: &Node) -> Option<Vec<String>> {
         let Value::Sequence(nodes) = &node.value else {
             let (key, found) = (key.into(), node.kind());
@@ -220,7 +216,7 @@ impl<'a> Keys<'a> {
             }
             text
         });
-        // All texts are read before the first fault counts, so that all faults are found.
+        // All strings are read before the first fault counts, so that all faults are found.
         let texts: Vec<String> = texts
             .collect::<Vec<_>>()
             .into_iter()

@@ -7,7 +7,7 @@
 //! | `problem.yaml` or `domjudge-problem.ini` | the ICPC problem package format: `legacy`, `2023-07`, `2025-09` |
 //! | `Simfile` | Sim's format |
 //!
-//! It returns a [`Problem`], perhaps with warnings, or all errors of the package together
+//! It returns a [`Problem`], possibly with warnings, or all errors of the package together
 //! ([`Faults`]).
 //!
 //! ```no_run

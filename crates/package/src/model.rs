@@ -1,4 +1,7 @@
 //! The model of a problem, independent of its package format.
+//!
+//! The enums that decide how a problem is judged or made are exhaustive: a judge must decide about
+//! each value, and the compiler shows where it does not.
 
 use crate::archive::Unpacked;
 use crate::constants::Constants;
@@ -40,9 +43,9 @@ pub struct Problem {
     pub checker_flags: Vec<String>,
     /// Whether submissions get points.
     pub scoring: Scoring,
-    /// A program that computes verdict and points of groups that request it ([`Rules::grader`])
-    /// from those of their parts. It reads one line `VERDICT SCORE` for each part, in order, and
-    /// prints one such line for the group.
+    /// A program that computes the verdict and points of groups that request it
+    /// ([`Rules::grader`]). It computes them from the results of the groups' parts. It reads one
+    /// line `VERDICT SCORE` for each part, in order, and prints one such line for the group.
     pub grader: Option<Program>,
     /// Limits of all runs.
     pub limits: Limits,
@@ -428,6 +431,7 @@ pub struct Test {
 /// A test of the package's own programs, not of submissions (2023-07 `invalid_input`,
 /// `invalid_output`, `valid_output`). Only its input always exists.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Probe {
     /// The expected result.
     pub kind: ProbeKind,
@@ -439,6 +443,7 @@ pub struct Probe {
 
 /// The expected result of a [`Probe`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProbeKind {
     /// At least one input validator rejects the input.
     InvalidInput,
@@ -450,6 +455,7 @@ pub enum ProbeKind {
 
 /// Flags for the input validators.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InputFlags {
     /// Flags for all validators.
     All(Vec<String>),
@@ -534,6 +540,7 @@ pub enum Expected {
 
 /// How the input of one test is generated.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Generation {
     /// The name of the test. The generator finds it in its environment.
     pub test: String,
@@ -562,7 +569,7 @@ pub enum Generator {
     Program(Program),
     /// A shell command line (Sim's `sh:`).
     Shell(String),
-    /// A text in the package's file of generators.
+    /// A string in the package's file of generators.
     Text(String),
     /// A file of the package.
     Copy(PathBuf),

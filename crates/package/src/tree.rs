@@ -28,7 +28,8 @@ pub enum Kind {
 pub struct Names {
     /// Whether the format allows a name. Files with other names are left out.
     pub allowed: fn(&str) -> bool,
-    /// Whether judging needs a path. A fault there is an error, elsewhere a warning.
+    /// Whether judging needs the file or directory at a path. A fault there is an error, elsewhere
+    /// a warning.
     pub needed: fn(&str) -> bool,
 }
 

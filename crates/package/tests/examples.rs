@@ -207,7 +207,8 @@ fn sources_of_examples_have_expected_verdicts() {
         "accepted/sums.cpp"
     );
 
-    // Sim's format states a verdict for the model solution only. Its directories are for people.
+    // Sim's format states a verdict for the model solution only. Its directories only inform human
+    // readers.
     let problem = example("stalls");
     assert_eq!(problem.model_solution().unwrap().name, "prog/stalls.cpp");
     let points: BTreeSet<&str> = problem.submissions[1..]

@@ -61,7 +61,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// The reason why a text cannot be parsed as an [`Action`].
+/// The reason why a string cannot be parsed as an [`Action`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {

@@ -6,7 +6,7 @@ use crate::validate::{self, ValidateError};
 /// A program that the kernel would accept as a seccomp filter.
 ///
 /// Only [`compile`](crate::compile()) and the checked constructors create programs, so a `Program`
-/// needs no further validation.
+/// needs no other validation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     instructions: Vec<Instruction>,

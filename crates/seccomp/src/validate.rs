@@ -114,7 +114,7 @@ pub(crate) fn check(instructions: &[Instruction]) -> Result<(), ValidateError> {
     check_memory(instructions)
 }
 
-/// Checks one instruction, which `after` further instructions follow.
+/// Checks one instruction that `after` more instructions follow.
 fn check_one(
     index: usize,
     &Instruction { code, jt, jf, k }: &Instruction,

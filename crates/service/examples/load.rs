@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 #[derive(Default)]
 struct Answers {
     times: Vec<Duration>,
-    /// Answers with another status than 200.
+    /// Answers with a status other than 200.
     failed: usize,
 }
 

@@ -1,6 +1,10 @@
 //! The configuration of the service: a TOML file and options of the command, with defaults for
 //! everything.
 
+mod served;
+
+pub use served::{ServedDialect, ServedDialectError};
+
 use crate::core::program::RunLimits;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -15,14 +19,16 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Addresses, each with the dialect that it serves alone or without one for all.
+    /// The addresses to listen on. Each address names the only dialect that it serves, or no
+    /// dialect if it serves everything.
     pub listen: Vec<Listen>,
     /// The path of a Unix socket that serves everything.
     pub unix_socket: Option<PathBuf>,
-    /// Clients that may use the service. Without tokens every client may that can connect.
+    /// Clients that may use the service. Without tokens, every client that can connect may use the
+    /// service.
     pub token: Vec<TokenConfig>,
-    /// Dialects that are served beside the service's own interface.
-    pub dialects: Vec<Dialect>,
+    /// Dialects that are served in addition to the service's own interface.
+    pub dialects: Vec<ServedDialect>,
     /// Limits of runs.
     pub limits: LimitsConfig,
     /// Requests that wait.
@@ -33,19 +39,20 @@ pub struct Config {
     pub files: FilesConfig,
     /// Answers of runs and judgings.
     pub results: ResultsConfig,
-    /// The directory of further language suites.
+    /// The directory of additional language suites.
     pub suites: Option<PathBuf>,
-    /// The languages that are offered, such as `cpp` and `python3`; all without this list.
+    /// The languages that are offered, such as `cpp` and `python3`; without this list, all
+    /// languages.
     pub languages: Option<Vec<String>>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
     pub piston_packages: Vec<PathBuf>,
-    /// Connections at one time. Further ones wait to be accepted.
+    /// The maximum number of simultaneous connections. Additional connections wait to be accepted.
     pub max_connections: usize,
     /// The largest body of a request, in bytes.
     pub max_body_bytes: usize,
     /// How long running requests may continue after SIGTERM, in milliseconds.
     pub drain_ms: u64,
-    /// Host paths that requests of the go-judge dialect may read, beside /dev/null.
+    /// Host paths that requests of the go-judge dialect may read, in addition to /dev/null.
     pub go_judge_source_prefixes: Vec<PathBuf>,
     /// URL prefixes to which the Judge0 dialect may send results.
     pub judge0_callbacks: Vec<String>,
@@ -103,18 +110,18 @@ impl Dialect {
     }
 }
 
-/// Why an address is not understood.
+/// Why an address cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The part before `=` is no dialect.
+    /// The part before `=` is not a dialect.
     #[error(
-        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and \
-         judge0"
+        "{0:?} is not a dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion \
+         and judge0"
     )]
     Dialect(String),
     /// The address is not `HOST:PORT`.
-    #[error("{0:?} is no address; write it as 127.0.0.1:8080 or [::1]:8080")]
+    #[error("{0:?} is not an address; write it as 127.0.0.1:8080 or [::1]:8080")]
     Address(String),
 }
 
@@ -154,13 +161,13 @@ pub struct TokenConfig {
     pub name: String,
     /// The SHA-256 of the token in hexadecimal: `printf %s TOKEN | sha256sum`.
     pub sha256: String,
-    /// Requests that may run at one time; 0: no bound of its own.
+    /// Requests that may run at the same time; 0: no separate bound.
     #[serde(default)]
     pub max_running: usize,
-    /// Requests that may wait; 0: no bound of its own.
+    /// Requests that may wait; 0: no separate bound.
     #[serde(default)]
     pub max_queued: usize,
-    /// What the client may use; everything by default.
+    /// The interfaces that the client may use; all by default.
     pub interfaces: Option<Vec<String>>,
     /// Whether the client may see other clients' runs and the metrics.
     #[serde(default)]
@@ -171,9 +178,9 @@ pub struct TokenConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// Limits of a request that names none.
+    /// Limits of a request that does not specify any.
     pub default: LimitValues,
-    /// The largest limits that a request may name.
+    /// The largest limits that a request may specify.
     pub max: LimitValues,
 }
 
@@ -189,9 +196,10 @@ pub struct LimitValues {
     pub memory_bytes: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes that are kept of standard output, and as many of standard error.
+    /// Maximum number of bytes of standard output that are kept. The same number applies to
+    /// standard error.
     pub output_bytes: u64,
-    /// Bytes of all files that the program writes.
+    /// Maximum size of all files that the program writes, in bytes.
     pub files_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
@@ -255,7 +263,7 @@ pub struct QueueConfig {
     pub max_requests: usize,
     /// The sum of their sizes, in bytes.
     pub max_bytes: u64,
-    /// How long a request waits if it does not say, in milliseconds.
+    /// How long a request waits if it does not specify a time, in milliseconds.
     pub wait_ms: u64,
 }
 
@@ -273,9 +281,9 @@ impl Default for QueueConfig {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunningConfig {
-    /// Runs at one time whose CPU time counts; by default one for each CPU.
+    /// Maximum number of simultaneous runs whose CPU time counts; by default one for each CPU.
     pub cpu_slots: usize,
-    /// Runs at one time whose real time counts; by default eight for each CPU.
+    /// Maximum number of simultaneous runs whose real time counts; by default eight for each CPU.
     pub real_slots: usize,
     /// The sum of the memory limits of all running requests, in bytes; by default three quarters
     /// of the machine's memory.
@@ -286,7 +294,8 @@ pub struct RunningConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilesConfig {
-    /// Where they are kept; by default a temporary directory that ends with the service.
+    /// The directory of the files; by default a temporary directory that is removed when the
+    /// service ends.
     pub directory: Option<PathBuf>,
     /// The sum of their sizes, in bytes.
     pub max_bytes: u64,
@@ -302,9 +311,9 @@ pub struct FilesConfig {
 pub struct ResultsConfig {
     /// How long an answer is kept, in seconds.
     pub keep_s: u64,
-    /// Bytes of all kept answers; the oldest ones are removed first.
+    /// Maximum size of all kept answers in bytes; the oldest ones are removed first.
     pub max_bytes: usize,
-    /// Bytes of the events of one run.
+    /// Maximum size of the events of one run in bytes.
     pub max_event_bytes: usize,
 }
 
@@ -360,7 +369,7 @@ impl Default for Config {
             listen: Vec::new(),
             unix_socket: None,
             token: Vec::new(),
-            dialects: Dialect::ALL.to_vec(),
+            dialects: Dialect::ALL.map(ServedDialect::from).to_vec(),
             limits: LimitsConfig::default(),
             queue: QueueConfig::default(),
             running: RunningConfig::default(),
@@ -387,7 +396,7 @@ pub struct SandboxFusionConfig {
     /// How long the start of a run may be delayed beyond the compile timeout of its request, in
     /// milliseconds. verl waits 10 s beyond both timeouts of a request.
     pub wait_ms: u64,
-    /// The memory limit of requests that name none, in bytes.
+    /// The memory limit, in bytes, of requests that do not specify one.
     pub memory_bytes: u64,
     /// Answer failures of the sandbox with 200 and the status `SandboxError`, as SandboxFusion
     /// does. By default they are answered with 504, which all clients retry.
@@ -421,18 +430,24 @@ pub enum ConfigError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The fault and its place.
         error: Box<toml::de::Error>,
     },
-    /// An address that others can reach has no token.
+    /// An address that other hosts can reach has no token.
     #[error(
         "{0} can be reached from other machines, so the service needs a token; add a [[token]] to \
          the configuration file, or listen on 127.0.0.1"
     )]
     OpenAddress(SocketAddr),
+    /// Two dialects have the same prefix.
+    #[error("two dialects have the prefix {0}; choose another one for one of them")]
+    PrefixTwice(String),
+    /// A dialect is named twice at the root.
+    #[error("the dialect {0} is named twice; remove one")]
+    DialectTwice(&'static str),
     /// The digest of a token is malformed.
     #[error(
-        "the sha256 of the token {0:?} is not 64 hexadecimal digits; make it with \
+        "the sha256 of the token {0:?} is not 64 hexadecimal digits; compute it with \
          `printf %s TOKEN | sha256sum`"
     )]
     Digest(String),
@@ -465,7 +480,7 @@ impl Config {
     /// Checks what must hold before the service starts.
     ///
     /// # Errors
-    /// An address is open without a token, or a token is malformed.
+    /// An address is open without a token, a token is malformed, or two dialects collide.
     pub fn check(&self) -> Result<(), ConfigError> {
         for token in &self.token {
             let is_digest = token.sha256.len() == 64
@@ -474,6 +489,7 @@ impl Config {
                 return Err(ConfigError::Digest(token.name.clone()));
             }
         }
+        self.check_dialects()?;
         let open = self
             .addresses()
             .into_iter()
@@ -482,6 +498,22 @@ impl Config {
             Some(listen) if self.token.is_empty() => Err(ConfigError::OpenAddress(listen.address)),
             _ => Ok(()),
         }
+    }
+
+    fn check_dialects(&self) -> Result<(), ConfigError> {
+        for (index, served) in self.dialects.iter().enumerate() {
+            let before = &self.dialects[..index];
+            match &served.prefix {
+                None if before.contains(served) => {
+                    return Err(ConfigError::DialectTwice(served.dialect.name()));
+                }
+                Some(prefix) if before.iter().any(|other| other.prefix == served.prefix) => {
+                    return Err(ConfigError::PrefixTwice(prefix.clone()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -532,6 +564,15 @@ mod tests {
                     [queue]\nmax_requests = 3\n";
         let config: Config = toml::from_str(text).unwrap();
         assert_eq!(config.limits.max.cpu_ms, 1);
+        let check = |dialects: &str| {
+            let config: Config = toml::from_str(&format!("dialects = {dialects}")).unwrap();
+            config.check()
+        };
+        check("['judge0=/a', 'piston', 'piston=/b']").unwrap();
+        let same = check("['judge0=/a', 'piston=/a']");
+        assert!(matches!(same, Err(ConfigError::PrefixTwice(_))));
+        let twice = check("['piston', 'piston']");
+        assert!(matches!(twice, Err(ConfigError::DialectTwice("piston"))));
         assert!(toml::from_str::<Config>("lissten = []").is_err());
     }
 }

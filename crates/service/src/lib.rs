@@ -22,6 +22,7 @@ pub mod console;
 pub mod core;
 pub mod dialects;
 pub mod http;
+mod memory;
 pub mod metrics;
 pub mod samples;
 pub mod service;

@@ -123,7 +123,7 @@ impl Metrics {
         );
         registry.register(
             "sandbox_errors",
-            "Executions that the sandbox or the service failed",
+            "Executions that failed because of the sandbox or the service",
             metrics.sandbox_errors.clone(),
         );
         for (name, help, histogram) in [
@@ -180,7 +180,7 @@ impl Metrics {
         self.queued.observe(queued.as_secs_f64());
     }
 
-    /// Counts a failure of the service that has no report.
+    /// Counts a failure of the service for a request that gets no report.
     pub fn count_service_error(&self) {
         self.sandbox_errors.inc();
     }

@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Samples that are kept: ten minutes.
+/// Number of samples that are kept: ten minutes.
 pub const MAX_SAMPLES: usize = 600;
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The load and the counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// What ran and waited.
+    /// The requests that ran and waited.
     pub load: Load,
     /// Executions since the start of the service.
     pub executed: u64,

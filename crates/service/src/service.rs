@@ -5,24 +5,34 @@ use crate::core::Stage;
 use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
 use crate::core::files::FileStore;
-use crate::core::program::{Attachment, ProgramError, ProgramReport, ProgramRun, Runner};
+use crate::core::program::{
+    Attachment, ProgramError, ProgramReport, ProgramRun, Runner, command_world,
+};
 use crate::core::queue::{Bounds, Queue};
 use crate::core::registry::RegistryBounds;
 use crate::dialects::go_judge::GoJudge;
 use crate::dialects::piston::packages::{self, Package, PackageError};
 use crate::http::v1::attach::Consoles;
 use crate::http::v1::jobs::Jobs;
+use crate::memory::available_bytes;
 use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::tokens::Tokens;
-use millibox::{Backend, BackendRefusal, Builder, Warning};
+use millibox::{
+    Backend, BackendRefusal, Builder, Outcome, Request, RunResult, Supervisor, Warning,
+};
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
+use rustix::fs::StatVfsMountFlags;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Runs at one time for each CPU whose limit is real time.
+/// Number of simultaneous runs for each CPU, for runs that are limited by real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
+
+/// The trial at the start takes milliseconds. A machine that needs longer is overloaded, not unfit.
+const TRIAL_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The service. It is shared by all interfaces.
 #[derive(Debug)]
@@ -43,13 +53,13 @@ pub struct Service {
     pub samples: Samples,
     /// Clients that may use the service.
     pub tokens: Tokens,
-    /// What the go-judge dialect keeps.
+    /// The state of the go-judge dialect.
     pub go_judge: GoJudge,
     /// Packages of the Piston dialect.
     pub piston_packages: Vec<Arc<Package>>,
-    /// How runs are limited.
+    /// The backend that limits the runs.
     pub backend: Backend,
-    /// When the service started.
+    /// The time at which the service started.
     pub started: Instant,
     /// Submissions of the Judge0 dialect.
     pub judge0: crate::dialects::judge0::Judge0,
@@ -69,9 +79,19 @@ pub enum StartError {
         list(.declined)
     )]
     NoCgroups {
-        /// Why each better backend was not taken.
+        /// The reasons why better backends were not chosen.
         declined: Vec<BackendRefusal>,
     },
+    /// The sandbox has started, but no program can be run in the world that all runs have.
+    #[error("no program can be run here: {0}; see `millibox doctor`")]
+    NoRun(RunResult),
+    /// Compiled programs could not be executed.
+    #[error(
+        "compiled programs are executed from the directory for temporary files, and {} is on a \
+         file system that forbids it (noexec); mount it with exec, or set TMPDIR to another \
+         directory", .0.display()
+    )]
+    NoExec(PathBuf),
     /// A suite file has mistakes.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
@@ -81,10 +101,10 @@ pub enum StartError {
     /// The file store cannot be made.
     #[error("cannot make the file store: {0}")]
     Files(std::io::Error),
-    /// The machine's CPUs or memory are not known.
+    /// The machine's CPUs are not known.
     #[error("cannot find out {what}: {error}")]
     Machine {
-        /// What is not known.
+        /// The fact that cannot be determined.
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -130,7 +150,7 @@ impl Service {
             (cpus * REAL_SLOTS_PER_CPU).min(Builder::MAX_SLOTS),
         );
         let memory_bytes = match config.running.memory_bytes {
-            0 => machine_memory()? / 4 * 3,
+            0 => available_bytes() / 4 * 3,
             bytes => bytes,
         };
         let files = FileStore::new(
@@ -149,6 +169,8 @@ impl Service {
             }
         }
         let backend = supervisor.info().backend();
+        try_run(&supervisor)?;
+        check_temporary_directory(&std::env::temp_dir())?;
         let catalog = Catalog::load(&engine, suites, cache);
         let queue = Queue::new(Bounds {
             cpu_time: cpu_slots,
@@ -194,7 +216,7 @@ impl Service {
         self.run_attached(interface, run, None).await
     }
 
-    /// Runs a program that is connected with a client.
+    /// Runs a program that is connected to a client.
     ///
     /// # Errors
     /// The errors of [`Runner::run`].
@@ -243,9 +265,28 @@ impl Service {
     }
 }
 
-fn machine_memory() -> Result<u64, StartError> {
-    let info = rustix::system::sysinfo();
-    Ok(info
-        .totalram
-        .saturating_mul(u64::from(info.mem_unit.max(1))))
+/// Runs a program in the world that all runs have. A container may allow namespaces and cgroups and
+/// forbid a part of that world. The operator then learns it at the start, before any client does.
+fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
+    let request = Request::new("/bin/sh")
+        .args(["-c", ":"])
+        .world(&command_world())
+        .real_time_limit(TRIAL_TIME_LIMIT);
+    let result = supervisor.run(&request)?.wait()?;
+    match result.outcome {
+        Outcome::NotStarted(_) | Outcome::SandboxError(_) => Err(StartError::NoRun(result)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that programs in the directory can be executed. Containers often mount a tmpfs without
+/// that at /tmp.
+fn check_temporary_directory(directory: &Path) -> Result<(), StartError> {
+    match rustix::fs::statvfs(directory) {
+        Ok(file_system) if file_system.f_flag.contains(StatVfsMountFlags::NOEXEC) => {
+            Err(StartError::NoExec(directory.to_owned()))
+        }
+        // The step that needs the directory reports other errors.
+        _ => Ok(()),
+    }
 }

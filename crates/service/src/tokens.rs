@@ -13,18 +13,18 @@ pub struct Client {
     pub id: ClientId,
     /// The name in logs and metrics.
     pub name: String,
-    /// Requests that may run at one time; 0: no bound of its own.
+    /// Requests that may run at the same time; 0: no separate bound.
     pub max_running: usize,
-    /// Requests that may wait; 0: no bound of its own.
+    /// Requests that may wait; 0: no separate bound.
     pub max_queued: usize,
-    /// What the client may use; `None` is everything.
+    /// The interfaces that the client may use; `None` stands for all.
     pub interfaces: Option<Vec<String>>,
     /// Whether the client may see everything.
     pub admin: bool,
 }
 
 impl Client {
-    /// A request of this client for the queue. [`Runner::run`] sets its lane and its
+    /// Creates a queue request for this client. [`Runner::run`] sets its lane and its
     /// memory from the run.
     ///
     /// [`Runner::run`]: crate::core::program::Runner::run
@@ -99,7 +99,7 @@ impl Tokens {
                 admin: true,
             });
         }
-        // Digests of unknown tokens tell nothing, so they may be compared in any time.
+        // Digests of unknown tokens reveal nothing, so the comparison need not take constant time.
         let digest = hex(&Sha256::digest(token.ok_or(Unauthorized)?));
         self.clients
             .iter()
@@ -109,7 +109,7 @@ impl Tokens {
     }
 }
 
-/// Bytes in hexadecimal.
+/// Returns the bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut text, byte| {

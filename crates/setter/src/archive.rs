@@ -44,7 +44,7 @@ const ICPC_NAMES: [&str; 23] = [
     "test_group.yaml",
 ];
 
-/// What was packed.
+/// The content of an archive that was packed.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -64,8 +64,8 @@ pub struct Report {
 ///
 /// An ICPC package's files are at the archive's top, where DOMjudge and Kattis expect them. A Sim
 /// package's files are in a directory, where Sim expects them. An existing archive is replaced when
-/// the new one is complete. A file that is not regular is never replaced. The function often asks
-/// `is_stopped`, and replaces nothing once it returns true.
+/// the new one is complete. A file that is not regular is never replaced. The function calls
+/// `is_stopped` frequently, and replaces nothing once it returns true.
 ///
 /// # Errors
 /// A file cannot be read or written, a symbolic link leads out of the package, or the work was
@@ -135,7 +135,8 @@ fn stopped() -> SetterError {
     MachineError::Stopped.into()
 }
 
-/// The archive's real path. Nothing exists there yet, or a regular file, perhaps behind a link.
+/// The archive's real path. Nothing exists there yet, or there is a regular file, possibly behind a
+/// link.
 fn place(to: &Path) -> Result<PathBuf, FileFault> {
     const NOT_REGULAR: FileFault = FileFault::NotRegular(Remedy::NameAnother);
     // These paths name open files. A file that replaces such a path would not reach the open file.
@@ -248,7 +249,8 @@ fn write(
         .map_err(|error| failed(error.into()))
 }
 
-/// Writes to a file until the first error. After it, or once `over` is set, it discards all bytes.
+/// Writes to a file until the first error. After an error, or once `over` is set, it discards all
+/// bytes.
 struct StickyWriter<'a> {
     over: &'a Cell<bool>,
     file: &'a File,

@@ -85,7 +85,7 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
     Ok(report)
 }
 
-/// What exists at a path.
+/// The kind of object at a path.
 enum Entry {
     Nothing,
     /// A regular file, with the digest of its content.

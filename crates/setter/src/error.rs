@@ -80,7 +80,7 @@ pub enum RequestError {
         position: usize,
     },
     /// A test does not exist.
-    #[error("there is no test {name:?}{}", DidYouMean(.nearest))]
+    #[error("there is no test {name:?}{}", SpellingHint(.nearest))]
     NoSuchTest {
         /// The name.
         name: String,
@@ -98,9 +98,9 @@ pub enum RequestError {
     Busy(PathBuf),
 }
 
-struct DidYouMean<'a>(&'a Option<String>);
+struct SpellingHint<'a>(&'a Option<String>);
 
-impl fmt::Display for DidYouMean<'_> {
+impl fmt::Display for SpellingHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(name) => write!(f, "; did you mean {name:?}?"),
@@ -143,7 +143,7 @@ pub enum ProgramFault {
         /// The input's path below the package.
         input: String,
     },
-    /// An answer must be made, but its test has files of its own.
+    /// An answer must be made, but its test has its own files.
     #[error("test {0}: answers of tests with files of their own cannot be made")]
     TestWithFiles(String),
     /// Answers must be made, but the package has no model solution.
@@ -154,7 +154,7 @@ pub enum ProgramFault {
     NothingToMeasure,
     /// No submission can be measured, because submissions.yaml excludes all of them.
     #[error(
-        "submissions.yaml excludes all submissions that must be accepted from measuring \
+        "submissions.yaml excludes from measuring all submissions that must be accepted \
          (use_for_time_limit)"
     )]
     MeasuringExcluded,
@@ -217,8 +217,8 @@ pub enum MakeFault {
     Empty,
     /// Two runs printed different files.
     #[error(
-        "differs in a second run, from byte {byte} on; let it depend only on arguments, seed and \
-         input"
+        "differs in a second run, from byte {byte} on; make it depend only on its arguments, seed \
+         and input"
     )]
     Unstable {
         /// The position of the first difference, from 1.
@@ -343,7 +343,7 @@ impl fmt::Display for SkippedList<'_> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitMismatch {
-    /// The package cannot be read any more.
+    /// The package can no longer be read.
     #[error("{0}")]
     Unreadable(Faults),
     /// A test has another limit.
@@ -369,7 +369,7 @@ impl fmt::Display for SomeLimit<'_> {
     }
 }
 
-/// What cannot be done with a file.
+/// The operation on a file that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileAction {
@@ -433,7 +433,7 @@ pub enum FileFault {
     /// The file is a device, fifo, directory or link.
     #[error("it is not a regular file; {0}")]
     NotRegular(Remedy),
-    /// The file is no directory.
+    /// The path is not a directory.
     #[error("it is not a directory; remove it")]
     NotDirectory,
     /// The path is a link to nothing.

@@ -23,6 +23,7 @@ const DEFAULT_MARGIN: f64 = 2.0;
 
 /// The conclusions.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct Findings {
     /// Submissions that must be too slow and are.
     pub slow: Vec<SlowSubmission>,
@@ -218,8 +219,8 @@ fn remarks(
             .all(|submission| submission.expected == [Expected::Accepted])
     {
         remarks.push(
-            "no submission must fail, so it is unknown what the tests catch; add one that \
-                must fail"
+            "no submission is expected to fail, so it is unknown what the tests catch; add one \
+                that must fail"
                 .to_owned(),
         );
     }

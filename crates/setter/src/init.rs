@@ -15,6 +15,7 @@ macro_rules! template {
 
 /// The format of a new package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// The ICPC problem package format, version 2025-09.
     Icpc,
@@ -280,12 +281,12 @@ fn fill(template: &str, values: &[(&str, String)]) -> String {
         })
 }
 
-/// A text in double quotes, as in YAML and JSON.
+/// A string in double quotes, as in YAML and JSON.
 fn yaml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A text as a Simfile writes it: in single quotes if it needs them.
+/// A string as a Simfile writes it: in single quotes if it needs them.
 fn simfile_text(text: &str) -> String {
     let plain = text
         .chars()

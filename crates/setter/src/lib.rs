@@ -51,7 +51,7 @@ pub struct Setter<'s> {
 
 /// Observes the work. Several threads call it.
 pub trait Progress: Sync {
-    /// Work of a number of steps begins.
+    /// Work that consists of several steps begins.
     fn begin(&self, what: &str, steps: usize);
     /// A step has ended. The line describes the step and its result. It may be empty.
     fn step(&self, line: &str);

@@ -140,7 +140,7 @@ pub fn limits(
                 .into());
             }
             Some(_) => {
-                // The reason of the test alone, because the message names the test.
+                // Only the reason of the test, because the message names the test.
                 let decisive = report
                     .decided_by
                     .as_ref()
@@ -214,7 +214,8 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
         test.limit = limit;
     }
     let formula = format!(
-        "{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time"
+        "{factor} t, rounded up to a multiple of {resolution} s; t: the slowest accepted \
+         submission's time"
     );
     Report {
         formula,

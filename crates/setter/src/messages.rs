@@ -63,7 +63,7 @@ fn messages_of_the_setter_match_the_golden_file() {
         submission: name.to_owned(),
         reason: "kotlin is not installed".to_owned(),
     };
-    // The language's error is another layer's text, which the golden file does not repeat.
+    // The golden file does not repeat the language's error, which is text of another layer.
     let unknown = format!("gen.cpp: its language is not known: {language}");
     assert_eq!(build(BuildFault::Language(language)).to_string(), unknown);
     assert_messages(

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Limits of a setter's own program. No submission is judged by it, so it must only come to an end.
+/// Limits of a setter's own program. It judges no submission, so the limits only ensure that it
+/// ends.
 pub(super) const SETTER_LIMITS: Limits = Limits {
     cpu_time: Duration::from_secs(60),
     real_time: Duration::from_secs(180),
@@ -124,8 +125,8 @@ impl Setter<'_> {
     }
 }
 
-/// Separates results from errors. A failure of the machine goes before faults of programs: it may
-/// be their cause.
+/// Separates results from errors. A failure of the machine takes precedence over faults of
+/// programs: it may be their cause.
 pub(super) fn all<T>(
     results: impl IntoIterator<Item = Result<T, SetterError>>,
 ) -> Result<Vec<T>, SetterError> {

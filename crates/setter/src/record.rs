@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// a dot.
 const RECORD_DIRECTORY: &str = ".millibox";
 const RECORD_FILE: &str = "made.json";
-/// Version of the way files are made. A record of another version is ignored.
+/// Version of the procedure that makes files. A record of another version is ignored.
 const RECORD_VERSION: u32 = 1;
 /// Maximum length of a record. The record of a package with a hundred thousand files has 20 MiB.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
@@ -50,7 +50,7 @@ pub(super) struct Content {
 /// A made file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RecordedFile {
-    /// Digest of everything it was made of.
+    /// Digest of all sources of the file.
     #[serde(rename = "of")]
     pub sources: String,
     /// Digest of its content.
@@ -215,7 +215,7 @@ impl Digest {
                 .filter_map(|source| source.parent())
                 .collect();
             for directory in directories {
-                // These are the headers that the compiler gets, so reading them ends.
+                // The compiler gets the same headers. They are regular files, so reading them ends.
                 files.extend(
                     headers_in(directory, suite, Some(root))
                         .into_iter()

@@ -1,7 +1,7 @@
 //! Replaces several files, all or none.
 //!
-//! New files are written to a directory of their own on the same file system. They are renamed when
-//! all of them exist. If a rename fails, the earlier ones are undone. A process that is killed in
+//! New files are written to their own directory on the same file system. They are renamed when all
+//! of them exist. If a rename fails, the earlier ones are undone. A process that is killed in
 //! between leaves each file old or new, never half-written.
 
 use super::SetterError;

@@ -7,8 +7,8 @@
 //!    archive,
 //! 2. unpacks the archive, whose paths are relative to the root; usually all lead into the working
 //!    directory, which is a tmpfs of the run,
-//! 3. sends a descriptor of the working directory back, through which the caller reads files after
-//!    the run has ended, when no process of the run is left to change them,
+//! 3. sends back a descriptor of the working directory; through it the caller reads files after the
+//!    run has ended, when no process of the run is left to change them,
 //! 4. puts the standard input in its place and executes the program.
 //!
 //! Everything that it does is done with the rights of the run and counts towards its limits, so
@@ -34,7 +34,7 @@ const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// descriptors in their order from 3 on, its standard input, and the archive if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
-    /// How many further descriptors the program gets, from number 3 on.
+    /// The number of additional descriptors that the program gets, from number 3 on.
     pub extra_descriptors: u8,
     /// A tar archive follows as the last descriptor.
     pub has_archive: bool,
@@ -42,7 +42,7 @@ pub struct Instructions {
     pub terminal: bool,
 }
 
-/// What `millibox-stage` answers.
+/// The answer of `millibox-stage`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The files are in place, and the program is executed next. A descriptor of the working

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Ok(()) => execute(program, argv0, arguments),
         Err(failure) => failure,
     };
-    // If the caller is gone, the run ends as well.
+    // If the caller has ended, the run ends as well.
     let _ = millibox_stage::send(&socket, &Answer::Failed(failure), &[]);
     ExitCode::from(EXIT_NOT_EXECUTED)
 }
@@ -94,7 +94,7 @@ fn prepare(
         .map_err(failed(Step::Descriptors))
 }
 
-/// Leaves the descriptors open for the program. Their numbers are those in which they arrived.
+/// Leaves the descriptors open for the program. They keep the numbers with which they arrived.
 fn place(descriptors: Vec<OwnedFd>) -> Result<(), Errno> {
     for (index, descriptor) in descriptors.into_iter().enumerate() {
         let expected = FIRST_EXTRA_DESCRIPTOR + i32::try_from(index).map_err(|_| Errno::MFILE)?;
@@ -131,7 +131,7 @@ fn unpack(archive: OwnedFd) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kernel's error below the errors of the archive.
+/// The kernel's error that underlies an error of the archive.
 fn cause(error: &std::io::Error) -> Option<i32> {
     let mut error: &(dyn std::error::Error + 'static) = error;
     loop {

@@ -126,8 +126,8 @@ fn directory(path: &str) -> Result<OwnedFd, SupervisorError> {
 pub fn killed_by(signal: i32) -> String {
     match signal {
         libc::SIGSYS => format!(
-            "killed by signal {signal}: it made a system call that it has no use for, so it has a \
-             bug or was taken over; the kernel's log names the call (type=1326)"
+            "killed by signal {signal}: it made a system call that it never needs, so it has a bug \
+             or was compromised; the kernel's log names the call (type=1326)"
         ),
         _ => format!("killed by signal {signal}"),
     }

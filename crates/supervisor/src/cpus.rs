@@ -24,7 +24,8 @@ use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
 use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 
-/// The most CPUs for which the kernel has affinity bits (`CONFIG_NR_CPUS` is at most 8192).
+/// The maximum number of CPUs for which the kernel has affinity bits (`CONFIG_NR_CPUS` is at most
+/// 8192).
 const MAX_MASK_CPUS: usize = 8192;
 /// The number of CPUs that a [`crate::launch::Launch`] can name.
 const MAX_NAMED_CPUS: usize = millibox_wire::MAX_CPUS;
@@ -158,9 +159,9 @@ impl Cpus {
 
     /// The CPU of a runner; `None` if it may use all.
     ///
-    /// A pinned slot has one CPU. So have other slots if there is at least one slot for each CPU,
-    /// because all CPUs are busy then. The runners of fewer slots are spread over all CPUs. Those
-    /// of a lone slot use all CPUs except for that of its runs.
+    /// A pinned slot has one CPU. Other slots also have one if there is at least one slot for each
+    /// CPU, because all CPUs are busy then. The runners of fewer slots are spread over all CPUs.
+    /// Those of a lone slot use all CPUs except for that of its runs.
     pub fn of_runner(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
         let slot = index / self.runners_per_slot;
@@ -179,8 +180,8 @@ impl Cpus {
         self.allowed.last().map_or(0, |cpu| cpu + 1)
     }
 
-    /// The affinity mask of a program whose request names no CPUs; `None` if the program stays on
-    /// its runner's CPU.
+    /// The affinity mask of a program whose request specifies no CPUs; `None` if the program stays
+    /// on its runner's CPU.
     pub fn of_programs(&self) -> Option<&[u64]> {
         (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
@@ -190,8 +191,8 @@ impl Cpus {
         self.pin
     }
 
-    /// The number of CPUs that a run can use at one time. It is the number of CPUs that its request
-    /// names, or of the supervisor's, unless the program may choose others.
+    /// The number of CPUs that a run can use at the same time. It is the number of CPUs that its
+    /// request names, or of the supervisor's, unless the program may choose others.
     pub fn usable_at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
         let usable_at_once = match named {
             _ if may_choose => self.machine,

@@ -5,7 +5,7 @@
 //! write [`Start`], [`Failure`] and [`End`], and then send a message. If pid1 was killed, the
 //! runner writes them. So each part has one writer at a time, and messages order the accesses.
 //!
-//! The supervisor does not trust this memory. It uses the content only as numbers of a result.
+//! The supervisor does not trust this memory. It uses the content only as figures of a result.
 
 use crate::sys::Errno;
 use crate::sys::memory::{self, Area, Copied};
@@ -19,7 +19,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 /// The bytes for strings. The kernel accepts at most a quarter of the stack limit and never more
 /// than 6 MiB. With the default stack of 8 MiB that is 2 MiB (execve(2)).
 pub const STRINGS: usize = 3 << 20;
-/// The most arguments, variables and paths of a run together.
+/// The maximum number of arguments, variables and paths of a run together.
 pub const MAX_STRINGS: usize = 128 * 1024;
 /// The number of words in a CPU mask.
 pub const CPU_WORDS: usize = millibox_wire::MAX_CPUS / u64::BITS as usize;
@@ -50,7 +50,7 @@ impl Memory {
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Shared {
-    /// Supervisor to runner: whether to wait for a new world after the present pid1.
+    /// Supervisor to runner: whether to wait for a new world after the current pid1.
     pub stay_idle: AtomicU32,
     /// Target to supervisor: everything is prepared except for the launch.
     pub prepared: AtomicU32,
@@ -58,13 +58,13 @@ pub struct Shared {
     pub launched: AtomicU64,
     /// Supervisor to target: do not execute the launch with this number.
     pub revoked: AtomicU64,
-    /// Runner to supervisor: process id of the present zygote; 0 for none.
+    /// Runner to supervisor: process id of the current zygote; 0 for none.
     pub zygote: AtomicI32,
-    /// Zygote to supervisor: process id of the present pid1; 0 if none can be signalled.
+    /// Zygote to supervisor: process id of the current pid1; 0 if none can be signalled.
     pub pid1: AtomicI32,
     /// pid1 to zygote: the end was reported.
     pub reported: AtomicU32,
-    /// Target to supervisor: process id of the present target, set before it is prepared; 0 if
+    /// Target to supervisor: process id of the current target, set before it is prepared; 0 if
     /// unknown.
     pub target: AtomicI32,
     /// Target to runner: the limits in the runner's cgroups.
@@ -88,16 +88,16 @@ pub struct AppliedLimits {
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
-    /// The least memory that the runner's cgroup contained before a run, in bytes.
+    /// The minimum memory that the runner's cgroup contained before a run, in bytes.
     pub least_memory: AtomicU64,
-    /// The additional memory in the cgroup before the present run.
+    /// The additional memory in the cgroup before the current run.
     pub left_memory: AtomicU64,
     /// The number of OOM kills until the end of the previous run.
     pub oom_kills_before: AtomicU64,
-    /// The number of OOM kills until the end of the present run.
+    /// The number of OOM kills until the end of the current run.
     pub oom_kills: AtomicU64,
-    /// The most tasks that the runner's pids cgroup had until the end of the present run;
-    /// `UNLIMITED` if unknown.
+    /// The maximum number of tasks that the runner's pids cgroup had until the end of the current
+    /// run; `UNLIMITED` if unknown.
     pub peak_tasks: AtomicU64,
 }
 
@@ -169,7 +169,7 @@ pub struct Launch {
     /// The swap limit on top of the memory limit; `UNLIMITED` for none.
     pub swap: u64,
     pub processes: u64,
-    /// The limit on open files if the request names none.
+    /// The limit on open files if the request does not specify one.
     pub nofile: u32,
     /// 1 if the request names a process limit; otherwise `processes` is the default.
     pub processes_named: u32,
@@ -226,9 +226,9 @@ pub struct End {
     pub status: i32,
     /// The wait status of pid1, if the runner reports.
     pub pid1_status: i32,
-    /// 1: pid1's CPU-time limit differs from the one that its runner set: the run changed it
-    /// (prlimit(2)), which is possible without a seccomp program, and the kernel killed pid1
-    /// because of it.
+    /// 1: pid1's CPU-time limit differs from the one that its runner set, and the kernel killed
+    /// pid1 because of it. The run changed the limit (prlimit(2)), which is possible without a
+    /// seccomp program.
     pub pid1_limited: u32,
     /// The number of the launch that ended; the runner continues with the same world. 0: pid1 ended
     /// before a target received a launch, and the runner becomes idle.

@@ -42,15 +42,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-/// The most locks of a run. Databases have a few for each file. More locks would make the list
-/// longer.
+/// The maximum number of locks of a run. Databases have a few for each file. More locks would make
+/// the list longer.
 const MAX_LOCKS_PER_RUN: usize = 1024;
 /// The age at which a run is first checked, and the time between two scans.
 pub const SCAN_INTERVAL_NS: u64 = 100_000_000;
-/// The thread pauses this many times as long as a scan took.
+/// The thread pauses for the duration of the scan multiplied by this number.
 const SCAN_PAUSE_FACTOR: u32 = 10;
-/// The most bytes of the list that are read: some 80,000 locks. For each page of the list the
-/// kernel walks through all locks before it.
+/// The maximum number of bytes of the list that are read: some 80,000 locks. For each page of the
+/// list the kernel walks through all locks before it.
 const MAX_LIST_BYTES: usize = 4 << 20;
 
 /// A launch requests a scan if the last one is older than this, to record the existing locks.
@@ -168,7 +168,7 @@ struct Entry {
 }
 
 impl History {
-    /// Determines, for each process number, how many of its locks its present process did not make.
+    /// Determines, for each process number, how many of its locks its current process did not make.
     /// `now_ticks` is the time of this scan, and `started` the start time of a process, both in
     /// clock ticks since the boot.
     fn update(

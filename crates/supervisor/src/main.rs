@@ -24,7 +24,7 @@
 //! | `runner` | the process that serves runs one after the other |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `target` | the two processes of a run |
-//! | `launch`, `messages` | shared memory and messages between them; texts |
+//! | `launch`, `messages` | shared memory and messages between them; strings |
 //! | `tree`, `sockets`, `locks` | processes, sockets and file locks of a run |
 //! | `backend` | limiting and measuring a run: cgroup2, hybrid, rlimit |
 //! | `sys` | hand-written system calls, and all `unsafe` |

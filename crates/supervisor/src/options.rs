@@ -1,5 +1,5 @@
-//! The command line. The client library writes it, so it is strict: every option is `--name=value`,
-//! and unknown ones are rejected.
+//! The command line of the supervisor. The client library writes it, so it is strict: every option
+//! is `--name=value`, and unknown ones are rejected.
 
 use millibox_wire::{MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use std::ffi::OsString;

@@ -10,10 +10,10 @@
 //!
 //! pid1 may use its own namespaces, the shared memory, the cgroup files of its runner and one end
 //! of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`) on its own stack,
-//! so it must not allocate, lock or call libc; see [`crate::sys`] for the rules and
-//! docs/security/shared-memory.md for the reasoning. The target cannot reach pid1. The target is
-//! not dumpable from before the exec on and keeps none of pid1's descriptors, and pid1 reads only
-//! the target's wait status.
+//! so it must not allocate, lock or call libc. [`crate::sys`] has the rules and
+//! docs/security/shared-memory.md the reasoning. The target cannot reach pid1. The target is not
+//! dumpable from before the exec on and keeps none of pid1's descriptors, and pid1 reads only the
+//! target's wait status.
 
 use crate::launch::{End, Failure, Report, message};
 use crate::prepared::{Prepared, RunMount, send_report};
@@ -32,7 +32,7 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
     }
-    process::spawn_for_good(
+    process::spawn_and_replace_caller(
         &prepared.runner.target_stack,
         target::main,
         prepared,
@@ -54,8 +54,8 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
 fn watch(prepared: &Prepared, target: i32) -> ! {
     let runner = prepared.runner;
     let shared = runner.shared;
-    // In its runner's memory pid1 has inherited the world's program. A further program would not
-    // confine it: an attacker that controls pid1 controls the runner.
+    // In its runner's memory pid1 has inherited the world's program. An additional program would
+    // not confine it: an attacker that controls pid1 controls the runner.
     if !runner.share_memory
         && let Err(errno) = confine(prepared)
     {
@@ -150,7 +150,7 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     }
     if runner.backend.needs_no_other_cgroup_namespace() {
         // A run that may create namespaces could mount its own cgroup in another one. The sysctl
-        // applies to the present user namespace and those below it.
+        // applies to the current user namespace and those below it.
         calls::write_file(runner.procfs, c"sys/user/max_cgroup_namespaces", b"0")
             .map_err(at(Step::OtherCgroupNamespaces))?;
     }

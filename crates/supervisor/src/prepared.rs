@@ -1,4 +1,5 @@
-//! What a runner and its children share: the state of the runner, and the world that it prepares.
+//! The memory that a runner shares with its children: the state of the runner, and the world that
+//! it prepares.
 
 use crate::backend::Backend;
 use crate::launch::{Report, Shared};

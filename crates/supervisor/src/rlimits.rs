@@ -6,12 +6,12 @@ use millibox_wire::Step;
 
 const UNLIMITED: u64 = libc::RLIM_INFINITY;
 
-/// Resource limits of a run that names none: resource, soft, hard. They are those of a login on a
-/// common distribution, except that core dumps are disabled. (The value for that is 1: with 0 the
-/// kernel would still start a handler that kernel.core_pattern pipes to, on the host and at its
-/// cost; core(5), do_coredump() in fs/coredump.c.) Limits of the caller are not inherited, unless
-/// its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory and
-/// stays. The target sets those of [`TARGET_RLIMITS`].
+/// Resource limits of a run that does not specify any: resource, soft, hard. They are those of a
+/// login on a common distribution, except that core dumps are disabled. (The value for that is 1:
+/// with 0 the kernel would still start a handler that kernel.core_pattern pipes to, on the host and
+/// at its cost; core(5), do_coredump() in fs/coredump.c.) Limits of the caller are not inherited,
+/// unless its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory
+/// and stays. The target sets those of [`TARGET_RLIMITS`].
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_CPU, UNLIMITED, UNLIMITED),
     (libc::RLIMIT_FSIZE, UNLIMITED, UNLIMITED),
@@ -43,7 +43,7 @@ pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
     (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
 ];
 
-/// The limit on open files of each process in a run that names none.
+/// The limit on open files of each process in a run that does not specify one.
 ///
 /// The kernel charges no cgroup for much of what a descriptor makes it keep: up to 17 KiB for a
 /// half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). If the

@@ -29,7 +29,7 @@ use millibox_wire::Step;
 /// bytes, or a few thousand in an unoptimised build.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// What the supervisor passes to a new runner.
+/// The arguments that the supervisor passes to a new runner.
 pub struct RunnerSetup {
     pub shared: &'static Shared,
     pub backend: Backend,
@@ -47,7 +47,7 @@ pub struct RunnerSetup {
     pub runs_elsewhere: bool,
     /// Whether it must not run on other CPUs.
     pub pinned: bool,
-    /// The number of runs that all runners can serve at one time.
+    /// The number of runs that all runners can serve at the same time.
     pub runs_at_once: u64,
 }
 

@@ -1,11 +1,11 @@
-//! What the supervisor receives at its start.
+//! The arguments that the supervisor receives at its start.
 
 use crate::backend::Handover;
 use crate::cpus::Cpus;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 
-/// What the supervisor receives at its start.
+/// The arguments that the supervisor receives at its start.
 pub struct Setup {
     pub socket: OwnedFd,
     pub client: OwnedFd,

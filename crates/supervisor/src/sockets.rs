@@ -1,4 +1,4 @@
-//! Memory that sockets hold and that no cgroup is charged for.
+//! Counts the memory that sockets hold and that the kernel charges to no cgroup.
 //!
 //! Such memory belongs to connections that are not accepted, answers of netlink that are not read,
 //! datagrams that are never sent, and messages in error queues.
@@ -39,29 +39,29 @@ const MAX_TIME_WAIT_SOCKETS: &[u8] = b"4096";
 
 /// The unread data of a connection with a small buffer: the buffer and one packet.
 const SMALL_CONNECTION_BYTES: u64 = 24 << 10;
-/// The same if the kernel's initial size of 128 KiB could not be reduced.
+/// The unread data of a connection if the kernel's initial size of 128 KiB could not be reduced.
 const LARGE_CONNECTION_BYTES: u64 = 160 << 10;
 
 /// The time between two scans.
 const SCAN_INTERVAL_NS: u64 = 10_000_000;
-/// The supervisor pauses this many times as long as a scan took.
+/// The supervisor pauses for the duration of the scan multiplied by this number.
 const SCAN_PAUSE_FACTOR: u64 = 20;
 
 /// Netlink sockets are not read one by one if there are more than this. For each page of the list
 /// the kernel walks through all entries before it.
 const MAX_LISTED_SOCKETS: u64 = 128;
-/// The most that a netlink socket holds: its receive buffer (`net.core.rmem_default`) and one
-/// answer.
+/// The maximum amount that a netlink socket holds: its receive buffer (`net.core.rmem_default`) and
+/// one answer.
 const NETLINK_SOCKET_BYTES: u64 = (208 + 48) << 10;
 /// The bound on the bytes read from each file. A hundred thousand sockets may appear while a short
 /// list is read, and reading all of them would take most of a minute. A line of /proc/net/netlink
 /// has some 100 bytes.
 const MAX_LIST_BYTES: usize = 2 * MAX_LISTED_SOCKETS as usize * 100;
 
-/// The most that a UDP socket holds: 64 KiB of a datagram that was begun and not sent (`MSG_MORE`,
-/// send(2)); the initial size of its receive buffer in its error queue (`net.core.rmem_default`);
-/// and the groups that it has joined, 56 bytes each of its options and some 280 bytes each of the
-/// interface (`struct ifmcaddr6`).
+/// The maximum amount that a UDP socket holds: 64 KiB of a datagram that was begun and not sent
+/// (`MSG_MORE`, send(2)), the initial size of its receive buffer in its error queue
+/// (`net.core.rmem_default`), and the groups that it has joined. Each group takes 56 bytes of the
+/// socket's options and some 280 bytes of the interface (`struct ifmcaddr6`).
 const UDP_SOCKET_BYTES: u64 = (64 + 208 + 104) << 10;
 
 /// Limits the control messages (cmsg(3)) that a waiting sender holds in a fresh network namespace.
@@ -189,9 +189,9 @@ pub struct Sockets {
     netlink: OwnedFd,
     /// /proc/net/sockstat
     sockstat: OwnedFd,
-    /// The most bytes that one connection holds besides its socket.
+    /// The maximum number of bytes that one connection holds in addition to those of its socket.
     connection: u64,
-    /// When to scan next (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next scan (`CLOCK_MONOTONIC_RAW`).
     pub scan_at_ns: u64,
 }
 
@@ -218,8 +218,8 @@ impl Sockets {
         let all = || read(&self.sockstat).map_or(0, |sockstat| count_used(&sockstat));
         let used = all();
         let protocols = read(&self.protocols).unwrap_or_default();
-        // Sockets that open and close during the scan are not lost ones. There are more of them if
-        // the supervisor is kept from its CPU.
+        // Sockets that open and close during the scan are not lost sockets. There are more of them
+        // if the supervisor is kept from its CPU.
         let used = used.min(all());
         let answers = match count_sockets(&protocols, "NETLINK") {
             0 => 0,

@@ -21,7 +21,7 @@ use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// What the keeper passes to the supervisor in a memfd. Descriptors are numbers.
+/// The state that the keeper passes to the supervisor in a memfd. Descriptors are numbers.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Inheritance {
     pub socket: i32,
@@ -149,10 +149,11 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
-    // Neither do its other attributes: addresses that are not random, or memory that is all
-    // executable (personality(2); 0 means Linux as usual), its I/O priority (ioprio_set(2); 0 means
-    // to follow the nice value), its memory policy (set_mempolicy(2)), no huge pages, and merging
-    // of equal pages. If one of these calls is forbidden here, it was forbidden to the caller.
+    // Neither do its other attributes. These are its personality(2) (0 means Linux as usual), which
+    // can disable random addresses or make all memory executable; its I/O priority (ioprio_set(2);
+    // 0 means to follow the nice value); its memory policy (set_mempolicy(2)); disabled huge pages;
+    // and merging of equal pages. If one of these calls is forbidden here, it was forbidden to the
+    // caller.
     let _ = calls::personality(0);
     let _ = calls::ioprio_set(1 /* IOPRIO_WHO_PROCESS */, 0, 0);
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
@@ -376,8 +377,9 @@ fn set_up(
         inheritance.runners_per_slot,
         inheritance.pin,
     )?;
-    // Nor do the keys of the caller's session (session-keyring(7)). Without keyrings in the kernel
-    // nothing is to leave. A container that forbids keyrings here forbids them to runs as well.
+    // Nor do the keys of the caller's session (session-keyring(7)). If the kernel has no keyrings,
+    // no keyring needs to be left. A container that forbids keyrings here forbids them to runs as
+    // well.
     match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
         Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
             return Err(failed(SupervisorStep::SessionKeyring)(errno));

@@ -98,7 +98,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             .get(..launch.cpu_words as usize)
             .unwrap_or(&launch.cpus);
         let set = calls::set_affinity(words);
-        // Without named CPUs the present affinity is correct: all CPUs since the start.
+        // Without named CPUs the current affinity is correct: all CPUs since the start.
         if launch.cpus_named != 0 {
             set.map_err(at(Step::Affinity))?;
         }
@@ -120,7 +120,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
                 .copied()
                 .unwrap_or(UNLIMITED);
             // With 0 no core is written either, but the kernel starts the host's core handler; see
-            // `DEFAULT_RLIMITS`. The present value is 1, or 0 if the caller may have no more.
+            // `DEFAULT_RLIMITS`. The current value is 1, or 0 if the caller may have no more.
             if resource == libc::RLIMIT_CORE && value == 0 {
                 continue;
             }

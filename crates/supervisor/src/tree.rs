@@ -69,7 +69,7 @@ fn children(path: &Path, max: usize) -> Vec<i32> {
     {
         return Vec::new();
     }
-    // The last number may be cut.
+    // The last number may be truncated.
     let whole = if text.len() as u64 == bytes {
         text.rfind(' ').unwrap_or(0)
     } else {
@@ -84,7 +84,7 @@ fn children(path: &Path, max: usize) -> Vec<i32> {
 
 /// The fields of /proc/PID/stat that millibox uses (proc_pid_stat(5)). Times are in clock ticks.
 pub struct Stat {
-    /// The process id of the present parent.
+    /// The process id of the current parent.
     pub parent: i32,
     pub user: u64,
     pub system: u64,

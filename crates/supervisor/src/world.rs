@@ -18,7 +18,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The most worlds in the cache, unless more are in use at one time.
+/// The maximum number of worlds in the cache, unless more are in use at the same time.
 const MAX_WORLDS: usize = 64;
 
 /// The number of a known world.
@@ -38,7 +38,7 @@ enum Template {
     },
 }
 
-struct Known {
+struct KnownWorld {
     key: Box<[u8]>,
     world: World,
     /// Whether its programs may choose their CPUs.
@@ -53,7 +53,7 @@ struct Known {
 /// The cache of worlds.
 #[derive(Default)]
 pub struct Worlds {
-    known: BTreeMap<u32, Known>,
+    known: BTreeMap<u32, KnownWorld>,
     by_key: BTreeMap<Box<[u8]>, u32>,
     next: u32,
     clock: u64,
@@ -98,7 +98,7 @@ impl Worlds {
         let template = Template::New;
         self.known.insert(
             id,
-            Known {
+            KnownWorld {
                 key,
                 world,
                 may_choose_cpus,
@@ -150,7 +150,7 @@ impl Worlds {
     pub fn is_built(&self, id: WorldId) -> bool {
         matches!(
             self.known.get(&id.0),
-            Some(Known {
+            Some(KnownWorld {
                 template: Template::Built { .. },
                 ..
             })
@@ -160,7 +160,7 @@ impl Worlds {
     /// The order for a runner, and the descriptor of the template.
     pub fn order(&self, id: WorldId) -> Option<(&Order, i32)> {
         match self.known.get(&id.0)? {
-            Known {
+            KnownWorld {
                 template: Template::Built { namespace, order },
                 ..
             } => Some((order, namespace.as_raw_fd())),
@@ -303,7 +303,7 @@ impl Worlds {
 
     /// Drops a world whose template could not be built, so that the next request tries again.
     pub fn drop_failed(&mut self, id: WorldId) {
-        if let Some(Known {
+        if let Some(KnownWorld {
             template: Template::New,
             users: 0,
             ..

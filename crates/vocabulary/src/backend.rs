@@ -88,7 +88,7 @@ pub(crate) fn write_list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, list: &[T]
 pub struct BackendCause {
     /// The step that failed.
     pub step: BackendStep,
-    /// What the step worked on: a file, a cgroup or a controller.
+    /// The object of the step: a file, a cgroup or a controller.
     pub subject: Option<String>,
     /// The kernel's error number (errno(3)), if a system call failed.
     pub errno: Option<i32>,
@@ -144,7 +144,7 @@ pub enum BackendStep {
     FindOwnCgroup,
     /// The cgroup, which is the subject, must have these controllers, and lacks them.
     Controllers(Vec<String>),
-    /// Version 1 cgroups are created, which only root may do.
+    /// Version 1 cgroups must be created, and only root may do that.
     BecomeRoot,
     /// The cgroup must not belong to systemd.
     LeaveSystemd,
@@ -224,7 +224,7 @@ impl fmt::Display for BackendCause {
                  Delegate=yes`, or name a delegated cgroup with --cgroup-parent",
             ),
             BackendStep::FindManager => {
-                f.write_str("no systemd manager that could delegate a cgroup answers")
+                f.write_str("no systemd manager that could delegate a cgroup responds")
             }
             BackendStep::FindExecutable => {
                 f.write_str("cannot find the path of the supervisor's own executable")

@@ -4,16 +4,16 @@ use crate::Step;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The process limit of a run that names none. It stops fork bombs, leaves room for the thread
-/// pools of language runtimes, and is the number of processes whose CPU time the `rlimit` backend
-/// can add up.
+/// The process limit of a run that does not specify one. It stops fork bombs, leaves room for the
+/// thread pools of language runtimes, and is the number of processes whose CPU time the `rlimit`
+/// backend can add up.
 pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
 
 /// The largest process limit. The kernel has no more process ids (`PID_MAX_LIMIT`, which also
 /// bounds pids.max), and the sandbox itself needs up to three of them.
 pub const MAX_PROCESS_LIMIT: u32 = (1 << 22) - 3;
 
-/// The least CPU time in a period of a CPU bandwidth, in microseconds, and the shortest period.
+/// The minimum CPU time in a period of a CPU bandwidth, in microseconds, and the shortest period.
 pub const MIN_BANDWIDTH_US: u64 = 1000;
 /// The longest period of a CPU bandwidth, in microseconds.
 pub const MAX_BANDWIDTH_PERIOD_US: u64 = 1_000_000;

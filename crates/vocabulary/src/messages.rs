@@ -411,7 +411,7 @@ fn supervisor_errors() -> Vec<SupervisorError> {
     all
 }
 
-/// A refusal with all that the step is known with.
+/// A refusal with everything that can be known about its step.
 fn refusal(step: BackendStep) -> BackendRefusal {
     use BackendStep as S;
     let cause = match &step {

@@ -1,6 +1,6 @@
 //! Paths in requests, which client and supervisor check and show in the same way.
 
-use crate::WorldProblem;
+use crate::{WorldError, WorldProblem};
 
 /// Normalises an absolute path: removes empty and `.` components.
 ///
@@ -28,8 +28,8 @@ pub fn normal(path: &[u8]) -> Result<Vec<u8>, WorldProblem> {
     Ok(normal)
 }
 
-/// The most bytes of a path that a message contains. A message must fit into a frame, and the
-/// kernel accepts no path that is much longer.
+/// The maximum number of bytes of a path that a message contains. A message must fit into a frame,
+/// and the kernel accepts no path that is much longer.
 const MAX_SHOWN_BYTES: usize = 4096;
 
 /// A path as text for messages. Of a very long path only the beginning and the end are included.
@@ -47,5 +47,15 @@ pub fn shown(path: &[u8]) -> String {
             )
         }
         _ => String::from_utf8_lossy(path).into_owned(),
+    }
+}
+
+impl WorldError {
+    /// Creates an error of the mount at `path`.
+    pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
+        WorldError {
+            path: Some(shown(path)),
+            problem,
+        }
     }
 }

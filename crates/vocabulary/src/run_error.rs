@@ -1,6 +1,7 @@
 //! The error of a run that could not be started or served.
 
 use crate::step::Step;
+use crate::world_error::HOST_FILE_SYSTEM;
 use crate::{LimitError, WorldError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,14 +25,14 @@ pub struct RunError {
     pub errno: Option<i32>,
     /// The object of the step, for example a path or the name of a resource limit.
     pub subject: Option<String>,
-    /// Further knowledge: the cause, or the remedy.
+    /// Additional information: the cause, or the remedy.
     pub hint: Option<Hint>,
     /// The number of runners in which the run could not begin; 0 if it began or was not retried.
     pub attempts: u32,
 }
 
 impl RunError {
-    /// Creates an error of this step without further knowledge.
+    /// Creates an error of this step without additional information.
     pub fn new(step: Step) -> RunError {
         RunError {
             step,
@@ -118,7 +119,7 @@ impl fmt::Display for RunError {
         }
         match self.attempts {
             0 => Ok(()),
-            attempts => write!(f, "; nothing of the run has begun in {attempts} attempts"),
+            attempts => write!(f, "; no part of the run has begun in {attempts} attempts"),
         }
     }
 }
@@ -147,7 +148,7 @@ impl fmt::Display for ProcessEnd {
             // Its seccomp policy allows all calls that it makes.
             ProcessEnd::Killed(libc::SIGSYS) => f.write_str(
                 "was killed by signal SYS: it made a system call that its policy forbids, so it \
-                 has a bug or was taken over; the kernel's log names the call (type=1326)",
+                 has a bug or was compromised; the kernel's log names the call (type=1326)",
             ),
             ProcessEnd::Killed(signal) => {
                 write!(f, "was killed by signal {}", crate::signal_name(*signal))
@@ -156,7 +157,7 @@ impl fmt::Display for ProcessEnd {
     }
 }
 
-/// Knowledge about the cause of a [`RunError`] beyond its step and errno.
+/// Information about the cause of a [`RunError`] beyond its step and errno.
 ///
 /// ```
 /// use millibox_vocabulary::{Hint, RunError, Step};
@@ -185,11 +186,11 @@ pub enum Hint {
     TooManyStrings {
         /// Arguments, variables and paths of the request.
         strings: u64,
-        /// The most that a run can have.
+        /// The maximum number that a run can have.
         max_strings: u64,
         /// Bytes of all strings, each with its NUL.
         bytes: u64,
-        /// The most bytes that a run can have.
+        /// The maximum number of bytes that a run can have.
         max_bytes: u64,
     },
     /// A pair needs a slot with two runners.
@@ -239,7 +240,7 @@ pub enum FrameProblem {
     TooLong {
         /// Its bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The memfd with the body did not arrive.
@@ -296,7 +297,7 @@ impl fmt::Display for FrameProblem {
                 f.write_str("only a supervisor may send a message of this kind")
             }
             FrameProblem::StringCount => {
-                f.write_str("the number of its strings is not the announced one")
+                f.write_str("the number of its strings differs from the announced number")
             }
             FrameProblem::ProgramCount => {
                 f.write_str("the program must be given by path or by descriptor, and not by both")
@@ -347,8 +348,8 @@ impl fmt::Display for Hint {
                  has one per slot; start it with more runners per slot",
             ),
             Hint::PartnerNotStarted => f.write_str(
-                "its partner, with which it was to start \
-                together, is not started",
+                "its partner, which must start together with it, \
+                is not started",
             ),
             Hint::ProcHidesProcesses => f.write_str(
                 "without cgroups a CPU-time limit is enforced by looking at the processes, and \
@@ -364,8 +365,8 @@ impl fmt::Display for Hint {
                  to the run's world",
             ),
             Hint::NameTakenAsPath => f.write_str(
-                "the run's world has no such file; a name without / is taken for a path, \
-                 Program::Search looks it up in directories",
+                "the run's world has no such file; a name without / is interpreted as a path; \
+                 use Program::Search to look it up in directories",
             ),
             Hint::Ended(end) => write!(f, "it {end}"),
             Hint::ZygoteLost => f.write_str("it lost its zygote"),
@@ -398,9 +399,6 @@ pub(crate) const MORE_FILES: &str =
     "raise the limit on open files (ulimit -n) of the process that starts millibox";
 pub(crate) const MORE_PROCESSES: &str =
     "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
-pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
-                                          nothing on those; create the path first, or choose \
-                                          another one";
 
 /// The remedy for this error number in this step; empty if none is known.
 fn remedy(step: Step, errno: i32) -> &'static str {
@@ -446,8 +444,8 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              may write to; try again, and choose a path that they may not write to"
         }
         (Step::Mount, libc::EPERM) => {
-            "mounting a procfs needs a /proc of the host that nothing covers in part, as \
-             containers do (docker run --security-opt systempaths=unconfined)"
+            "mounting a procfs needs a /proc of the host that no mount covers in part, \
+             as mounts in containers do (docker run --security-opt systempaths=unconfined)"
         }
         (Step::NewRoot, libc::EINVAL) => "it is not a mount point; mount something there first",
         (Step::WorkingDirectory, libc::ENOENT) => "the run's world has no such directory",

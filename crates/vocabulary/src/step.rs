@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Declares [`Step`]. Each step has a name for reports and a text that completes a sentence
+/// Declares [`Step`]. Each step has a name for reports and a string that completes a sentence
 /// beginning with "cannot ". A second text is for sentences in which the name of the subject
 /// follows.
 macro_rules! steps {
@@ -84,7 +84,7 @@ steps! {
     ParentDeath, "parent_death", "bind pid1's life to its parent's";
     /// pid1 creates a cgroup namespace.
     CgroupNamespace, "cgroup_namespace", "create the run's cgroup namespace";
-    /// pid1 forbids further cgroup namespaces.
+    /// pid1 forbids the creation of more cgroup namespaces.
     OtherCgroupNamespaces, "other_cgroup_namespaces", "forbid the run to create cgroup namespaces";
     /// The user id is mapped.
     UidMap, "uid_map", "map the user id";
@@ -144,7 +144,7 @@ impl Step {
             .unwrap_or(Step::Runner)
     }
 
-    /// Whether an error in this step means that the sandbox failed, independent of the request.
+    /// Whether an error in this step means that the sandbox failed, regardless of the request.
     pub fn is_sandbox_failure(self) -> bool {
         matches!(
             self,

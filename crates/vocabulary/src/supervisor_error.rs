@@ -20,11 +20,11 @@ use std::fmt;
 pub struct SupervisorError {
     /// The step that failed.
     pub step: SupervisorStep,
-    /// What the step worked on, for example a path.
+    /// The object of the step, for example a path.
     pub subject: Option<String>,
     /// The kernel's error number (errno(3)), if a system call failed.
     pub errno: Option<i32>,
-    /// What is known beyond step and errno.
+    /// Additional information about the failure, apart from the step and the errno.
     pub hint: Option<SupervisorHint>,
 }
 
@@ -267,7 +267,7 @@ steps! {
     ReadRunner, "read from a runner";
 }
 
-/// What is known about a failure beyond step and errno.
+/// Additional information about a failure, apart from the step and the errno.
 ///
 /// ```
 /// use millibox_vocabulary::{SupervisorError, SupervisorHint, SupervisorStep};
@@ -334,7 +334,7 @@ pub enum SupervisorHint {
 }
 
 impl SupervisorHint {
-    /// The error number of a backend that lacked open files or processes, which more of them cures.
+    /// The error number of a backend that failed because it lacked open files or processes.
     fn shortage(&self) -> Option<i32> {
         let is_shortage = |errno: &i32| matches!(*errno, libc::EMFILE | libc::EAGAIN);
         let of_cause = |cause: &BackendCause| cause.errno.filter(is_shortage);

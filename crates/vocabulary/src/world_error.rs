@@ -1,9 +1,12 @@
 //! The error of a world that is not valid.
 
-use crate::path::shown;
-use crate::run_error::HOST_FILE_SYSTEM;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Why the sandbox creates no path on a file system of the host, and what to do.
+pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
+                                          nothing on those; create the path first, or choose \
+                                          another one";
 
 /// The error of a world that is not valid.
 ///
@@ -19,16 +22,6 @@ pub struct WorldError {
     pub path: Option<String>,
     /// The problem.
     pub problem: WorldProblem,
-}
-
-impl WorldError {
-    /// Creates an error of the mount at `path`.
-    pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
-        WorldError {
-            path: Some(shown(path)),
-            problem,
-        }
-    }
 }
 
 impl From<WorldProblem> for WorldError {
@@ -97,7 +90,7 @@ pub enum WorldProblem {
     #[error("the target of the link must not contain a NUL byte")]
     TargetHasNul,
     /// The mount point is below a symbolic link that the world creates.
-    #[error("{0} is a symbolic link of this world; name what it leads to")]
+    #[error("{0} is a symbolic link of this world; name its target")]
     BelowLink(String),
     /// A procfs cannot be mounted below a tmpfs.
     #[error("a procfs below a tmpfs is not supported; mount it elsewhere")]
@@ -133,7 +126,7 @@ pub enum WorldProblem {
     TooLong {
         /// The number of its bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The mounts of each run take too many bytes.
@@ -144,7 +137,7 @@ pub enum WorldProblem {
     RunMountsTooLong {
         /// The number of their bytes.
         bytes: u64,
-        /// The most bytes that are accepted.
+        /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
     /// The bytes do not encode a world.

@@ -23,7 +23,7 @@ pub const MAX_BODY: usize = 2 * MAX_RUN;
 /// The length of an encoded header in bytes.
 pub const HEADER: usize = 16;
 
-/// The most descriptors of one frame: a memfd, and those of a pair of runs.
+/// The maximum number of descriptors of one frame: a memfd, and those of a pair of runs.
 pub const MAX_DESCRIPTORS: usize = 9;
 
 /// The kind of a frame.
@@ -33,7 +33,8 @@ pub enum Kind {
     /// Client: run a program ([`crate::Run`]).
     Run = 1,
     /// Client: run two programs that start together, in one slot, or not at all (two
-    /// [`crate::Run`]). The header has the id of the first; that of the second follows it.
+    /// [`crate::Run`]). The header contains the id of the first run; the id of the
+    /// second run follows the header.
     Pair = 4,
     /// Client: end a run and send its result ([`crate::Kill`]).
     Kill = 2,

@@ -36,9 +36,9 @@ pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
 pub use result::{Figures, Hello, Outcome, RunResult};
 pub use world::{Located, Mount, Network, Source, World};
 
-/// The most runs that one supervisor serves at one time.
+/// The maximum number of runs that one supervisor serves at the same time.
 pub const MAX_SLOTS: usize = 512;
-/// The most runners of one slot.
+/// The maximum number of runners of one slot.
 pub const MAX_RUNNERS_PER_SLOT: usize = 4;
 /// The default user and group of a supervisor that root started: a number that systemd's table of
 /// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other

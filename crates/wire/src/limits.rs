@@ -5,10 +5,10 @@ use millibox_vocabulary::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What a run may use. `None` means no limit, except for `processes`.
+/// The resources that a run may use. `None` means no limit, except for `processes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Processes and threads at one time, including the program itself. `None` means
+    /// Number of simultaneous processes and threads, including the program itself. `None` means
     /// [`DEFAULT_PROCESS_LIMIT`](crate::DEFAULT_PROCESS_LIMIT).
     pub processes: Option<u32>,
     /// Memory in bytes: anonymous memory, page cache of written files, tmpfs, sockets, pipes and
@@ -34,8 +34,8 @@ pub struct Bandwidth {
 }
 
 impl Limits {
-    /// Checks what can be checked without asking the kernel. The supervisor calls this for clients
-    /// of other kinds.
+    /// Checks what can be checked without asking the kernel. The supervisor calls this because a
+    /// client need not use the library.
     ///
     /// # Errors
     /// A limit has a value that no run can have.

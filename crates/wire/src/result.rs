@@ -10,10 +10,10 @@ pub struct Hello {
     pub pid: u32,
     /// The resource backend.
     pub backend: Backend,
-    /// The number of runs that are served at one time.
+    /// The number of runs that are served at the same time.
     pub slots: u32,
     /// The number of requests that the supervisor accepts before it answers one. The client queues
-    /// further requests.
+    /// any additional requests.
     pub credits: u32,
     /// The user id outside the user namespace.
     pub uid: u32,
@@ -103,12 +103,13 @@ pub struct Figures {
     pub cpu_user_ns: u64,
     /// The CPU time of the whole process tree in the kernel, in nanoseconds.
     pub cpu_system_ns: u64,
-    /// The largest memory use of the whole process tree at one time, in bytes.
+    /// The peak memory use of the whole process tree in bytes.
     ///
     /// With the rlimit backend: the largest resident size of one process, which must not decide a
-    /// verdict. It includes 2 to 3 MB of the sandbox. If millibox ended the run, only the processes
-    /// that existed then are included.
+    /// verdict. It includes 2 to 3 MB of the sandbox's own memory. If millibox ended the run, only
+    /// the processes that existed then are included.
     pub peak_memory_bytes: u64,
-    /// The most processes and threads at one time; `None` if the backend cannot measure them.
+    /// The maximum number of simultaneous processes and threads; `None` if the backend cannot
+    /// measure them.
     pub peak_processes: Option<u32>,
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// between runs: arguments, descriptors and limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct World {
-    /// The mount operations, in order. The root is an empty tmpfs at first, and becomes read-only
+    /// The mount operations, in order. The root is initially an empty tmpfs, and becomes read-only
     /// after the last operation.
     pub mounts: Vec<Mount>,
     /// The user id inside; `None` for the same number as outside.
@@ -45,7 +45,7 @@ impl Located {
     }
 }
 
-/// The identity of the source of a mount, as far as the client knows it.
+/// The identity of the source of a mount, if the client knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The mount has no source, or the client has not looked it up.
@@ -77,8 +77,8 @@ pub enum Network {
 /// host, as the unprivileged supervisor sees it.
 ///
 /// A missing mount point and the directories above it are created with mode 0755 if they lie on a
-/// file system of the world: one of its tmpfses or its root. On file systems of the host nothing is
-/// created, also not by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes, because names in
+/// file system of the world: one of its tmpfses or its root. Nothing is created on file systems of
+/// the host, not even by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes, because names in
 /// Linux need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {

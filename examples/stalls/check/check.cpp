@@ -3,7 +3,7 @@
 //
 // The sum is worth 60 %, the choice of stalls the rest. The output is untrusted: the checker reads
 // little more than LONGEST characters of a word and does not repeat words in the comment, where a
-// judge might take them for a part of the result.
+// judge might mistake them for part of the result.
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>

@@ -394,6 +394,7 @@ fn answer(bytes: &[u8]) {
         match answer.points {
             Some(Points::Part(part)) => assert!((0.0..=1.0).contains(&part), "{answer:?}"),
             Some(Points::Absolute(points)) => assert!(points.is_finite(), "{answer:?}"),
+            Some(other) => panic!("{other:?}"),
             None => {}
         }
         assert!(

@@ -69,8 +69,8 @@ fn message(bytes: &[u8]) {
     }
 }
 
-/// A group that the service accepts keeps the limits. Its pipes have two ends each, at descriptors
-/// that nothing occupies, and a copy of their bytes has a bound.
+/// A group that the service accepts stays within the limits. Its pipes have two ends each, at
+/// descriptors that nothing occupies, and a copy of their bytes has a bound.
 fn check_group(group: &Group, size_bytes: usize) {
     assert!(group.size_bytes <= size_bytes, "{}", group.size_bytes);
     let max = LimitValues::default();

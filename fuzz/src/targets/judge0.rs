@@ -40,8 +40,8 @@ pub const JUDGE0: Target = Target {
     ],
 };
 
-/// Reads an archive, or checks a submission with and without Base64. What is accepted keeps the
-/// bounds that the interface promises.
+/// Reads an archive, or checks a submission with and without Base64. Accepted input stays within
+/// the bounds that the interface promises.
 fn judge0(bytes: &[u8]) {
     if bytes.starts_with(b"PK") {
         check_archive(bytes);

@@ -1,6 +1,7 @@
 //! Requests of the dialect of Piston.
 
 use crate::Target;
+use millibox_languages::suite::Suites;
 use millibox_service::config::LimitsConfig;
 use millibox_service::core::catalog::Runtime;
 use millibox_service::dialects::piston::model::Job;
@@ -40,8 +41,8 @@ pub const PISTON: Target = Target {
     ],
 };
 
-/// Reads a request. A job that is accepted keeps the limits, stays in its directory and has the
-/// version that was asked for.
+/// Reads a request. An accepted job stays within the limits and in its directory, and has the
+/// requested version.
 fn request(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         version(text);
@@ -87,19 +88,7 @@ fn version(text: &str) {
 }
 
 fn python() -> Runtime {
-    Runtime {
-        name: "python3".to_owned(),
-        language: "python3".to_owned(),
-        title: "Python 3".to_owned(),
-        aliases: Vec::new(),
-        is_default: true,
-        file_name: "main.py".to_owned(),
-        extensions: vec!["py".to_owned()],
-        is_compiled: false,
-        example: String::new(),
-        version: Ok("Python 3.11.2".to_owned()),
-        compiler_arguments: Vec::new(),
-        judge0: Vec::new(),
-        remedy: None,
-    }
+    let suites = Suites::builtin();
+    let suite = suites.named("python3").expect("Python is built in");
+    Runtime::new(suite, Ok("Python 3.11.2".to_owned()), None)
 }

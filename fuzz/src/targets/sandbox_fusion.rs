@@ -36,8 +36,8 @@ pub const SANDBOX_FUSION: Target = Target {
     ],
 };
 
-/// Reads a request as both endpoints do. A request that is accepted keeps the limits, and its files
-/// stay in their directories. Every other one has at least one mistake.
+/// Reads a request as both endpoints do. An accepted request stays within the limits, and its files
+/// stay in their directories. Every other request has at least one mistake.
 fn request(bytes: &[u8]) {
     let max = LimitValues::default();
     match RunCodeRequest::parse(bytes) {

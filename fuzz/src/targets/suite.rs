@@ -12,6 +12,11 @@ pub const SUITE: Target = Target {
         "[example]\n",
         "[tool.x]\n",
         "[variant.y]\n",
+        "[services]\n",
+        "[variant.y.services]\n",
+        "judge0 = [1]\n",
+        "piston = { name = 'x', aliases = ['{version}'], runtime = 'y' }\n",
+        "sandbox_fusion = ['x']\n",
         "[prepare]\n",
         "command = ['{main}']\n",
         "{executable}",
@@ -32,8 +37,8 @@ pub const SUITE: Target = Target {
     ],
 };
 
-/// Parses a suite file. The result must be suites, each of which every one of its names finds, or
-/// faults with existing lines.
+/// Parses a suite file. The result must be suites, each of which can be found by all of its names,
+/// or faults with existing lines.
 fn suite(bytes: &[u8]) {
     const FILE: &str = "fuzzed.toml";
     let Ok(text) = std::str::from_utf8(bytes) else {

@@ -45,8 +45,8 @@ pub const V1: Target = Target {
     ],
 };
 
-/// Reads a request as all addresses do. What is written again is the same request, limits are
-/// within those of the service, and an error names what is wrong in one line.
+/// Reads a request as all addresses do. Encoding a request again must give the same request. Its
+/// limits are within those of the service, and an error names the mistake in one line.
 fn request(bytes: &[u8]) {
     if let Ok(request) = serde_json::from_slice::<RunRequest>(bytes) {
         run(&request);

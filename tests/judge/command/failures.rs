@@ -81,7 +81,7 @@ fn submission_without_compiler_is_skipped_unless_named() {
         .exits_with(0)
         .prints("3 submissions: 1 as expected, 2 skipped: their languages cannot be used here")
         .prints("skipped: Ghost cannot be used here: no-such-compiler is not installed")
-        .prints("y.unknown: neither extension nor first line tells the language");
+        .prints("y.unknown: neither the extension nor the first line identifies the language");
     assert_eq!(
         (judged.verdict("x.ghost"), judged.verdict("double.sh")),
         ("none", "accepted")
@@ -139,7 +139,8 @@ fn missing_temporary_directory_is_judge_error_with_remedy() {
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
-        printed.contains("judge error") && printed.contains("set TMPDIR to a directory with room"),
+        printed.contains("judge error")
+            && printed.contains("set TMPDIR to a directory with free space"),
         "{printed}"
     );
 }

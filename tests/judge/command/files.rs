@@ -84,7 +84,7 @@ fn include_links_are_followed_only_within_package() {
     package
         .judge(&[])
         .exits_with(2)
-        .prints("a directory that the link itself is in; not followed");
+        .prints("a directory that contains the link itself; not followed");
 }
 
 #[test]

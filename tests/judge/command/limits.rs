@@ -95,7 +95,7 @@ fn judge_error_while_measuring_suggests_no_time_limit() {
         "output_validators/c.sh",
         "echo broken >&2\necho checker >&2\nexit 1\n",
     );
-    let failed = "the time limit cannot be measured, for the judge failed: accepted/double.sh: \
+    let failed = "the time limit cannot be measured, because the judge failed: accepted/double.sh: \
                   test sample/1: checker: exited with 1, not with 42 (accepted) or 43 (wrong \
                   answer); standard error: broken checker\n";
     let judged = package.judge(&[]);
@@ -112,7 +112,7 @@ fn judge_error_while_measuring_suggests_no_time_limit() {
     let printed = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{printed}");
     assert!(
-        printed.contains("measured, for the judge failed: accepted/double.sh: cannot write to"),
+        printed.contains("measured, because the judge failed: accepted/double.sh: cannot write to"),
         "{printed}"
     );
     assert!(
@@ -129,7 +129,7 @@ fn judge_error_while_measuring_suggests_no_time_limit() {
     );
     let judged = package.judge(&["double.sh"]);
     judged.exits_with(0).prints(
-        "accepted/other.sh: warning: does not count for the time limit, for the judge failed: ",
+        "accepted/other.sh: warning: does not count for the time limit, because the judge failed: ",
     );
 
     let package = Package::empty();
@@ -145,7 +145,8 @@ fn judge_error_while_measuring_suggests_no_time_limit() {
         .file("check/c.sh", "exit 1\n");
     let judged = package.judge(&[]);
     judged.exits_with(2).prints(
-        "the time limit cannot be measured, for the judge failed: prog/dou.sh: test dou0: checker",
+        "the time limit cannot be measured, because the judge failed: prog/dou.sh: test dou0: \
+         checker",
     );
     assert!(!judged.stderr.contains("--time-limit"), "{judged:?}");
 }
@@ -178,7 +179,7 @@ fn submission_not_used_for_time_limit_is_not_measured() {
     package
         .judge(&["fast.sh"])
         .exits_with(2)
-        .prints("takes all that must be accepted out (use_for_time_limit)");
+        .prints("excludes all submissions that must be accepted (use_for_time_limit)");
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn sim_package_has_time_limit_for_each_test() {
     let judged = package.judge(&[]);
     judged
         .exits_with(0)
-        .prints("3 t + 0.6 / (t^2 + 2), down to 10 ms, t the time of prog/double.sh");
+        .prints("3 t + 0.6 / (t^2 + 2), down to 10 ms; t is the time of prog/double.sh");
     let tests = &judged.submission("double.sh")["tests"];
     assert_eq!(tests[1]["limits"]["cpu_time_ns"], 800_000_000);
     let computed = tests[0]["limits"]["cpu_time_ns"].as_u64().unwrap();

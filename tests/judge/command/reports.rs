@@ -83,11 +83,12 @@ fn messages_about_archive_name_the_archive() {
     );
     prints(
         judged(&["x.ghost"]),
-        "judge error: p.zip/submissions/wrong_answer/x.ghost: neither extension nor first line",
+        "judge error: p.zip/submissions/wrong_answer/x.ghost: neither the extension nor the first \
+         line",
     );
     prints(
         judged(&["--tests", "x*"]),
-        "p.zip: error: none of its 2 tests is called like x*",
+        "p.zip: error: none of its 2 tests matches x*",
     );
     package
         .file("domjudge-problem.ini", "")

@@ -172,7 +172,7 @@ fn submissions_are_selected_by_name_path_or_directory() {
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
     unknown
         .exits_with(2)
-        .prints("neither extension nor first line")
+        .prints("neither the extension nor the first line")
         .prints("--language");
     assert!(
         !unknown.stdout.contains("sample/1"),
@@ -206,7 +206,7 @@ fn submissions_are_selected_by_name_path_or_directory() {
     package
         .judge(&[empty.to_str().unwrap()])
         .exits_with(125)
-        .prints("a directory without files is no submission");
+        .prints("a directory without files is not a submission");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn tests_option_selects_tests() {
     package
         .judge(&["--tests", "secret/3"])
         .exits_with(2)
-        .prints("none of its 3 tests is called like secret/3");
+        .prints("none of its 3 tests matches secret/3");
     package
         .judge(&["--tests", "[a"])
         .exits_with(125)

@@ -74,7 +74,7 @@ fn solution_that_fails_first_gets_its_own_verdict() {
         // The interactor does not read, and gives its verdict later.
         if matches!(fails, "exit:3" | "signal:11" | "signal:9") {
             table.expect(&BOTH, &[fails], &[LATER, "exit:43"], verdict);
-            // Writing to a solution that has ended is no fault of the interactor.
+            // Writing to a solution that has ended is not the interactor's fault.
             table.expect(
                 &BOTH,
                 &[fails],

@@ -3,7 +3,7 @@
 use super::{LIMITS, compile, compiled, refused, run_with, stdout_of, supervisor, usable};
 use millibox::{Outcome, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Compilation, Toolbox};
+use millibox_languages::compile::{Compilation, Refusal, Toolbox};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::suite::{Link, Suites};
 use millibox_tests::{shared_cache, skip};
@@ -239,8 +239,8 @@ fn source_that_fails_static_linking_is_linked_dynamically_with_message() {
         "{messages}"
     );
     assert_eq!(
-        refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
-        "the compiler exited with 1"
+        *refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
+        Refusal::Exited(1)
     );
 }
 

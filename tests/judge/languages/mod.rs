@@ -11,7 +11,7 @@ mod tools;
 
 use millibox::{Backend, BackendChoice, Outcome, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Compilation, CompileError, Options, Toolbox};
+use millibox_languages::compile::{Compilation, CompileError, Options, Refusal, Toolbox};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::suite::Suites;
 use millibox_tests::{Output, pipe, run, skip};
@@ -59,7 +59,7 @@ fn usable(toolbox: &Toolbox<'_>, language: &str) -> bool {
     let suite = toolbox.suites().named(language).unwrap();
     let availability = toolbox.availability(suite);
     if !availability.is_available() {
-        // The test's name does not tell which language was skipped.
+        // The test's name does not state which language was skipped.
         skip(&format!("{}: {availability}", suite.language));
     }
     availability.is_available()
@@ -86,9 +86,9 @@ fn compiled(compilation: Compilation) -> Executable {
         .unwrap_or_else(|error| panic!("{error}: {}", compilation.messages))
 }
 
-fn refused(compilation: &Compilation) -> String {
+fn refused(compilation: &Compilation) -> &Refusal {
     match &compilation.result {
-        Err(CompileError::Refused(refusal)) => refusal.to_string(),
+        Err(CompileError::Refused(refusal)) => refusal,
         other => panic!("{other:?}: {}", compilation.messages),
     }
 }

@@ -9,7 +9,7 @@ use millibox::Outcome;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::verdict::Verdict;
-use millibox_languages::compile::Options;
+use millibox_languages::compile::{Options, Refusal};
 
 /// The languages whose compilers name the file of a fault. The tests in tests/languages try all.
 const LANGUAGES: [&str; 10] = [
@@ -61,7 +61,7 @@ fn each_language_runs_its_example_and_rejects_faulty_source() {
         }
         let compilation = compile(&toolbox, &suite.name, &[(file, &format!(")(\n{source}"))]);
         assert!(
-            refused(&compilation).contains("exited with"),
+            matches!(refused(&compilation), Refusal::Exited(_)),
             "{compilation:?}"
         );
         assert!(
@@ -203,7 +203,8 @@ fn sources_and_headers_in_directories_are_compiled_together() {
     let suite = toolbox.suites().named("cpp").unwrap();
     let source = [directory.path().join("validate.cc")];
     let alone = toolbox.compile(suite, &source, &Options::default());
-    assert!(refused(&alone).contains("exited with 1") && alone.messages.contains("validate.h"));
+    assert_eq!(*refused(&alone), Refusal::Exited(1));
+    assert!(alone.messages.contains("validate.h"));
     let options = Options {
         headers_beside: true,
         ..Options::default()
@@ -309,7 +310,10 @@ fn java_starts_the_class_with_a_main_method() {
     );
     let two = [("b.java", &first[..]), ("a.java", &second[..])];
     let compilation = compile(&toolbox, "java", &two);
-    assert!(refused(&compilation).contains("several classes have a main method (First, Second)"));
+    assert_eq!(
+        *refused(&compilation),
+        Refusal::SeveralMainClasses(vec!["First".to_owned(), "Second".to_owned()])
+    );
     let options = Options {
         main: Some("First".to_owned()),
         ..Options::default()
@@ -323,7 +327,7 @@ fn java_starts_the_class_with_a_main_method() {
         "First"
     );
     let none = compile(&toolbox, "java", &[("A.java", "class A {}\n")]);
-    assert_eq!(refused(&none), "no class has a main method");
+    assert_eq!(*refused(&none), Refusal::NoMainClass);
 }
 
 #[test]
@@ -349,12 +353,10 @@ fn directory_with_build_and_run_is_a_program() {
         "built"
     );
     let without = build(&toolbox, "rm run");
-    assert!(
-        refused(&without).contains("exited with 1")
-            && without.messages.contains("the file run does not exist")
-    );
+    assert_eq!(*refused(&without), Refusal::Exited(1));
+    assert!(without.messages.contains("the file run does not exist"));
     let failing = build(&toolbox, "exit 3");
-    assert_eq!(refused(&failing), "the compiler exited with 3");
+    assert_eq!(*refused(&failing), Refusal::Exited(3));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use super::{compile, refused, supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Availability, CompileError, Obstacle, Remedy, Toolbox};
+use millibox_languages::compile::{
+    Availability, CompileError, InternalError, Limit, Obstacle, Refusal, Remedy, Toolbox,
+};
 use millibox_languages::suite::Suites;
 use millibox_tests::skip;
 use std::path::Path;
@@ -25,25 +27,30 @@ fn compiler_that_fails_on_its_example_is_judge_error() {
     let judge_error = |command: &str| {
         let toolbox = Toolbox::new(&supervisor, own_suites("cat", command), Cache::none());
         match compile(&toolbox, "own", &[("x.own", "bad")]).result {
-            Err(CompileError::Internal(error)) => error.to_string(),
+            Err(CompileError::Internal(InternalError::Suite { error, .. })) => *error,
             other => panic!("{other:?}"),
         }
     };
-    let why = judge_error("['/bin/sh', '-c', 'echo no such option; exit 1']");
-    assert_eq!(
-        why,
-        "Own does not work here: the compiler exited with 1: no such option"
-    );
-    assert!(judge_error("['/usr/bin/there-is-none', '{main}']").contains("exited with 127"));
+    let exited = |status| CompileError::Refused(Refusal::Exited(status));
+    let fault = judge_error("['/bin/sh', '-c', 'echo no such option; exit 1']");
+    assert_eq!(fault.error, exited(1));
+    assert_eq!(fault.message.as_deref(), Some("no such option"));
+    let fault = judge_error("['/usr/bin/there-is-none', '{main}']");
+    assert_eq!(fault.error, exited(127));
+    let fault = judge_error("['/bin/sh', '-c', 'truncate -s 1G {executable}']");
     assert!(
-        judge_error("['/bin/sh', '-c', 'truncate -s 1G {executable}']").contains("output limit")
+        matches!(
+            fault.error,
+            CompileError::Limit(Limit::Output(_) | Limit::Room(_))
+        ),
+        "{fault:?}"
     );
     // A compiler that accepts its example can refuse a source.
     let command = "['/bin/sh', '-c', 'grep -q good {main}']";
     let toolbox = Toolbox::new(&supervisor, own_suites("cat", command), Cache::none());
     assert_eq!(
-        refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
-        "the compiler exited with 1"
+        *refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
+        Refusal::Exited(1)
     );
 }
 

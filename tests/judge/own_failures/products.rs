@@ -1,4 +1,4 @@
-//! Products that cannot be executed, or are no products.
+//! Products that cannot be executed, or are not products.
 
 use super::{Bench, Case, GOOD, SUITE, best_backend, elf, patched, reason};
 use crate::package::Package;

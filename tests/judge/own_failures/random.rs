@@ -134,7 +134,7 @@ const MISDEEDS: &[&str] = &[
     "x=$(head -c 200000000 /dev/zero | tr '\\0' x)",
 ];
 
-/// Creates a broken product. The name of the case tells the kind of damage.
+/// Creates a broken product. The name of the case states the kind of damage.
 fn craft(random: &mut Random, name: String) -> Case {
     let good = |random: &mut Random| match random.below(3) {
         0 => fs::read("/usr/bin/true").unwrap_or_else(|_| elf(None)),

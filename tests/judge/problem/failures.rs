@@ -1,5 +1,5 @@
-//! Failures of `millibox problem`: a full disk, signals, paths that are no package, and records in
-//! a package that name files outside it.
+//! Failures of `millibox problem`: a full disk, signals, paths that are not packages, and records
+//! in a package that name files outside it.
 
 use super::{CommandOutput, Workspace, icpc_scripts, scripts};
 use millibox_tests::{eventually, is_root, set_mode, skip};

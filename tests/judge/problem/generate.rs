@@ -77,8 +77,8 @@ fn gen_keeps_files_written_by_hand() {
     workspace.write("p/data/secret/c.in", "mine\n");
     let stays = |file: &str, by: &str| {
         format!(
-            "p/data/secret/{file}: warning: stays, because a person wrote or changed it; remove \
-             it, and it is made again ({by})\n"
+            "p/data/secret/{file}: warning: kept, because a person wrote or changed it; remove \
+             it to generate it again ({by})\n"
         )
     };
     let model = "model solution accepted/model.sh";

@@ -111,8 +111,8 @@ fn limits_skip_submissions_without_usable_language() {
         "fun main() = println(readln() + \"!\")\n",
     );
     let report = workspace.json(&["limits", "p", "--write"]);
-    let why =
-        "p/submissions/accepted/a.klingon: neither extension nor first line tells the language";
+    let why = "p/submissions/accepted/a.klingon: neither the extension nor the first line \
+         identifies the language";
     let skipped = &report["skipped"][0];
     assert_eq!(
         (&skipped["submission"], report["limit"].as_f64()),

@@ -1,4 +1,4 @@
-//! What remains after `millibox run` has exited: it exits before its supervisor has cleaned up.
+//! The remains of `millibox run` after its exit: it exits before its supervisor has cleaned up.
 
 use millibox_tests::{
     Footprint, HANG_TIMEOUT, descendants, directory, ends_within, eventually, executable, kill,

@@ -43,7 +43,7 @@ pub(super) enum Fault {
     /// This process is killed while the call waits.
     Kill(Role),
     /// All runners of the caller are killed. The call waits until they and all their descendants
-    /// are gone.
+    /// have ended.
     NoRunners,
 }
 

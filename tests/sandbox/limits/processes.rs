@@ -4,8 +4,8 @@ use super::MIB;
 use crate::{builder, supervisor};
 use millibox::{Backend, BackendChoice, Outcome, Request};
 use millibox_tests::{
-    eventually, has_cgroups_or_skips, processes_with_argument, request, result, run, start, token,
-    wait,
+    eventually, has_cgroups_or_skips, processes_with_argument, programs, request, result, run,
+    start, token, wait,
 };
 use std::time::Duration;
 
@@ -80,11 +80,9 @@ fn fork_bomb_is_limited_and_killed() {
         .process_limit(30)
         .memory_limit(256 * MIB);
     let handle = supervisor.run(&bomb).unwrap();
-    assert!(eventually(
-        Duration::from_secs(20),
-        || processes_with_argument(&token).len() == 30
-    ));
-    let maximum = (0..20).map(|_| processes_with_argument(&token).len()).max();
+    let bombs = || programs(&supervisor).len();
+    assert!(eventually(Duration::from_secs(20), || bombs() == 30));
+    let maximum = (0..20).map(|_| bombs()).max();
     assert_eq!(maximum, Some(30));
     // Other runs continue.
     assert_eq!(

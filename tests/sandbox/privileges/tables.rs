@@ -180,7 +180,7 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
         // SAFETY: with a null address, the kernel only returns the number of instructions.
         let length = unsafe { libc::ptrace(GET_FILTER, pid, index, 0usize) };
         if length < 0 {
-            // ENOENT: no further program exists. EINVAL: the process has no program. Otherwise, the
+            // ENOENT: no other program exists. EINVAL: the process has no program. Otherwise, the
             // kernel cannot return programs, or not to this process.
             let errno = std::io::Error::last_os_error().raw_os_error();
             all = all.filter(|all| {

@@ -22,7 +22,7 @@ enum Answer {
     Forbidden,
 }
 
-/// An argument: a number, or the address of a text.
+/// An argument: a number, or the address of a string.
 enum Argument {
     Number(u64),
     Text(&'static str),

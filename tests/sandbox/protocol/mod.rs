@@ -199,7 +199,7 @@ fn world() -> World {
     world
 }
 
-/// The world as a client sends it that has not looked up the sources.
+/// The world as sent by a client that has not looked up the sources.
 fn located(world: World) -> Vec<u8> {
     encode(&Located {
         world,

@@ -45,7 +45,11 @@ cmd.symlinks["link"] = "copy"
 cmd.copyOutCached.add(name="link2", optional=True)
 
 # One command. Bytes are exact.
-response = executor.Exec(pb.Request(requestID="one", cmd=[cmd]))
+response, call = executor.Exec.with_call(pb.Request(requestID="one", cmd=[cmd]))
+metadata = dict(call.initial_metadata())
+assert metadata["millibox-run-id"].startswith("r_"), metadata
+assert metadata["millibox-outcome"] == "exited", metadata
+assert metadata["millibox-queued-ms"].isdigit(), metadata
 result = response.results[0]
 assert response.requestID == "one"
 assert result.status == pb.Response.Result.NonZeroExitStatus, result

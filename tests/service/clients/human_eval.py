@@ -74,7 +74,7 @@ def post(url, code):
     )
     begin = time.monotonic()
     for attempt in range(ATTEMPTS):
-        # A new connection for each request, as verl's.
+        # A new connection for each request, as in verl.
         connection = http.client.HTTPConnection(address.hostname, address.port, timeout=120)
         connection.request("POST", "/run_code", body, {"Content-Type": "application/json"})
         response = connection.getresponse()

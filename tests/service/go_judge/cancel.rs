@@ -43,7 +43,7 @@ fn run_ends_when_its_client_leaves() {
     assert_eq!(after["files"]["stdout"], "still\n");
 }
 
-/// Whether the answer has arrived, which must be that the queue is full.
+/// Whether the answer has arrived. It must report that the queue is full.
 fn is_refused(stream: &mut TcpStream) -> bool {
     stream
         .set_read_timeout(Some(Duration::from_millis(1)))

@@ -1,4 +1,4 @@
-//! Clients that others wrote, unchanged.
+//! Clients of other projects, unchanged.
 
 use super::Judge;
 use crate::server::Server;

@@ -34,6 +34,22 @@ fn results_have_the_status_of_go_judge() {
 }
 
 #[test]
+fn answers_have_the_headers_of_the_service() {
+    let judge = Judge::start();
+    let headers = |commands: &[Value]| {
+        let body = json!({ "cmd": commands }).to_string();
+        let answer = judge.server.request("POST", "/run", &[], body);
+        let queued = answer.header("Millibox-Queued-Ms").unwrap();
+        assert!(queued.parse::<u64>().is_ok(), "{queued}");
+        assert!(answer.header("Millibox-Run-Id").unwrap().starts_with("r_"));
+        answer.header("Millibox-Outcome").map(str::to_owned)
+    };
+    let one = command(&["/bin/false"], NONE);
+    assert_eq!(headers(std::slice::from_ref(&one)).as_deref(), Some("exited"));
+    assert_eq!(headers(&[one.clone(), one]), None);
+}
+
+#[test]
 fn command_that_cannot_be_executed_is_an_internal_error() {
     let judge = Judge::start();
     let missing = judge.run(command(&["/nowhere"], NONE));

@@ -34,7 +34,7 @@ fn archives_that_cannot_be_used_are_rejected() {
         let files = json!({ "additional_files": files });
         judge.rejected(&with(text("x"), &files), "additional_files")
     };
-    let message = json!(["is no zip archive that can be read"]);
+    let message = json!(["is not a readable zip archive"]);
     assert_eq!(rejected(base64(b"no archive")), message);
     let zeros = vec![0; 11 << 20];
     let message = json!(["is too large (maximum is 10240 KB of all files)"]);

@@ -1,4 +1,4 @@
-//! What the service is and what it can do.
+//! Information about the service.
 
 use super::{C, Judge, MULTI_FILE, PLAIN_TEXT, PYTHON, source, text};
 use crate::server::Server;

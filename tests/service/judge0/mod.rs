@@ -125,7 +125,7 @@ fn source(language: u32, source: &str) -> Value {
     json!({ "source_code": source, "language_id": language })
 }
 
-/// A submission with further fields.
+/// A submission with additional fields.
 fn with(mut submission: Value, fields: &Value) -> Value {
     for (name, value) in fields.as_object().unwrap() {
         submission[name] = value.clone();

@@ -142,7 +142,7 @@ fn full_queue_is_answered_at_once() {
     assert_eq!(full, Some((503, json!({ "error": "queue is full" }))));
     let batch = json!({ "submissions": [slow, slow, slow] });
     assert_eq!(judge.post("/submissions/batch", &batch).0, 503);
-    // What was accepted is executed.
+    // An accepted submission is executed.
     for token in tokens {
         assert_eq!(judge.wait(&token)["status"]["id"], json!(3));
     }

@@ -1,4 +1,4 @@
-//! Clients that others wrote, unchanged.
+//! Clients of other projects, unchanged.
 
 use super::server;
 use crate::server::{client, python_client};
@@ -28,7 +28,7 @@ fn aiopyston_runs_programs() {
 
 #[test]
 fn piston_rs_runs_programs() {
-    let Some(program) = client("piston_rs", "release/piston_rs-client") else {
+    let Some(program) = client("piston_rs", "debug/piston_rs-client") else {
         return;
     };
     let server = server();

@@ -31,7 +31,7 @@ impl Connection {
             match self.0.read().unwrap() {
                 Message::Text(text) => return Ok(serde_json::from_str(&text).unwrap()),
                 Message::Close(frame) => {
-                    // Answers the end.
+                    // Answers the end of the connection.
                     let _ = self.0.flush();
                     return Err(frame.map_or(0, |frame| frame.code.into()));
                 }

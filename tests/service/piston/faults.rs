@@ -69,7 +69,7 @@ fn run_is_repeated_when_its_supervisor_is_killed() {
     let (status, answer) = execute_with_kills(&request, 1);
     assert_eq!(status, 200, "{answer}");
     assert_eq!(answer["run"]["stdout"], "1\n2\n");
-    // The output of the first attempt is no part of it.
+    // The result does not contain the output of the first attempt.
     assert_eq!(answer["run"]["output"], "1\n2\n");
 }
 

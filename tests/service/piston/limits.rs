@@ -1,4 +1,4 @@
-//! How runs end, and overload.
+//! Ends of runs, and overload.
 
 use super::connect::Connection;
 use super::{execute, program, server, with};

@@ -106,7 +106,7 @@ fn get(url: &str, path: &str) -> Answer {
     read(agent().get(format!("{url}{path}")).call().unwrap())
 }
 
-/// Encodes a text in Base64.
+/// Encodes a string in Base64.
 fn base64(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();

@@ -1,6 +1,23 @@
 //! The description of the interface.
 
-use crate::server::Server;
+use crate::server::{Server, python_client};
+use std::process::Command;
+
+/// Two operations with the same id, for example, are no valid description.
+#[test]
+fn description_is_valid_openapi() {
+    let Some(python) = python_client("openapi") else {
+        return;
+    };
+    let server = Server::start("");
+    let output = Command::new(python)
+        .args(["-I", "-c", include_str!("../clients/openapi.py")])
+        .arg(&server.url)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, b"passed\n", "{errors}");
+}
 
 #[test]
 fn description_and_pages_are_served_without_foreign_content() {

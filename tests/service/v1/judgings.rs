@@ -2,8 +2,10 @@
 
 use super::{await_end, await_running, sha256};
 use crate::server::Server;
+use millibox_tests::kill;
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::io::{Cursor, Write};
+use std::io::{BufRead, BufReader, Cursor, Write};
 use zip::write::SimpleFileOptions;
 
 /// A package whose tests ask for the sum of two numbers.
@@ -140,4 +142,47 @@ fn client_that_leaves_cancels_its_judging() {
     await_running(&server, 1);
     drop(connection);
     await_running(&server, 0);
+}
+
+/// Begins a judging, and waits until its submission is compiled. Returns its address.
+fn begin(server: &Server, source: &str) -> String {
+    let digest = store(server, &package());
+    let headers = [("prefer", "respond-async")];
+    let body = request(&digest, SCRIPT, source).to_string();
+    let answer = server.request("POST", "/v1/judgings", &headers, body);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let path = answer.header("location").unwrap().to_owned();
+    let events = format!("GET {path}/events HTTP/1.1\r\nHost: x\r\n\r\n");
+    let events = BufReader::new(server.connection(events.as_bytes()));
+    let compiled = events.lines().find(|line| {
+        let line = line.as_ref().expect("the judging has events");
+        line == "event: compiled"
+    });
+    assert!(compiled.is_some(), "the submission is compiled");
+    path
+}
+
+#[test]
+fn judgings_use_the_supervisor_of_the_service() {
+    let server = Server::start("");
+    let supervisors = server.supervisors();
+    let path = begin(&server, "while :; do :; done\n");
+    assert_eq!(server.supervisors(), supervisors);
+    assert_eq!(server.request("DELETE", &path, &[], "").status, 204);
+    await_running(&server, 0);
+    assert_eq!(server.get(&path).json()["error"]["code"], "cancelled");
+    let run = server.post("/v1/runs", &super::shell("true")).json();
+    assert_eq!(run["tests"][0]["outcome"], "exited", "{run}");
+    assert_eq!(server.supervisors(), supervisors);
+}
+
+#[test]
+fn judging_is_continued_when_its_supervisor_is_killed() {
+    let server = Server::start("");
+    let path = begin(&server, "read a b\nsleep 1\necho $((a + b))\n");
+    for supervisor in server.supervisors() {
+        kill(supervisor, Signal::KILL);
+    }
+    let document = await_end(&server, &path);
+    assert_eq!(document["verdict"], "accepted", "{document}");
 }

@@ -202,3 +202,22 @@ fn json_log_has_an_object_in_each_line() {
     assert!(!lines.is_empty());
     assert!(lines.iter().all(|line| line["level"].is_string()), "{log}");
 }
+
+#[test]
+fn dialects_are_served_below_their_prefixes() {
+    let server = Server::with_config("", "dialects = ['judge0=/judge0', 'go-judge']");
+    assert_eq!(server.get("/judge0/about").json()["version"], "1.13.1");
+    assert_eq!(server.get("/judge0/version").body, "1.13.1");
+    assert!(server.get("/version").json()["buildVersion"].is_string());
+    for path in ["/about", "/submissions", "/runtimes"] {
+        let unknown = server.get(path);
+        assert_eq!(unknown.status, 404, "{path}: {unknown:?}");
+        assert_eq!(unknown.json()["code"], "not_found", "{path}");
+    }
+    let source = json!({ "source_code": "text", "language_id": 43 });
+    let run = server.post("/judge0/submissions?wait=true", &source).json();
+    assert_eq!(
+        (&run["status"]["id"], &run["stdout"]),
+        (&json!(3), &json!("text"))
+    );
+}

@@ -120,7 +120,7 @@ fn client_that_leaves_cancels_its_run_unless_it_has_a_key() {
 #[test]
 fn same_key_joins_the_run_and_another_body_conflicts() {
     let server = Server::start("");
-    // The run lasts until a busy machine has seen it, too.
+    // The run lasts long enough for the second request to arrive, even on a busy machine.
     let body = shell("sleep 3; head -c 8 /dev/urandom | od -x").to_string();
     let first = server.begin_post(
         "/v1/runs",

@@ -20,7 +20,7 @@ pub struct Check {
     pub ok: bool,
     pub detail: String,
     pub remedy: Option<String>,
-    /// Limits on whole process trees need it.
+    /// Whether limits on whole process trees depend on this check.
     #[serde(skip)]
     needed: bool,
 }

@@ -89,7 +89,7 @@ pub fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, Tria
         }
         // Without cgroups, allocations fail.
         _ if !trees && !trial.output.contains("300000000") => {
-            Ok("a program that needed 300 MB was refused them; per process only".to_owned())
+            Ok("a program that needed 300 MB did not get it; the limit is per process".to_owned())
         }
         _ => Err(trial.unexpected()),
     }
@@ -128,11 +128,13 @@ pub fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, Tr
     let figures = trial.result.figures;
     let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
     match trial.result.outcome {
-        Outcome::CpuTimeLimit if used >= limit && used < limit + TIME_TOLERANCE => {
-            Ok(format!("a busy loop with 100ms was ended after {used:.1?}"))
-        }
+        Outcome::CpuTimeLimit if used >= limit && used < limit + TIME_TOLERANCE => Ok(format!(
+            "a busy loop with a limit of 100ms was ended after {used:.1?}"
+        )),
         // Without cgroups, only the CPU time of reaped processes is known.
-        Outcome::CpuTimeLimit if !trees => Ok("a busy loop with 100ms was ended".to_owned()),
+        Outcome::CpuTimeLimit if !trees => {
+            Ok("a busy loop with a limit of 100ms was ended".to_owned())
+        }
         _ => Err(TrialError::unexpected(format!(
             "{}, after {used:.1?} of CPU time",
             trial.ending()
@@ -145,9 +147,9 @@ pub fn real_time_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let trial = run(supervisor, shell("sleep 5").real_time_limit(limit))?;
     let used = Duration::from_nanos(trial.result.figures.real_time_ns);
     match trial.result.outcome {
-        Outcome::RealTimeLimit if used >= limit && used < limit + TIME_TOLERANCE => {
-            Ok(format!("a sleeper with 100ms was ended after {used:.1?}"))
-        }
+        Outcome::RealTimeLimit if used >= limit && used < limit + TIME_TOLERANCE => Ok(format!(
+            "a sleeping program with a limit of 100ms was ended after {used:.1?}"
+        )),
         _ => Err(TrialError::unexpected(format!(
             "{}, after {used:.1?}",
             trial.ending()
@@ -178,7 +180,7 @@ pub fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
     let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
     if trial.result.outcome == Outcome::RealTimeLimit && used < Duration::from_millis(150) {
         Ok(format!(
-            "a busy loop with a tenth of a CPU got {used:.1?} in 500ms"
+            "a busy loop that may use a tenth of a CPU got {used:.1?} in 500ms"
         ))
     } else {
         Err(TrialError::unexpected(format!(
@@ -188,8 +190,8 @@ pub fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
     }
 }
 
-/// A policy that forbids one call that is easy to try, on top of what every trial has
-/// shown: that the default profile can be attached.
+/// A policy that forbids one call that is easy to try. Every trial has already shown that the
+/// default profile can be attached.
 pub fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
     let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = \
                   'allow'\n[[rule]]\naction = 'errno:EXDEV'\nwhy = 'a test'\nsyscalls = \

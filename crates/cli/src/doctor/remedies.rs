@@ -44,7 +44,8 @@ impl OwnLimit {
         }
     }
 
-    /// The limit that made a run fail. `few_files` tells that this process may open few files.
+    /// The limit that made a run fail. `few_files` means that this process may open only a few
+    /// files.
     fn of_run(error: &RunError, few_files: bool) -> Option<OwnLimit> {
         // If the descriptor table is full, a descriptor that was sent does not arrive or cannot get
         // its number.
@@ -105,7 +106,7 @@ impl OwnLimit {
     }
 }
 
-/// What the remedies depend on.
+/// The facts about the machine on which the remedies depend.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// `user.max_user_namespaces` is 0.
@@ -126,7 +127,7 @@ pub struct Facts {
     systemd: bool,
     /// The user has a systemd user manager.
     user_manager: bool,
-    /// This process may open few files.
+    /// This process may open only a few files.
     few_files: bool,
     /// The path of the supervisor's executable, for an AppArmor profile.
     supervisor: PathBuf,
@@ -177,12 +178,12 @@ impl Facts {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
                 format!(
-                    "raise the limit on open files around millibox: ulimit -n 1024 (at least \
+                    "raise the limit on open files for millibox: ulimit -n 1024 (at least \
                      {MIN_OPEN_FILES})"
                 )
             }
             OwnLimit::Processes => {
-                "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup"
+                "raise the limit on processes for millibox: ulimit -u, or pids.max of its cgroup"
                     .to_owned()
             }
         })
@@ -209,16 +210,18 @@ impl Facts {
         }
         if self.container {
             return Some(
-                "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
-                 --security-opt systempaths=unconfined ..."
+                "a container needs a seccomp profile that allows namespaces and mounts, and no \
+                 AppArmor profile that forbids them: docker run --security-opt \
+                 seccomp=packaging/seccomp.json --security-opt apparmor=unconfined ...\n\
+                 docs/guide/deploy.md has the whole line for Docker and Podman"
                     .to_owned(),
             );
         }
         if self.seccomp {
             return Some(
                 "a seccomp filter is attached to every program that is started here. In a \
-                 container: docker run --security-opt seccomp=unconfined ...\nIn a systemd unit: \
-                 remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
+                 container: docker run --security-opt seccomp=packaging/seccomp.json ...\nIn a \
+                 systemd unit: remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
                     .to_owned(),
             );
         }
@@ -231,8 +234,9 @@ impl Facts {
             Facts {
                 container: true, ..
             } => {
-                "docker run --privileged --cgroupns=private ... (cgroup v2), or start millibox as \
-                 root in a container that may write its cgroups (version 1)"
+                "podman run --security-opt unmask=/sys/fs/cgroup ..., or docker run --security-opt \
+                 writable-cgroups=true ... with millibox started as root (Docker 28, cgroup v2)\n\
+                 docs/guide/deploy.md has the whole lines"
             }
             Facts {
                 root: true,
@@ -259,7 +263,8 @@ impl Facts {
         (self.container || self.masked_procfs)
             .then(|| {
                 "mounts cover parts of /proc, so the kernel refuses a new procfs: docker run \
-                 --security-opt systempaths=unconfined ... (podman: --security-opt unmask=ALL)"
+                 --security-opt systempaths=unconfined ..., or podman run --security-opt \
+                 'unmask=/proc/*' ..."
                     .to_owned()
             })
             .or_else(|| self.namespaces())
@@ -317,7 +322,7 @@ mod tests {
             apparmor: false,
             ..all
         };
-        assert!(remedy(&all).contains("systempaths=unconfined"));
+        assert!(remedy(&all).contains("apparmor=unconfined"));
         let all = Facts {
             container: false,
             ..all

@@ -23,7 +23,7 @@ pub enum TrialError {
     Start(Box<millibox::Error>),
     /// A system call of the doctor failed.
     Io {
-        /// What the doctor was doing, as the predicate of "cannot ...".
+        /// The action that failed, as the predicate of "cannot ...".
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -33,15 +33,15 @@ pub enum TrialError {
         /// The bytes of all reserved pages.
         bytes: u64,
     },
-    /// The trial ended differently than expected, or this machine lacks a feature.
+    /// The trial did not end as expected, or this machine lacks a feature.
     Unexpected {
-        /// What happened instead.
+        /// A description of what happened instead.
         detail: String,
     },
 }
 
 impl TrialError {
-    /// An error of a check that ended differently than expected.
+    /// An error of a check that did not end as expected.
     pub fn unexpected(detail: impl Into<String>) -> TrialError {
         TrialError::Unexpected {
             detail: detail.into(),
@@ -143,7 +143,7 @@ impl Trial {
         }
     }
 
-    /// The trial ended differently than expected.
+    /// The trial did not end as expected.
     pub fn unexpected(&self) -> TrialError {
         TrialError::unexpected(self.ending())
     }

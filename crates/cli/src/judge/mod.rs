@@ -161,7 +161,7 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
     }
     for named in &args.submissions {
         let chosen = choose(problem, named, args.language.as_deref()).map_err(Failure::option)?;
-        // A submission that is named twice, also by its folder, is judged once.
+        // A submission that is named twice, directly or by its folder, is judged once.
         for submission in chosen {
             if is_named(&submission, named) {
                 names.push(submission.name.clone());

@@ -54,7 +54,7 @@ impl Reports {
         Ok(reports)
     }
 
-    /// Whether a report goes to standard output, which then carries nothing more.
+    /// Whether a report goes to standard output, which then carries no other output.
     pub fn use_stdout(&self) -> bool {
         self.0.iter().any(|(_, file)| file.is_stdout())
     }

@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the judge waits for a reader that does not read, once it has been stopped.
+/// How long a stopped judge waits for a reader that does not read.
 const READER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The amount of output.
@@ -71,7 +71,7 @@ impl Write for LineWriter {
 
 impl LineWriter {
     /// Writes all of the text. Waits for a reader that does not read, but only for a short time
-    /// once the machine was stopped.
+    /// once the machine has been stopped.
     fn write_to(&self, out: impl AsFd, mut text: &[u8]) -> std::io::Result<()> {
         let tick = Timespec {
             tv_sec: 0,

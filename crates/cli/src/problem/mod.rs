@@ -1,6 +1,6 @@
 //! `millibox problem`: creates, checks and packs problem packages.
 //!
-//! The library (`millibox_setter`) does the work. This module has its command line and output.
+//! The library (`millibox_setter`) does the work. This module contains its command line and output.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -62,7 +62,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     if let (Command::Zip(_), Ok(0)) = (&args.command, &done) {
         return Ok(ExitCode::SUCCESS);
     }
-    // The signal caused any failure after it.
+    // Any failure after the signal is a consequence of the signal.
     if let Some(status) = signals.ended("the running programs were killed") {
         return Ok(status);
     }
@@ -346,7 +346,8 @@ fn pack_archive(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
         millibox_package::read_unfinished(&args.target.package).map_err(SetterError::Package)?;
     let output = match &args.output {
         Some(output) => output.clone(),
-        // The package was an archive, which was unpacked to a temporary directory: replace it.
+        // The package is an archive, which was unpacked to a temporary directory: replace the
+        // archive.
         None if problem.unpacked.is_some() => args.target.package.clone(),
         None => archive_path(&problem.directory)?,
     };

@@ -86,8 +86,8 @@ pub enum Command {
     Test(Test),
     /// Pack a package
     ///
-    /// The same files result in the same bytes. The archive contains only files that belong to the
-    /// format. zip fails if validate finds errors.
+    /// The same files always give the same archive, byte for byte. The archive contains only files
+    /// that belong to the format. zip fails if validate finds errors.
     ///
     /// Example: millibox problem zip sums -o sums.zip
     Zip(Zip),
@@ -127,7 +127,7 @@ pub struct Target {
 /// Options of `init`.
 #[derive(Debug, clap::Args)]
 pub struct Init {
-    /// The directory, which must be empty or missing
+    /// The directory, which must be empty or not exist
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Format of the package

@@ -33,13 +33,9 @@ struct JsonFault<'a> {
 
 impl<'a> From<&'a Fault> for JsonFault<'a> {
     fn from(fault: &'a Fault) -> Self {
-        let severity = match fault.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
         let path = fault.path.to_string_lossy();
         JsonFault {
-            severity,
+            severity: fault.severity.name(),
             path,
             line: fault.line,
             column: fault.column,

@@ -14,7 +14,7 @@ pub struct Progress<'s> {
     lines: bool,
     /// After a signal, steps fail because of it and are not printed.
     signals: &'s Signals,
-    /// The first error of a line; no further line is printed.
+    /// The first error of a line; no more lines are printed.
     failed: Mutex<Option<Failure>>,
 }
 

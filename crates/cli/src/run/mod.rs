@@ -70,7 +70,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
-    // The supervisor starts while this process reads its options. Their errors come first.
+    // The supervisor starts while this process reads its options. Errors in the options are
+    // reported first.
     let machine = args.machine.builder();
     let starting = machine.slots(1).runners_per_slot(1).begin();
     let world = signals.may_wait(|| world(args))?;
@@ -131,7 +132,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
         {
             Ending::Result(result, remedy)
         }
-        // Output that could not be written is a failure, with any exit status of the program.
+        // If output could not be written, the command fails, even if the program succeeded.
         (Ending::Result(..), Err(failure)) => Ending::Failed {
             backend: Some(backend),
             failure,

@@ -2,13 +2,15 @@
 //!
 //! A later mount covers an earlier one, so the options keep their order on the command line.
 
-use super::options::WORLD;
 use crate::values::{self, Bind, Tmpfs};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{ArgMatches, Command, FromArgMatches};
 use millibox::{Mount, World};
 use std::path::{Path, PathBuf};
+
+/// The heading of the options that decide what the program sees.
+pub(super) const WORLD: &str = "World (what the program sees)";
 
 /// The options as clap returns them, grouped by option.
 #[derive(Debug, clap::Args)]

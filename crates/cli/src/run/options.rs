@@ -1,6 +1,6 @@
 //! The command line of `millibox run`.
 
-use super::mounts::Mounts;
+use super::mounts::{Mounts, WORLD};
 use crate::machine;
 use crate::values;
 use clap::ValueEnum;
@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const LIMITS: &str = "Limits (only --process-limit has a default)";
-pub(super) const WORLD: &str = "World (what the program sees)";
 const STREAMS: &str = "Streams";
 
 /// Options of `millibox run`.
@@ -147,17 +146,17 @@ pub struct Args {
     /// VALUE is a number, a size (units as for --memory-limit) or `unlimited`. Each NAME can be
     /// given once. NOFILE defaults to 1024, and its maximum is 4096. If memory and processes are
     /// limited, the default is one file for each 17 KiB of a process's share of the memory limit,
-    /// at least 64, because the kernel charges the buffer of a half-read directory to no cgroup.
-    /// CORE defaults to 1, and 0 means 1: no core is written, and the host's core handler is not
-    /// started (core(5)).
+    /// but at least 64. The reason: the kernel charges the buffer of a half-read directory to no
+    /// cgroup. CORE defaults to 1, and 0 means 1: no core is written, and the host's core handler
+    /// is not started (core(5)).
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]
     pub rlimit: Vec<(String, u64)>,
     /// Run the program on these CPUs
     ///
-    /// LIST has numbers and ranges. The built-in seccomp profiles keep programs from choosing other
-    /// CPUs.
+    /// LIST contains numbers and ranges. The built-in seccomp profiles keep programs from choosing
+    /// other CPUs.
     ///
     /// Example: --cpus 0,2,4-7
     #[arg(long, value_name = "LIST", value_parser = values::cpus, help_heading = LIMITS)]
@@ -280,8 +279,8 @@ pub struct Args {
     /// memory_limit, output_limit, cancelled, killed, not_started, sandbox_error), exit_code,
     /// signal, real_time_ns, cpu_user_ns, cpu_system_ns, peak_memory_bytes, peak_processes,
     /// backend, error {step, errno, message}. An option with a wrong value is reported as
-    /// sandbox_error. No report is written if an option is unknown, or if it would replace the file
-    /// of another stream.
+    /// sandbox_error. No report is written if an option is unknown, or if the report would replace
+    /// the file of another stream.
     ///
     /// Example: --report figures.json
     #[arg(long, value_name = "PATH", help_heading = STREAMS)]

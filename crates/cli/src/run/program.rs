@@ -96,7 +96,7 @@ impl fmt::Display for CannotExecute {
 /// What the user can do about a [`RunError`], known from the command line.
 #[derive(Debug)]
 pub enum Remedy {
-    /// A file or directory is closed to the sandbox's user.
+    /// The sandbox's user has no access to a file or directory.
     Closed { place: PathBuf, mode: u32, uid: u32 },
     /// The program exists neither in the run's world nor at this path of the host.
     Missing(PathBuf),
@@ -109,8 +109,8 @@ impl fmt::Display for Remedy {
         match self {
             Remedy::Closed { place, mode, uid } => write!(
                 f,
-                "{} (mode {mode:o}) is closed to user {uid}, which the sandbox runs as: chmod o+x, \
-                 or choose a --user with access",
+                "{} (mode {mode:o}) is not accessible to user {uid}, which the sandbox runs as: \
+                 chmod o+x, or choose a --user with access",
                 place.display()
             ),
             Remedy::Missing(path) => {
@@ -129,7 +129,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// The file that PROGRAM names, as far as it is known before the run.
+/// The file that PROGRAM names, if it is known before the run.
 pub enum ProgramFile {
     /// It is looked up inside the world, or is a file that only the world has.
     Inside,
@@ -147,8 +147,8 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// The remedy if a directory above the file, or the file itself, is closed to the sandbox's
-    /// user. That user is not the caller if root started millibox.
+    /// The remedy if the sandbox's user has no access to the file or to a directory above it. That
+    /// user is not the caller if root started millibox.
     fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
         let paths: Vec<&Path> = self
             .path
@@ -276,7 +276,7 @@ enum Found {
     Inside(OsString),
     /// Execute this file of the host.
     Host(PathBuf),
-    /// Neither there nor on the host, where it would be this.
+    /// Neither the world nor the host has the file; this would be its path on the host.
     Missing(PathBuf),
 }
 
@@ -332,7 +332,7 @@ fn seen(world: &World, path: &Path) -> Option<PathBuf> {
 
 /// The path inside at which a bind shows this file of the host.
 fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
-    // The file may be a link whose target the world has as well, so resolve its directory only.
+    // The file may be a link whose target also exists in the world, so resolve its directory only.
     let host = host.parent()?.canonicalize().ok()?.join(host.file_name()?);
     world.mounts().iter().rev().find_map(|mount| {
         let Mount::Bind(bind) = mount else {

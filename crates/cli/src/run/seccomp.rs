@@ -46,7 +46,7 @@ pub fn choose(world: World, value: &OsStr) -> Result<World, Failure> {
 /// Reads a file or a pipe, such as `<(COMMAND)` of a shell. Waits for the writer of a FIFO.
 fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
-    // Checked before the file is opened: opening some devices has an effect or blocks.
+    // This is checked before the file is opened: opening some devices has a side effect or blocks.
     let kind = std::fs::metadata(path)?.file_type();
     if !kind.is_file() && !kind.is_fifo() {
         return Err(std::io::Error::other(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long the command waits after a signal for a reader that does not read.
+/// How long, after a signal, the command waits for a reader that does not read.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The files that options name for standard streams and for the report.
@@ -227,7 +227,7 @@ impl Streams {
             let (budget, its_run, its_done) = (budget.clone(), run.clone(), done.clone());
             let work = move || {
                 let moved = move_output(&from, &to, &budget, &its_run);
-                // The receiver is gone only if the command is about to exit.
+                // The receiver no longer exists only if the command is about to exit.
                 let _ = its_done.send(moved.map_err(|error| {
                     // The program must not continue while its output is lost.
                     its_run.kill();

@@ -1,7 +1,7 @@
 //! Terminals that the program shares with millibox.
 //!
 //! A program whose standard streams are a terminal can stop its output with tcflow(3). A process
-//! that then writes to the terminal waits until someone resumes it: without this module, millibox
+//! that then writes to the terminal waits until the user resumes it: without this module, millibox
 //! would wait forever before it prints how the run ended. The built-in seccomp profiles deny that
 //! call; a user's policy may allow it.
 

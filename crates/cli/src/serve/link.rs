@@ -1,8 +1,7 @@
-//! The socket between the process of root that starts supervisors and the service, which has no
-//! privileges.
+//! The socket between the root process, which starts supervisors, and the unprivileged service.
 //!
 //! The service sends a request of a fixed length, which contains numbers only. The answer is one
-//! byte with the three descriptors of a supervisor, or a text with the reason for the failure.
+//! byte with the three descriptors of a supervisor, or a string with the reason for the failure.
 
 use millibox::{LaunchOptions, Launched, Launcher};
 use rustix::io::Errno;
@@ -15,7 +14,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a request: slots, runners per slot, flags, and a bit for each CPU.
+/// Size of a request in bytes: slots, runners per slot, flags, and a bit for each CPU.
 pub const REQUEST_BYTES: usize = 4 + 4 + 1 + CPU_BYTES;
 const CPU_BYTES: usize = 128;
 /// Flags of a request.
@@ -24,7 +23,7 @@ const HAS_CPUS: u8 = 2;
 /// The first byte of an answer.
 const STARTED: u8 = 0;
 const REFUSED: u8 = 1;
-/// Bytes of an answer. Longer texts are cut.
+/// Maximum size of an answer in bytes. Longer strings are truncated.
 const ANSWER_BYTES: usize = 4096;
 
 /// The service's end.
@@ -97,7 +96,7 @@ pub fn send_refused(socket: impl AsFd, reason: &str) -> io::Result<()> {
 /// Receives a request. `None` if the service has closed the socket.
 ///
 /// # Errors
-/// The message is no request.
+/// The message is not a request.
 pub fn receive_request(socket: impl AsFd) -> io::Result<Option<LaunchOptions>> {
     // One byte more, so that a longer message is noticed.
     let mut bytes = [0; REQUEST_BYTES + 1];

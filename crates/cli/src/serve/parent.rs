@@ -1,7 +1,8 @@
-//! The process of root, if root starts the service.
+//! The root process that exists if root starts the service.
 //!
 //! Only root can use version 1 cgroups and choose the user of the sandboxes. The service itself
-//! reads requests of strangers and needs no rights. So `millibox serve` becomes two processes:
+//! reads requests from strangers and needs no privileges. So `millibox serve` becomes two
+//! processes:
 //!
 //! ```text
 //! parent (root) ──socket── service (unprivileged)
@@ -13,8 +14,8 @@
 //! has numbers only (see [`super::link`]). The parent also forwards signals, waits for the
 //! processes that it has started, and removes the file of the Unix socket.
 //!
-//! When one of the two processes ends, the other one ends: the kernel kills the service at the end
-//! of the parent (PR_SET_PDEATHSIG), and the supervisors end with the parent (pidfd) and with their
+//! When one of the two processes ends, the other one ends too. The kernel kills the service at the
+//! end of the parent (PR_SET_PDEATHSIG). The supervisors end with the parent (pidfd) and with their
 //! sockets, which only the service holds.
 
 use super::link;
@@ -39,9 +40,11 @@ use std::process::{Child, Command, ExitCode, Stdio};
 /// Set in the service. Its value is the process id of the parent, and standard input is the
 /// socket.
 pub const PARENT: &str = "MILLIBOX_SERVE_PARENT";
-/// Supervisors that may live at one time: two for all runs, and one for each judging.
+/// Number of supervisors that may exist at the same time: two for all runs, and one for each
+/// judging.
 const MAX_SUPERVISORS: usize = 1024;
-/// Signals that are passed on to the service. Other ones end the parent, and so the service.
+/// Signals that are passed on to the service. Other signals end the parent, and thereby the
+/// service.
 const FORWARDED: [(i32, Signal); 2] = [(SIGTERM, Signal::TERM), (SIGINT, Signal::INT)];
 
 /// Starts the service as a child and serves it until it ends. Returns its exit status.
@@ -126,7 +129,7 @@ impl Parent<'_> {
             self.pass_signals_on();
             self.reap();
             if ready.socket && self.answer().is_err() {
-                // The service has a bug, or it was taken over.
+                // The service has a bug, or it was compromised.
                 let _ = pidfd_send_signal(&self.service, Signal::KILL);
                 self.socket = None;
             }
@@ -198,7 +201,7 @@ impl Parent<'_> {
             return Ok(());
         };
         if self.supervisors.len() >= MAX_SUPERVISORS {
-            return link::send_refused(socket, "too many supervisors live");
+            return link::send_refused(socket, "too many supervisors are running");
         }
         match self.builder.clone().launch_options(options).launch() {
             Ok((launched, process)) => {

@@ -1,4 +1,4 @@
-//! Giving up all privileges of root, for good.
+//! Gives up all root privileges permanently.
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -15,7 +15,7 @@ use rustix::thread::{
 /// Capabilities have numbers up to this one.
 const LAST_CAPABILITY: u32 = 63;
 
-/// Why the service does not become an unprivileged process.
+/// Why the service cannot become an unprivileged process.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivilegeError {
     /// The kernel refuses to change the ids.
@@ -29,29 +29,29 @@ pub enum PrivilegeError {
         uid: u32,
         /// The group.
         gid: u32,
-        /// What the kernel refused.
+        /// The action that the kernel refused.
         action: &'static str,
         /// The kernel's error.
         errno: Errno,
     },
-    /// The kernel refuses to drop privileges that the ids do not take away.
+    /// The kernel refuses to drop privileges that remain after the change of the ids.
     #[error(
         "the service must not keep privileges of root: cannot {action}: {errno}; start it as an \
          unprivileged user"
     )]
     Drop {
-        /// What the kernel refused.
+        /// The action that the kernel refused.
         action: &'static str,
         /// The kernel's error.
         errno: Errno,
     },
-    /// The privileges are still there.
+    /// Some privileges remain.
     #[error(
         "the service must not keep privileges of root, and this kernel returns {what} after they \
          were dropped; start it as an unprivileged user"
     )]
     Kept {
-        /// What is still there.
+        /// The remaining privileges.
         what: &'static str,
     },
     /// The process that starts supervisors has ended.
@@ -62,10 +62,10 @@ pub enum PrivilegeError {
 /// Becomes `user`, without capabilities and without a way to get any. The process is killed when
 /// `parent` ends.
 ///
-/// The change concerns this thread. So it must be the only one.
+/// The change affects only this thread, so it must be the only thread.
 ///
 /// # Errors
-/// The kernel refuses a step, or a privilege is still there in the end.
+/// The kernel refuses a step, or a privilege remains at the end.
 pub fn drop_all(user: (u32, u32), parent: Pid) -> Result<(), PrivilegeError> {
     let (uid, gid) = user;
     let refused = |action| {
@@ -93,7 +93,7 @@ pub fn drop_all(user: (u32, u32), parent: Pid) -> Result<(), PrivilegeError> {
     check(user_id, group_id)?;
     // The change of the ids has cleared an earlier signal (prctl(2)).
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(kept("ask for a signal at the parent's end"))?;
+        .map_err(kept("request a signal at the parent's end"))?;
     if getppid() != Some(parent) {
         return Err(PrivilegeError::ParentEnded);
     }
@@ -110,7 +110,7 @@ fn drop_bounding_set() {
     }
 }
 
-/// Checks that the privileges are gone and cannot be regained.
+/// Checks that the privileges have been dropped and cannot be regained.
 fn check(uid: Uid, gid: Gid) -> Result<(), PrivilegeError> {
     if [getuid(), geteuid()] != [uid; 2] || [getgid(), getegid()] != [gid; 2] {
         return Err(PrivilegeError::Kept { what: "other ids" });

@@ -14,8 +14,8 @@ use std::process::{Command, Stdio};
 
 /// Set in the process that has its directory.
 const ENTERED: &str = "MILLIBOX_SERVE_SCRATCH";
-/// The end of its standard input is the end of the service. Signals of the terminal are for the
-/// service alone.
+/// Its standard input ends when the service ends. Only the service receives signals from the
+/// terminal.
 const REMOVER: &str = r#"trap "" INT TERM HUP; cat >/dev/null; rm -rf -- "$1""#;
 
 /// Executes this command again with a directory for temporary files, unless it has one. The
@@ -41,7 +41,7 @@ pub fn enter(user: Option<(u32, u32)>) -> Result<(), Failure> {
     if let Some((uid, gid)) = user {
         std::os::unix::fs::chown(directory.path(), Some(uid), Some(gid))
             .map_err(refused(user, "give a directory to that user"))?;
-        // That user controls what is in the directory, so root must not remove it.
+        // That user controls the directory's content, so root must not remove it.
         remover.uid(uid).gid(gid);
     }
     remover
@@ -54,7 +54,7 @@ pub fn enter(user: Option<(u32, u32)>) -> Result<(), Failure> {
         .process_group(0)
         .spawn()
         .map_err(refused(user, "start /bin/sh"))?;
-    // The pipe stays open across the exec. The supervisor closes what it inherits.
+    // The pipe stays open across the exec. The supervisor closes inherited descriptors.
     fcntl_setfd(&writer, FdFlags::empty())
         .map_err(|errno| failed("keep a pipe open")(errno.into()))?;
     let path = directory.keep();
@@ -70,7 +70,7 @@ pub fn enter(user: Option<(u32, u32)>) -> Result<(), Failure> {
     Err(failed("execute this program again")(error))
 }
 
-/// The failure of a step that has to do with the user of the service.
+/// The failure of a step that concerns the service's user.
 fn refused(
     user: Option<(u32, u32)>,
     action: &'static str,

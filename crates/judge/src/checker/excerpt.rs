@@ -1,9 +1,9 @@
-//! Excerpts of texts that differ.
+//! Excerpts of strings that differ.
 
 /// Length of a token's or line's excerpt in a comment.
 const MAX_SHOWN_BYTES: usize = 48;
 
-/// Quotes two different texts, each cut so that the first difference is visible.
+/// Quotes two different strings, each cut so that the first difference is visible.
 pub(super) fn show(read: &[u8], expected: &[u8]) -> (String, String) {
     let same = read
         .iter()

@@ -36,8 +36,8 @@ pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result
     }
 }
 
-/// Reads a line without its end and the white space before it. Returns false and an empty line at
-/// the end of the file.
+/// Reads a line without its line break and the white space before it. Returns false and an empty
+/// line at the end of the file.
 fn next(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if from.read_until(b'\n', line)? == 0 {

@@ -6,7 +6,7 @@
 //! | `lines` | Sim's default checker |
 //! | `exact` | comparison byte by byte |
 //! | `custom` | a program of the package, run in the sandbox |
-//! | `excerpt` | excerpts of texts that differ, for comments |
+//! | `excerpt` | excerpts of strings that differ, for comments |
 //! | `result` | the result of a check |
 
 pub mod custom;
@@ -38,6 +38,7 @@ const CHUNK_BYTES: usize = 128 << 10;
 
 /// A checker that any number of workers can use.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum CheckerInstance {
     /// The ICPC format's default output validator, with a test's flags.
     Tokens,
@@ -64,7 +65,8 @@ impl CheckerInstance {
     /// Checks a file as if a submission had written it.
     ///
     /// # Errors
-    /// The file cannot be read, or the checker cannot run. The error is not the file's fault.
+    /// The file cannot be read, or the checker cannot run. The error does not mean that the file is
+    /// wrong.
     pub fn check_file(
         &self,
         worker: &mut Worker<'_>,

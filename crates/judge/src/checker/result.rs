@@ -5,6 +5,7 @@ use millibox::Figures;
 
 /// A checker's answer, and what the checker used if it is a program.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CheckResult {
     /// The answer.
     pub answer: Answer,

@@ -89,7 +89,7 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
             }
             Some(most) if why.is_empty() => {
                 why.push(format!(
-                    "to 0 no other number has a relative error of at most {most:e}"
+                    "no number other than 0 has a relative error of at most {most:e} to 0"
                 ));
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! An answer, and why one is unusable.
+//! The answer of a checker or interactor, and why one is unusable.
 
 use crate::feedback::{Excess, FeedbackError};
 use crate::verdict::{Points, Verdict};
@@ -11,13 +11,14 @@ pub(super) const MAX_TESTLIB_PARTS: u32 = 200;
 
 /// A checker's or interactor's answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Answer {
     /// `Accepted`, `WrongAnswer`, or `JudgeError` if the program gave no usable answer.
     pub verdict: Verdict,
     /// Why the verdict is a judge error. `None` for the other verdicts.
     pub failure: Option<ValidatorFailure>,
     /// The comment, made printable and cut at [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT). If
-    /// an ICPC validator rejects an output without a comment, this states it.
+    /// an ICPC validator rejects an output without a comment, this field states that.
     pub comment: String,
     /// Points, if the program gave any.
     pub points: Option<Points>,
@@ -93,7 +94,7 @@ pub enum AnswerFault {
     /// An ICPC validator exited with an unknown status.
     #[error("exited with {0}, not with 42 (accepted) or 43 (wrong answer)")]
     IcpcStatus(i32),
-    /// An ICPC validator gave both points and a part of the points.
+    /// An ICPC validator gave both points and a fraction of the points.
     #[error("wrote both score.txt and score_multiplier.txt; write one of them")]
     BothScores,
     /// An ICPC validator's multiplier is out of range.
@@ -107,7 +108,7 @@ pub enum AnswerFault {
         /// The beginning of its content.
         text: String,
     },
-    /// A Sim checker exited with another status than 0.
+    /// A Sim checker exited with a status other than 0.
     #[error("exited with {0}, not with 0")]
     SimStatus(i32),
     /// The first line of a Sim checker's answer is unknown.

@@ -16,7 +16,8 @@ pub(super) fn parse(code: i32, feedback: &Feedback) -> Result<Answer, AnswerFaul
             messages(feedback),
             points(feedback)?,
         )),
-        // The legacy format allows points here, its successor does not. The scoring decides that.
+        // The legacy format allows points here; its successor does not. The scoring code checks
+        // this.
         43 => {
             let mut comment = messages(feedback);
             if comment.is_empty() {
@@ -64,7 +65,7 @@ fn number(feedback: &Feedback, file: &'static str) -> Result<Option<f64>, Answer
 pub(super) fn messages(feedback: &Feedback) -> String {
     let mut comment = Vec::new();
     for name in ["judgemessage.txt", "teammessage.txt"] {
-        // A fifo, link or directory is no message. The exit status still counts.
+        // A FIFO, link or directory is not a message. The exit status still counts.
         let message = feedback
             .read(name, COMMENT_LIMIT)
             .ok()

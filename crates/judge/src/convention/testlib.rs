@@ -16,8 +16,8 @@ pub(super) fn parse(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         Answer::new(verdict, comment.clone(), Some(Points::Part(part)))
     };
     // The exit status of "partially correct" is the number of points, or 16 or 50 more, depending
-    // on how testlib was built. The words also tell it from the 127 of a shell that found no
-    // program.
+    // on how testlib was built. The words also distinguish it from status 127 of a shell that found
+    // no program.
     if let Some(rest) = comment.strip_prefix("partially correct (") {
         let parts = rest
             .split_once(')')

@@ -1,4 +1,4 @@
-//! Making the directory, and reading files in it.
+//! Creates the feedback directory and reads files in it.
 
 use super::removal::empty;
 use millibox_languages::staging::{Ids, StagingError, private_directory, same_user};
@@ -50,7 +50,8 @@ impl FeedbackPlace {
 
     /// Makes an empty directory for one run: [`Feedback::NAME`] below [`FeedbackPlace::path`].
     ///
-    /// A place has one feedback directory at a time. This removes what an earlier one left.
+    /// A place has one feedback directory at a time. This call removes anything that an earlier one
+    /// left.
     ///
     /// # Errors
     /// The directory cannot be made, or an earlier one cannot be removed.

@@ -1,4 +1,4 @@
-//! Removing everything that a program left.
+//! Removes everything that a program left in its feedback directory.
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;

@@ -1,4 +1,4 @@
-//! The limits on what a running program leaves in the directory.
+//! Limits what a running program leaves in its feedback directory.
 
 use super::directory::{Feedback, restore_access};
 use super::removal::open_directory;
@@ -31,7 +31,7 @@ pub(crate) struct Watch<'f> {
     excess: Option<Excess>,
 }
 
-/// What a program left too much of in its feedback directory.
+/// The kind of excess that a program left in its feedback directory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Excess {
@@ -84,7 +84,7 @@ impl<'f> Watch<'f> {
         }
     }
 
-    /// Returns what the run left too much of. The run must have ended.
+    /// Returns the kind of excess that the run left. The run must have ended.
     pub(crate) fn finish(mut self) -> Option<Excess> {
         self.excess.take().or_else(|| self.excess_now(true))
     }
@@ -106,8 +106,8 @@ impl<'f> Watch<'f> {
         if over {
             restore_access(&self.feedback.place, self.feedback.ids);
         }
-        // Count from the place on: if the sandbox's user is the judge's user, a run can also leave
-        // files beside the directory.
+        // Start counting at the place: if the sandbox's user is the judge's user, a run can also
+        // leave files beside the directory.
         match count(self.feedback.place.as_fd(), 0, over, &mut usage) {
             _ if usage.bytes > self.bytes => Some(Excess::Bytes(self.bytes)),
             // The feedback directory itself is one entry.
@@ -126,8 +126,8 @@ struct Usage {
     too_deep: bool,
 }
 
-/// Counts what is below a directory and stops when it is too much. While the run is not `over`,
-/// entries that the run removes or makes unreadable are skipped.
+/// Counts everything below a directory, and stops as soon as a limit is exceeded. While the run is
+/// not `over`, entries that the run removes or makes unreadable are skipped.
 fn count(
     directory: BorrowedFd<'_>,
     depth: usize,

@@ -18,10 +18,10 @@ pub const END_GRACE: Duration = Duration::from_millis(100);
 /// The interactor can read the output of a failed solution for this time after it has learned of
 /// the end. Then the judge discards the rest.
 ///
-/// The solution's failure is the verdict for any answer of the interactor. A pipe full of queries
-/// could take the interactor longer than its limits allow. If the judge discarded the rest at once,
-/// an interactor that had no time to read a line would miss it, and one that needs the line would
-/// fail.
+/// The solution's failure is the verdict, regardless of the interactor's answer. Reading a
+/// pipe full of queries could take the interactor longer than its limits allow. If the judge
+/// discarded the rest at once, an interactor that had no time to read a line would miss it, and one
+/// that needs the line would fail.
 pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The results of two programs that have both ended.

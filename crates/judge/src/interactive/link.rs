@@ -25,7 +25,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// programs as CPUs, one of 1,000 took over 20 ms and one of 4,000 took 95 ms.
 const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A new link and the programs' ends of it.
+/// A new link, and the ends that the programs get.
 pub(super) struct LinkEnds {
     pub reader: Arc<OwnedFd>,
     pub writer: Arc<OwnedFd>,
@@ -34,9 +34,9 @@ pub(super) struct LinkEnds {
 
 /// One direction of the conversation.
 ///
-/// No program dies of a broken pipe here. The link discards what a program writes to one that is
-/// gone or has closed its input. The reader could not have read it, and whether the writer notices
-/// would depend on its speed.
+/// No program dies of a broken pipe here. The link discards bytes that a program writes to a
+/// program that has ended or has closed its input. The reader could not have read it, and whether
+/// the writer notices would depend on its speed.
 pub(super) enum Link {
     Direct(Direct),
     Relay(Relay),
@@ -57,11 +57,11 @@ pub(super) struct Relay {
     /// A second reading end of `to`, for the bytes that the reader has not read when `to` is
     /// closed.
     rest: Option<File>,
-    /// The reader is gone.
+    /// The reader has closed the pipe.
     discards: bool,
     /// `to` is full, and more bytes wait.
     no_room: bool,
-    /// When the writing end was closed and everything had been moved.
+    /// The time at which the writing end had been closed and everything had been moved.
     hung_up: Option<Instant>,
     /// The writer's end is known.
     writer_is_gone: bool,

@@ -6,15 +6,15 @@
 //!             └←────────────── pipe ───────────────┘
 //! ```
 //!
-//! The program that ends first decides the verdict. The verdict of an interactor that rejects
-//! stands, even if its exit makes the solution crash. The verdict of a solution that crashes
-//! stands, even if the interactor then rejects its silence.
+//! The program that ends first decides the verdict. If an interactor rejects, its verdict stands,
+//! even if its exit makes the solution crash. If a solution crashes, that verdict stands, even if
+//! the interactor then rejects because the solution is silent.
 //!
-//! The programs learn of each other's end only by their pipes, so the judge decides *when* they
-//! learn it. The judge keeps a descriptor of every end of every pipe. It closes the descriptors of
-//! a program's ends only when the time of that program's end is known. So a program's reaction to
-//! the other's end is certainly later than that end. `docs/guide/interactive.md` has the
-//! rules and their reasons.
+//! The programs learn of each other's end only through their pipes, so the judge decides *when*
+//! they learn of it. The judge keeps a descriptor of every end of every pipe. It closes the
+//! descriptors of a program's ends only when the time of that program's end is known. So a
+//! program's reaction to the other's end is certainly later than that end.
+//! `docs/guide/interactive.md` has the rules and their reasons.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -59,9 +59,9 @@ pub use mode::Mode;
 /// does not read fills the pipe, and the solution waits.
 ///
 /// The interactor's limits are for its own work. The judge adds the time that a solution with these
-/// limits can cost the interactor to its CPU time and real time. It discards what a failed solution
-/// left in the pipe one second after its end. So a solution cannot drive the interactor over its
-/// limits.
+/// limits can cost the interactor to its CPU time and real time. One second after the end of a
+/// failed solution, the judge discards the bytes that the solution left in the pipe. So a solution
+/// cannot drive the interactor over its limits.
 ///
 /// A failure of the judge is a judge error that names the failure, never a verdict on the
 /// submission.
@@ -74,7 +74,7 @@ pub fn judge(
     judge_pass(worker, trial, interactor, mode, None)
 }
 
-/// [`judge`] with a feedback directory for the interactor, or a fresh one for `None`.
+/// Like [`judge`], with a given feedback directory for the interactor; `None` makes a fresh one.
 pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,

@@ -37,9 +37,9 @@ pub(super) fn play(
     let mut answered: Option<(RunResult, Answer)> = None;
     let mut interactor_saw_end = false;
     let mut ended: Option<RunResult> = None;
-    // When the judge shows the interactor the solution's end.
+    // The time at which the judge shows the interactor the solution's end.
     let mut show_end_at: Option<Instant> = None;
-    // When the judge discards the solution's unread output.
+    // The time at which the judge discards the solution's unread output.
     let mut drain_at: Option<Instant> = None;
     loop {
         if answered.is_none()

@@ -21,7 +21,7 @@ pub enum SelectionError {
     /// Neither a file nor a submission has this name.
     #[error(
         "there is no file or directory {}, and no submission of that name in {}{}",
-        .name.display(), .package.display(), DidYouMean(.nearest)
+        .name.display(), .package.display(), SpellingHint(.nearest)
     )]
     Unknown {
         /// The name.
@@ -40,7 +40,7 @@ pub enum SelectionError {
         submissions: Vec<String>,
     },
     /// The directory has no files.
-    #[error("{}: a directory without files is no submission", .0.display())]
+    #[error("{}: a directory without files is not a submission", .0.display())]
     EmptyDirectory(PathBuf),
     /// The path leads to a FIFO, device or socket.
     #[error("{}: a submission must be a regular file or a directory", .0.display())]
@@ -53,16 +53,16 @@ pub enum SelectionError {
     Directory {
         /// The submission.
         submission: PathBuf,
-        /// The directory in it.
+        /// The directory that cannot be read.
         directory: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
 }
 
-struct DidYouMean<'a>(&'a Option<String>);
+struct SpellingHint<'a>(&'a Option<String>);
 
-impl std::fmt::Display for DidYouMean<'_> {
+impl std::fmt::Display for SpellingHint<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(name) => write!(f, "; did you mean {name}?"),

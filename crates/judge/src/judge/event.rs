@@ -1,4 +1,4 @@
-//! What the judge reports while it works.
+//! The events that the judge reports while it works.
 
 use crate::report::{SubmissionInfo, SubmissionReport};
 use crate::scoring::Progress;

@@ -57,8 +57,8 @@ impl PackageFault {
         }
     }
 
-    /// Replaces each path of a file of the package, to show another place than the one that was
-    /// read.
+    /// Replaces the path of each of the package's files, so that messages show a path other than
+    /// the one that was read.
     #[must_use]
     pub fn map_paths(mut self, shown: impl Fn(&Path) -> PathBuf) -> PackageFault {
         self.path = shown(&self.path);
@@ -96,7 +96,7 @@ pub enum Role {
     /// It communicates with submissions.
     #[error("interactor")]
     Interactor,
-    /// It makes the results of groups.
+    /// It computes the results of groups.
     #[error("grader")]
     Grader,
 }
@@ -106,7 +106,7 @@ pub enum Role {
 #[non_exhaustive]
 pub enum PackageProblem {
     /// No test matches the pattern of [`Options::tests`](super::Options::tests).
-    #[error("none of its {tests} tests is called like {pattern}")]
+    #[error("none of its {tests} tests matches {pattern}")]
     NoMatchingTest {
         /// Number of all tests.
         tests: usize,
@@ -153,7 +153,7 @@ pub enum PackageProblem {
         /// The reason.
         error: ChoiceError,
     },
-    /// The machine cannot compile a program now.
+    /// The machine cannot compile a program at the moment.
     #[error("the {role} could not be compiled: {error}")]
     NotCompiled {
         /// The program's purpose.
@@ -197,8 +197,9 @@ pub enum PackageProblem {
     /// The package states no time limit, and no submission could be measured.
     #[error("there is no time limit, and no submission to measure one: {0}; give --time-limit")]
     NothingMeasured(Measurement),
-    /// The time limit cannot be measured because the judge failed. Another limit does not help.
-    #[error("the time limit cannot be measured, for the judge failed: {submission}: {fault}")]
+    /// The time limit cannot be measured because the judge failed. A different limit would not
+    /// help.
+    #[error("the time limit cannot be measured, because the judge failed: {submission}: {fault}")]
     JudgeFailed {
         /// The submission that was measured.
         submission: String,
@@ -217,7 +218,7 @@ pub enum PackageProblem {
 }
 
 impl PackageProblem {
-    /// Replaces each path of a file of the package.
+    /// Replaces the path of each of the package's files.
     fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         match self {
             PackageProblem::Language { error, .. } => error.map_paths(shown),
@@ -253,7 +254,8 @@ impl fmt::Display for Measurement {
                 f.write_str("there is no submission that must be accepted")
             }
             Measurement::AllExcluded => f.write_str(
-                "submissions.yaml takes all that must be accepted out (use_for_time_limit)",
+                "submissions.yaml excludes all submissions that must be accepted \
+                 (use_for_time_limit)",
             ),
             Measurement::Failed(faults) => {
                 for (index, (submission, fault)) in faults.iter().enumerate() {
@@ -296,7 +298,7 @@ pub enum MeasurementFault {
         reason: String,
     },
     /// Judging was stopped before all tests had results.
-    #[error("it was not judged to the end")]
+    #[error("judging it was interrupted")]
     NotFinished,
 }
 
@@ -317,7 +319,7 @@ struct BecauseOfJudge<'a>(&'a MeasurementFault);
 impl fmt::Display for BecauseOfJudge<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_judge_failure() {
-            f.write_str(", for the judge failed")
+            f.write_str(", because the judge failed")
         } else {
             Ok(())
         }

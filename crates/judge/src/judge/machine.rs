@@ -3,10 +3,11 @@
 //! A judge borrows from a supervisor for its whole life, so the machine keeps a dead supervisor and
 //! has room for one more. The machine does not replace the second one.
 
+use crate::cancel::CancelToken;
 use millibox::{Backend, BackendRefusal, Builder, Error, Supervisor};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Number of supervisors that one machine starts, one after another.
 pub(super) const MAX_SUPERVISORS: usize = 2;
@@ -42,21 +43,42 @@ fn list(values: &[impl ToString], separator: &str) -> String {
     texts.join(separator)
 }
 
+/// Supervisors that judges share with other work.
+pub trait Supervisors: Debug + Send + Sync {
+    /// The current supervisor: a new one if the last one has ended.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    fn current(&self) -> Result<Arc<Supervisor>, Error>;
+}
+
+/// The supervisors of one machine alone.
+#[derive(Debug)]
+struct OwnSupervisors(Builder);
+
+impl Supervisors for OwnSupervisors {
+    fn current(&self) -> Result<Arc<Supervisor>, Error> {
+        self.0.clone().start().map(Arc::new)
+    }
+}
+
 /// A supervisor, and the CPUs of the judge's threads.
 ///
 /// If the supervisor is killed, the machine starts a second one, and the judge repeats the
-/// interrupted work. If the second one is killed, all further work ends with a judge error. A
-/// caller that continues needs another machine.
+/// interrupted work. If the second one is killed as well, all remaining work ends with a judge
+/// error. A caller that continues needs another machine.
 ///
 /// Each call that judges submissions uses all CPUs of the machine. Two calls at the same time share
-/// the CPUs, which affects real times. A server that judges submissions in parallel starts one
-/// machine for each of them, with disjoint `cpus`.
+/// the CPUs, which affects real times. A server that judges submissions in parallel makes one
+/// machine for each of them, with disjoint `cpus`. The machines may share supervisors.
 #[derive(Debug)]
 pub struct Machine {
-    builder: Builder,
-    supervisors: [OnceLock<Supervisor>; MAX_SUPERVISORS],
+    source: Box<dyn Supervisors>,
+    /// The supervisors belong to this machine alone.
+    is_owner: bool,
+    supervisors: [OnceLock<Arc<Supervisor>>; MAX_SUPERVISORS],
     starting: Mutex<()>,
-    stopped: AtomicBool,
+    token: CancelToken,
     workers: Vec<usize>,
 }
 
@@ -75,15 +97,11 @@ impl Machine {
         jobs: Option<usize>,
         cpus: &[usize],
     ) -> Result<Machine, MachineError> {
-        let allowed = allowed_cpus()?;
-        if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            return Err(MachineError::CpuNotAllowed { cpu: *cpu, allowed });
-        }
-        let cpus = if cpus.is_empty() { &allowed } else { cpus };
+        let cpus = check_cpus(cpus)?;
         let jobs = jobs.unwrap_or(cpus.len()).max(1);
-        let builder = builder.slots(jobs);
-        let supervisor = builder.clone().start()?;
-        // A supervisor that was started with this backend has rejected no other.
+        let source = OwnSupervisors(builder.slots(jobs));
+        let supervisor = source.current()?;
+        // A supervisor that was started with this backend has rejected no other backend.
         if supervisor.info().backend() == Backend::Rlimit
             && !supervisor.info().declined().is_empty()
         {
@@ -91,15 +109,42 @@ impl Machine {
                 declined: supervisor.info().declined().to_vec(),
             });
         }
-        let supervisors = [OnceLock::from(supervisor), OnceLock::new()];
-        let workers = cpus.iter().copied().cycle().take(jobs).collect();
+        let workers = cpus.into_iter().cycle().take(jobs).collect();
+        let machine = Machine::new(Box::new(source), supervisor, workers);
         Ok(Machine {
-            builder,
-            supervisors,
-            starting: Mutex::default(),
-            stopped: AtomicBool::new(false),
-            workers,
+            is_owner: true,
+            ..machine
         })
+    }
+
+    /// A machine with supervisors that the caller shares with other work, for one test at a time on
+    /// each of `cpus`. An empty list of CPUs means all CPUs that this process may use. The caller
+    /// sees to it that slots are free.
+    ///
+    /// # Errors
+    /// No supervisor can be started, or a CPU may not be used.
+    pub fn sharing(
+        supervisors: Box<dyn Supervisors>,
+        cpus: &[usize],
+    ) -> Result<Machine, MachineError> {
+        let workers = check_cpus(cpus)?;
+        let supervisor = supervisors.current()?;
+        Ok(Machine::new(supervisors, supervisor, workers))
+    }
+
+    fn new(
+        source: Box<dyn Supervisors>,
+        supervisor: Arc<Supervisor>,
+        workers: Vec<usize>,
+    ) -> Machine {
+        Machine {
+            source,
+            is_owner: false,
+            supervisors: [OnceLock::from(supervisor), OnceLock::new()],
+            starting: Mutex::default(),
+            token: CancelToken::new(),
+            workers,
+        }
     }
 
     /// The current supervisor.
@@ -115,23 +160,37 @@ impl Machine {
     /// Ends all runs and prevents new ones. Threads that wait for a run get an error. Any thread
     /// may call this, any number of times.
     ///
-    /// A [`CancelToken`](crate::cancel::CancelToken) ends one call and leaves the machine usable.
+    /// Shared supervisors continue. There, the programs of submissions are killed, and a compiler
+    /// or checker that runs still ends by itself or by its limits.
+    ///
+    /// A [`CancelToken`] ends one call and leaves the machine usable.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
+        self.token.cancel();
         // The thread that is starting a supervisor closes it (see `after`).
         for supervisor in self.supervisors.iter().filter_map(OnceLock::get) {
-            supervisor.close();
+            self.close(supervisor);
         }
     }
 
     /// Whether [`Machine::stop`] was called.
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::SeqCst)
+        self.token.is_cancelled()
+    }
+
+    /// The token that [`Machine::stop`] cancels.
+    pub(super) fn token(&self) -> &CancelToken {
+        &self.token
+    }
+
+    fn close(&self, supervisor: &Supervisor) {
+        if self.is_owner {
+            supervisor.close();
+        }
     }
 
     fn current(&self) -> (usize, &Supervisor) {
         let mut all = self.supervisors.iter().enumerate().rev();
-        let newest = all.find_map(|(generation, supervisor)| Some((generation, supervisor.get()?)));
+        let newest = all.find_map(|(generation, it)| Some((generation, &**it.get()?)));
         newest.expect("the constructor starts the first supervisor")
     }
 
@@ -162,11 +221,11 @@ impl Machine {
                 return None;
             }
             // If it cannot be started, the caller keeps the error about the first one's end.
-            let _ = next.set(self.builder.clone().start().ok()?);
+            let _ = next.set(self.source.current().ok()?);
         }
         let supervisor = next.get()?;
         if self.is_stopped() {
-            supervisor.close();
+            self.close(supervisor);
         }
         Some((generation + 1, supervisor))
     }
@@ -180,6 +239,18 @@ pub(super) fn pin_thread(cpu: usize) {
         set.set(cpu);
         let _ = sched_setaffinity(None, &set);
     }
+}
+
+/// The CPUs of the judge's threads.
+fn check_cpus(cpus: &[usize]) -> Result<Vec<usize>, MachineError> {
+    let allowed = allowed_cpus()?;
+    if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        return Err(MachineError::CpuNotAllowed { cpu: *cpu, allowed });
+    }
+    Ok(match cpus {
+        [] => allowed,
+        cpus => cpus.to_vec(),
+    })
 }
 
 fn allowed_cpus() -> Result<Vec<usize>, Error> {

@@ -6,7 +6,6 @@ use super::fault::{Measurement, MeasurementFault, PackageError, PackageFault, Pa
 use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, PoolObserver};
 use super::prepared::{PreparedProblem, TimeLimit};
-use crate::cancel::CancelToken;
 use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
 use crate::time_limit::{
@@ -101,7 +100,7 @@ impl Judge<'_> {
         let formula = time_limit::sim_formula(LimitPurpose::Judging);
         Ok(MeasuredLimits {
             limits: times.into_iter().map(limit).collect(),
-            description: format!("{formula}, t the time of {}", model.name),
+            description: format!("{formula}; t is the time of {}", model.name),
         })
     }
 
@@ -200,7 +199,7 @@ impl Judge<'_> {
             limits: &limits,
             fail_fast: true,
             submissions,
-            token: &CancelToken::new(),
+            token: self.machine.token(),
         };
         let entries = pool.judge(&mut MeasurementObserver {
             observer,
@@ -247,27 +246,21 @@ fn time_of(entry: &Entry<'_>, test: usize) -> Result<Duration, MeasurementFault>
         .progress
         .judged(test)
         .filter(|_| test < entry.progress.settled());
-    let Some(TestResult {
-        verdict,
-        reason,
-        comment,
-        run,
-        ..
-    }) = judged.map(|judged| &judged.result)
-    else {
+    let Some(TestResult { comment, run, .. }) = judged.map(|judged| &judged.result) else {
         return Err(MeasurementFault::NotFinished);
     };
-    match (verdict, run) {
-        (Verdict::Accepted, Some(run)) => Ok(Duration::from_nanos(
+    let reason = entry.progress.reason(test).unwrap_or_default();
+    match (entry.progress.verdict(test), run) {
+        (Some(Verdict::Accepted), Some(run)) => Ok(Duration::from_nanos(
             run.figures.cpu_user_ns + run.figures.cpu_system_ns,
         )),
-        (Verdict::JudgeError, _) => Err(MeasurementFault::TestFailed {
+        (Some(Verdict::JudgeError), _) => Err(MeasurementFault::TestFailed {
             test: name,
-            reason: line(reason),
+            reason: line(&reason),
         }),
         _ => Err(MeasurementFault::NotAccepted {
             test: name,
-            reason: line(if reason.is_empty() { comment } else { reason }),
+            reason: line(if reason.is_empty() { comment } else { &reason }),
         }),
     }
 }

@@ -55,6 +55,6 @@ pub use base::Judge;
 pub use choose::{SelectionError, choose};
 pub use event::{Event, Observer};
 pub use fault::{Measurement, MeasurementFault, PackageError, PackageFault, PackageProblem, Role};
-pub use machine::{Machine, MachineError};
+pub use machine::{Machine, MachineError, Supervisors};
 pub use options::Options;
 pub use prepared::{PreparedProblem, TimeLimit};

@@ -1,4 +1,4 @@
-//! The caller's settings.
+//! The caller's settings for judging.
 
 use crate::interactive::Mode;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Options {
     pub fail_fast: bool,
     /// The connection between submission and interactor.
     pub mode: Mode,
-    /// Names of submissions that the caller asked for by name. If their language cannot be used
+    /// Names of submissions that the caller specified by name. If their language cannot be used
     /// here, that is a judge error. The judge skips other submissions in such a language.
     pub named: Vec<String>,
 }

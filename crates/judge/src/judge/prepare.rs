@@ -233,7 +233,8 @@ fn check_test(problem: &Problem, test: &Test, faults: &mut Faults) {
         }
         _ => {}
     }
-    // Reading a package checks the flags at their place. A problem may also come from elsewhere.
+    // Reading a package checks the flags at their place. A problem may also come from another
+    // source.
     let flags = test
         .checker_flags
         .as_ref()

@@ -19,7 +19,7 @@ pub struct PreparedProblem {
     pub(super) problem: Problem,
     pub(super) plan: Plan,
     pub(super) referee: Referee,
-    /// The package's own grader. `None`: no group asks for it.
+    /// The package's own grader. `None`: no group needs it.
     pub(super) grader: Option<Grader>,
     /// The limits of each test, in the order of judging.
     pub(super) limits: Vec<Limits>,

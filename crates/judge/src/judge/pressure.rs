@@ -1,4 +1,5 @@
-//! Whether the machine had too few CPUs for its work, from the kernel's pressure stall information.
+//! Detects whether the machine had too few CPUs for its work, from the kernel's pressure stall
+//! information.
 //!
 //! A real-time limit ends programs that sleep. It cannot distinguish them from programs that wait
 //! for a CPU. The kernel counts the time in which any task on the machine was ready to run and
@@ -9,15 +10,15 @@ use std::time::{Duration, Instant};
 
 /// Absent or unreadable if the kernel was built or started without pressure stall information.
 const PRESSURE_FILE: &str = "/proc/pressure/cpu";
-/// The machine is overloaded if tasks waited for at least this part of the time. A run cannot reach
-/// it alone: processes that wait for each other use CPU time meanwhile, and the real-time limit is
-/// at least three times the CPU time limit. So they wait for at most a third of the time.
+/// The machine is overloaded if tasks waited for at least this fraction of the time. A run cannot
+/// reach it alone: processes that wait for each other use CPU time meanwhile, and the real-time
+/// limit is at least three times the CPU time limit. So they wait for at most a third of the time.
 const OVERLOAD_RATIO: f64 = 0.5;
 
 /// Does some work and returns its result with the machine's overload during the work.
 ///
-/// The overload is the part of the time in which a task waited for a CPU, from 0 to 1. `None`: the
-/// machine was not overloaded, or the kernel has no such information.
+/// The overload is the fraction of the time in which a task waited for a CPU, from 0 to 1. `None`:
+/// the machine was not overloaded, or the kernel has no such information.
 pub(super) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (begin, before) = (Instant::now(), waited());
     let result = work();

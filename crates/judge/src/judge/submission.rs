@@ -86,15 +86,14 @@ impl Judge<'_> {
         submission: &Submission,
         observer: Observer<'_>,
     ) -> SubmissionReport {
-        self.submission_until(prepared, submission, &CancelToken::new(), observer)
+        self.submission_until(prepared, submission, self.machine.token(), observer)
     }
 
     /// Judges a submission until the token is cancelled.
     ///
-    /// Cancelling kills the submission's running programs and starts no further test. The report
-    /// then has no verdict, and [`SubmissionReport::not_judged`] is `unfinished`. A compilation
-    /// that has begun still ends by itself or by its limits. The machine and other calls are not
-    /// affected.
+    /// Cancelling kills the submission's running programs and starts no more tests. The report then
+    /// has no verdict, and [`SubmissionReport::not_judged`] is `unfinished`. A compilation that has
+    /// begun still ends by itself or by its limits. The machine and other calls are not affected.
     pub fn submission_until(
         &self,
         prepared: &PreparedProblem,
@@ -107,7 +106,7 @@ impl Judge<'_> {
     }
 
     /// Judges submissions, several at a time if one does not keep all CPUs busy. Events and reports
-    /// are those of judging one submission after another, in their order.
+    /// are the same as if the submissions were judged one after another, in order.
     pub fn submissions(
         &self,
         prepared: &PreparedProblem,
@@ -115,7 +114,7 @@ impl Judge<'_> {
         observer: Observer<'_>,
     ) -> Vec<SubmissionReport> {
         let submissions: Vec<&Submission> = submissions.iter().collect();
-        self.judge_all(prepared, &submissions, &CancelToken::new(), observer)
+        self.judge_all(prepared, &submissions, self.machine.token(), observer)
     }
 
     fn judge_all(
@@ -142,7 +141,7 @@ impl Judge<'_> {
         entries.iter().map(|entry| report(entry, named)).collect()
     }
 
-    /// Makes the whole report of submissions that were judged on this problem since `began`.
+    /// Builds the complete report of submissions that were judged on this problem since `began`.
     pub fn report(
         &self,
         prepared: &PreparedProblem,

@@ -206,8 +206,8 @@ impl TestReport {
                 ..report
             },
             (TestState::Judged, Some(judged)) => TestReport {
-                verdict: Some(judged.result.verdict),
-                reason: judged.result.reason.clone(),
+                verdict: progress.verdict(test),
+                reason: progress.reason(test).unwrap_or_default(),
                 comment: judged.result.comment.clone(),
                 score: progress.points(test),
                 figures: judged.result.run.as_ref().map(|run| run.figures),

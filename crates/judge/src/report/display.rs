@@ -81,7 +81,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Makes a text safe as [`line()`] does, but keeps its lines and tabs.
+/// Makes a string safe as [`line()`] does, but keeps its lines and tabs.
 pub fn block(text: &str) -> String {
     let kept = text.chars().filter(|c| *c != '\r');
     kept.map(|c| {
@@ -111,10 +111,10 @@ fn harmless(c: char) -> char {
     }
 }
 
-/// Whether a character only shows as text.
+/// Whether a character is plain visible text.
 pub fn is_harmless(c: char) -> bool {
     match c {
-        // Bidirectional controls, and separators that some programs take for line breaks.
+        // Bidirectional controls, and separators that some programs interpret as line breaks.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             false
         }

@@ -1,7 +1,7 @@
 //! The report for continuous integration: JUnit XML, in the form that its common readers accept.
 //!
 //! A submission is a test suite. Each of its tests is a test case, and so is its verdict. The
-//! verdict's case fails if the verdict is not as expected. A test that is not accepted is no
+//! verdict's case fails if the verdict is not as expected. A test that is not accepted is not a
 //! failure, because many submissions exist to be rejected. Judge errors are errors. A test that was
 //! not judged is skipped.
 //!
@@ -87,7 +87,7 @@ impl Counts {
     }
 }
 
-/// Whether the submission has no verdict of its own.
+/// Whether the submission itself has no verdict.
 fn failed(submission: &SubmissionReport) -> bool {
     matches!(submission.verdict, None | Some(Verdict::JudgeError)) && !submission.is_skipped()
 }

@@ -13,7 +13,7 @@
 //! | `build` | a submission's report from its progress |
 //! | `machine` | the machine that judged |
 //! | `names` | the names of verdicts and reasons |
-//! | `titles` | the texts for a submission or a test |
+//! | `titles` | the strings for a submission or a test |
 //! | `display` | figures and untrusted text for people |
 //! | `json` | the report for programs |
 //! | `junit` | the report for continuous integration |

@@ -183,6 +183,7 @@ pub struct GroupReport {
 
 /// The result of a test.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct TestReport {
     /// The name.
     pub name: String,
@@ -190,7 +191,8 @@ pub struct TestReport {
     pub group: String,
     /// The verdict. `null` if it was not judged.
     pub verdict: Option<Verdict>,
-    /// Why the test was not judged. Then all but the names and the reason is `null` or empty.
+    /// Why the test was not judged. Then every field except the names and the reason is `null` or
+    /// empty.
     pub not_judged: Option<SkipCause>,
     /// The reason of the verdict, or of a missing one, in a few words. Empty if the checker
     /// decided.
@@ -326,7 +328,7 @@ pub(super) fn cpu_time_ns(figures: &Figures) -> u64 {
     figures.cpu_user_ns.saturating_add(figures.cpu_system_ns)
 }
 
-/// A duration in nanoseconds. More than five centuries become the maximum.
+/// A duration in nanoseconds. A duration of more than five centuries becomes the maximum.
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -306,7 +306,7 @@ impl<W: Write> Protocol<W> {
         }
     }
 
-    /// Cuts a text to the columns that remain after `taken`.
+    /// Cuts a string to the columns that remain after `taken`.
     fn fit(&self, text: &str, taken: usize) -> String {
         cut_or_whole(
             text,

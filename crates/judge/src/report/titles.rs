@@ -1,4 +1,4 @@
-//! The texts that reports show for a submission or a test.
+//! The strings that reports show for a submission or a test.
 
 use super::display::{points, points_in_words};
 use super::model::{SubmissionReport, TestReport};

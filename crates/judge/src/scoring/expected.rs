@@ -6,7 +6,7 @@ use millibox_package::model::Expected;
 
 /// Whether a verdict and points are as expected. `best` is the best possible number of points.
 ///
-/// Returns `None` if nothing is expected, or if the judge failed and so nothing is known of the
+/// Returns `None` if nothing is expected, or if the judge failed and so nothing is known about the
 /// submission.
 pub fn is_expected(
     expected: &[Expected],
@@ -24,7 +24,7 @@ pub fn is_expected(
             .is_some_and(|(points, best)| within(points, (best, best)).is_none())
     };
     let one = |expected: &Expected| match expected {
-        // Without a bound, any number of points may be a part of the points.
+        // If the points have no bound, any number of points counts as partial.
         Expected::PartiallyAccepted => verdict == Verdict::Accepted && (best.is_none() || less()),
         expected => is(*expected, verdict),
     };

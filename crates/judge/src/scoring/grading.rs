@@ -4,8 +4,9 @@ use crate::convention::Suffix;
 use crate::verdict::Verdict;
 use millibox::RunResult;
 
-/// A group whose grader is due, because the results of all its parts are known.
+/// A group that is ready for grading, because the results of all its parts are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grading {
     /// The group.
     pub group: usize,
@@ -42,7 +43,7 @@ pub enum GraderFault {
     /// The run did not exit.
     #[error("{0}")]
     Ended(Box<RunResult>),
-    /// The grader exited with another status than 0.
+    /// The grader exited with a status other than 0.
     #[error("exited with {0}, not with 0")]
     Status(i32),
     /// The answer is too long.

@@ -5,9 +5,9 @@
 //!   takes results in any order, and computes what follows from them.
 //!
 //! The results equal those of judging one test after another. A result that such judging would
-//! never have asked for, because a group had ended or a required group had failed, is ignored.
-//! Where the package's own grader makes a group's result, the progress names the group when its
-//! grader is due ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
+//! never have needed, because a group had ended or a required group had failed, is ignored. Where
+//! the package's own grader computes a group's result, the progress names the group when it is
+//! ready for grading ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
 //! reason ([`SkipCause`]).
 //!
 //! ```no_run
@@ -33,7 +33,7 @@
 //! | `progress` | results as they arrive; what is open, what is settled |
 //! | `outcome` | results of tests, parts and groups |
 //! | `walk` | the walk through the tree in order, as far as the results reach |
-//! | `points` | points of a test and of a group |
+//! | `points`, `points_error` | points of a test and of a group, and why they are invalid |
 //! | `grading` | the input of a package's own grader, and its answer |
 //! | `expected` | the comparison of a submission's result with its expectation |
 
@@ -42,12 +42,12 @@ mod grading;
 mod outcome;
 mod plan;
 mod points;
+mod points_error;
 mod progress;
 mod walk;
 
 pub use grading::{Grade, GraderFailure, GraderFault, Grading};
 pub use outcome::{GroupResult, JudgedTest, Skip, SkipCause, TestState};
 pub use plan::{Plan, PlanError};
-#[cfg(test)]
-pub(crate) use points::PointsError;
+pub use points_error::PointsError;
 pub use progress::Progress;

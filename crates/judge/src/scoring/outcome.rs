@@ -1,7 +1,8 @@
-//! Results of tests, parts and groups, as the walk and the progress share them.
+//! Results of tests, parts and groups, which the walk and the progress share.
 
 use super::grading::Grade;
 use super::plan::{Part, Plan};
+use super::points_error::PointsError;
 use crate::verdict::{TestResult, Verdict};
 use millibox_languages::program::Limits;
 use serde::Serialize;
@@ -22,8 +23,8 @@ pub(super) struct Results<'p> {
 pub(super) type GradingError = Arc<dyn Error + Send + Sync>;
 
 impl Results<'_> {
-    pub fn judged(&self, test: usize) -> Option<&JudgedTest> {
-        self.tests[test].as_ref().map(|recorded| &recorded.judged)
+    pub fn recorded(&self, test: usize) -> Option<&RecordedTest> {
+        self.tests[test].as_ref()
     }
 }
 
@@ -44,12 +45,32 @@ pub struct JudgedTest {
 #[derive(Debug, Clone)]
 pub(super) struct RecordedTest {
     pub judged: JudgedTest,
-    /// Points as the group counts them.
-    pub points: Option<f64>,
+    /// Points as the group counts them, or the mistake in the checker's points.
+    pub points: Result<Option<f64>, PointsError>,
+}
+
+impl RecordedTest {
+    /// The verdict that counts. With wrong points it is a judge error.
+    pub fn verdict(&self) -> Verdict {
+        match self.points {
+            Ok(_) => self.judged.result.verdict,
+            Err(_) => Verdict::JudgeError,
+        }
+    }
+
+    /// The reason of the verdict: that of the result, and the mistake in the points.
+    pub fn reason(&self) -> String {
+        match (&self.points, self.judged.result.reason.as_str()) {
+            (Ok(_), reason) => reason.to_owned(),
+            (Err(error), "") => error.to_string(),
+            (Err(error), reason) => format!("{reason}; {error}"),
+        }
+    }
 }
 
 /// The state of a test.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum TestState {
     /// The test has not run, or is running.
     Open,
@@ -63,6 +84,7 @@ pub enum TestState {
 /// The kind of reason for which a test or a whole group was not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SkipCause {
     /// An earlier part was not accepted and ended its group.
     GroupEnded,

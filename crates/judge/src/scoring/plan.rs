@@ -63,9 +63,9 @@ pub(super) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A group asks for the package's own grader, and the package has none.
+    /// A group requires the package's own grader, and the package has none.
     #[error(
-        "group {0} asks for the package's own grader (grading: custom), but graders/ has none; add \
+        "group {0} requires the package's own grader (grading: custom), but graders/ has none; add \
          one"
     )]
     NoGrader(String),
@@ -158,7 +158,7 @@ impl Plan {
             match (self.scoring, rules.score, rules.accept_score, rules.points) {
                 (Scoring::PassFail, ..) if rules.grader.is_some() => {
                     return refused(
-                        "the package's own grader makes points, but the problem has none",
+                        "the package's own grader assigns points, but the problem has none",
                     );
                 }
                 (Scoring::PassFail, ..) => Worth::Nothing,
@@ -174,7 +174,7 @@ impl Plan {
                 (_, _, Some(usual), None) => Worth::Usually(usual),
                 (_, ScoreMode::Minimum, None, Some(_)) if !group.groups.is_empty() => {
                     return refused(
-                        "its points follow the least share of its tests, but it has groups",
+                        "its points depend on the smallest share of its tests, but it has groups",
                     );
                 }
                 (_, ScoreMode::Minimum, None, Some(_)) => Worth::Share {

@@ -2,31 +2,9 @@
 
 use super::outcome::JudgedTest;
 use super::plan::Worth;
+use super::points_error::PointsError;
 use crate::verdict::{Points, Verdict};
 use millibox_package::model::{Rules, ScoreMode};
-
-/// Why points are invalid, which is a judge error: the checker, the grader or the rules are wrong.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub(crate) enum PointsError {
-    #[error("the checker gave {0} points, which is not a number of points")]
-    NotFinite(f64),
-    #[error("the checker gave points, but those of its group are all or nothing")]
-    AllOrNothing,
-    #[error("the checker gave points for an output that it rejected")]
-    Rejected,
-    #[error("the checker gave {points} points; the test is worth 0 to {max}")]
-    OutOfWorth { points: f64, max: f64 },
-    #[error("the checker gave {0} points; the minimum is 0")]
-    Negative(f64),
-    #[error("the checker gave a part of the points, but its group has no maximum")]
-    PartWithoutMaximum,
-    #[error("the checker gave no points (score.txt), and its group has no maximum")]
-    Missing,
-    #[error("the checker gave {0} points; its group counts parts from 0 to 1")]
-    NotAPart(f64),
-    #[error("{points} points are outside its range, {} to {}", .range.0, .range.1)]
-    OutOfRange { points: f64, range: (f64, f64) },
-}
 
 /// Points or share of a test. `None`: the group's tests have no points.
 pub(super) fn of_test(
@@ -137,7 +115,8 @@ pub(super) fn of_group(
 
 /// Checks that the points of an accepted group lie in its range.
 ///
-/// The specification ignores the score of what is not accepted, so such points may lie outside.
+/// The specification ignores the score of a group that is not accepted, so such points may lie
+/// outside.
 pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64, PointsError> {
     let Some(range) = rules.range.filter(|_| accepted) else {
         return Ok(points);

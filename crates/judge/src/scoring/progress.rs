@@ -1,9 +1,10 @@
-//! One submission's results as they arrive: what is open, what is settled.
+//! One submission's results as they arrive: which are open, and which are settled.
 
 use super::grading::{Grade, Grading};
 use super::outcome::{GradingError, GroupResult, JudgedTest, RecordedTest, Results, TestState};
 use super::plan::{Plan, Worth};
 use super::points;
+use super::points_error::PointsError;
 use super::walk::Walk;
 use crate::verdict::Verdict;
 use std::error::Error;
@@ -79,24 +80,24 @@ impl<'p> Progress<'p> {
 
     /// Records a test's result. A second result of the same test is ignored.
     ///
-    /// Points that the group does not allow are the checker's mistake. Such a result becomes a
-    /// judge error; see [`Progress::judged`].
-    pub fn record(&mut self, test: usize, mut judged: JudgedTest) {
+    /// Points that the group does not allow are the checker's mistake. The test then counts as a
+    /// judge error; see [`Progress::verdict`] and [`Progress::points_error`].
+    pub fn record(&mut self, test: usize, judged: JudgedTest) {
         if self.results.tests[test].is_some() {
             return;
         }
         let group = &self.results.plan.groups[self.results.plan.tests[test].group];
-        let points = points::of_test(group.worth, &group.rules, &judged).unwrap_or_else(|error| {
-            judged.result.verdict = Verdict::JudgeError;
-            judged.result.reason = error.to_string();
-            None
-        });
+        let points = match points::of_test(group.worth, &group.rules, &judged) {
+            // The judge failed first, so the points mean nothing.
+            Err(_) if judged.result.verdict == Verdict::JudgeError => Ok(None),
+            points => points,
+        };
         self.results.tests[test] = Some(RecordedTest { judged, points });
         self.walk = Walk::of(&self.results);
     }
 
-    /// Returns the group whose grading is due and marks it as begun. All groups share the package's
-    /// own grader. `None`: no grading is due, or it has begun.
+    /// Returns the next group to grade and marks it as begun. All groups share the
+    /// package's own grader. `None`: no group is ready for grading, or its grading has begun.
     pub fn next_grading(&mut self) -> Option<Grading> {
         let grading = self
             .walk
@@ -135,9 +136,25 @@ impl<'p> Progress<'p> {
         &self.walk.tests[test]
     }
 
-    /// The result of a test, even if it does not count.
+    /// The result of a test as it was recorded, even if it does not count.
     pub fn judged(&self, test: usize) -> Option<&JudgedTest> {
-        self.results.judged(test)
+        Some(&self.results.recorded(test)?.judged)
+    }
+
+    /// The verdict on a test. It is a judge error if the checker's points are wrong.
+    pub fn verdict(&self, test: usize) -> Option<Verdict> {
+        Some(self.results.recorded(test)?.verdict())
+    }
+
+    /// The reason of the verdict on a test in a few words: the recorded one, and after it the
+    /// mistake in the points, if there is one.
+    pub fn reason(&self, test: usize) -> Option<String> {
+        Some(self.results.recorded(test)?.reason())
+    }
+
+    /// The mistake in the checker's points for a test.
+    pub fn points_error(&self, test: usize) -> Option<PointsError> {
+        self.results.recorded(test)?.points.err()
     }
 
     /// Points of a test, not rounded. `None` if the test has no result or its group's tests have no
@@ -146,7 +163,7 @@ impl<'p> Progress<'p> {
     /// A Sim group is worth the least of its tests. A test's points are those that the group would
     /// get for this test alone.
     pub fn points(&self, test: usize) -> Option<f64> {
-        let points = self.results.tests[test].as_ref()?.points?;
+        let points = self.results.recorded(test)?.points.ok().flatten()?;
         let group = &self.results.plan.groups[self.results.plan.tests[test].group];
         match group.worth {
             Worth::Share { .. } => Some(points * group.rules.points.unwrap_or(0.0)),

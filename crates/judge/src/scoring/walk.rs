@@ -1,8 +1,8 @@
-//! Walks through the tree of groups in order, as far as the results reach.
+//! Walks through the tree of groups in order, as far as the known results allow.
 //!
 //! The walk does what judging one test after another does, and continues where a result is open.
 //! From there on nothing is settled. The walk still finds tests that need not run: tests of a group
-//! that an earlier part ends for any values of the open results.
+//! that an earlier part ends regardless of the open results.
 
 use super::grading::{self, Grade, Grading};
 use super::outcome::{GroupResult, PartResult, RecordedTest, Results, Skip, SkipCause, TestState};
@@ -11,13 +11,13 @@ use super::points;
 use crate::verdict::Verdict;
 use millibox_package::model::VerdictMode;
 
-/// What follows from the results so far.
+/// The state of the scoring after the results so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
     pub tests: Vec<TestState>,
     pub groups: Vec<GroupResult>,
     pub settled: usize,
-    /// The group whose grader is due. There is at most one, because later groups wait for it.
+    /// The next group to grade. There is at most one, because later groups wait for it.
     pub grading: Option<Grading>,
 }
 
@@ -32,7 +32,7 @@ enum Obstacle {
 /// The known state of a part that is not skipped.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartState {
-    /// Whether the part cannot be accepted, for any values of the open results.
+    /// Whether the part cannot be accepted, regardless of the open results.
     rejected: bool,
     /// The result. `None` while it is open, or if no test of the part was judged.
     result: Option<PartResult>,
@@ -88,15 +88,15 @@ impl<'a> Walker<'a> {
                 self.open = true;
                 (TestState::Open, PartState::default())
             }
-            (None, Some(RecordedTest { judged, points })) => {
-                let verdict = judged.result.verdict;
+            (None, Some(recorded)) => {
+                let verdict = recorded.verdict();
                 let rejected = verdict != Verdict::Accepted;
                 if rejected && self.results.fail_fast {
                     self.ended = Some(Part::Test(test));
                 }
                 let result = PartResult {
                     verdict,
-                    points: *points,
+                    points: recorded.points.ok().flatten(),
                     by: rejected.then_some(Part::Test(test)),
                 };
                 (
@@ -202,13 +202,10 @@ impl<'a> Walker<'a> {
         self.known[index]
     }
 
-    /// The verdict because of which a part was skipped, and the part that decided it.
+    /// The verdict that caused a part to be skipped, and the part that decided it.
     fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
-            let verdict = self
-                .results
-                .judged(test)
-                .map(|judged| judged.result.verdict);
+            let verdict = self.results.recorded(test).map(RecordedTest::verdict);
             (
                 verdict.unwrap_or(Verdict::JudgeError),
                 Some(Part::Test(test)),
@@ -231,7 +228,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A group whose result the package's own grader makes.
+    /// A group whose result the package's own grader computes.
     fn graded(&mut self, index: usize, parts: &[PartResult]) -> PartState {
         let submission = self.results;
         let rules = &submission.plan.groups[index].rules;
@@ -274,7 +271,7 @@ impl<'a> Walker<'a> {
                         verdict,
                         this,
                         Some(points),
-                        Some("its grader decided so".to_owned()),
+                        Some("decision of its grader".to_owned()),
                     ),
                 }
             }
@@ -372,13 +369,9 @@ impl<'a> Walker<'a> {
             Some(Part::Group(group)) => self.walk.groups[group].reason.clone(),
             Some(Part::Test(test)) => {
                 let name = &self.results.plan.tests[test].name;
-                match self
-                    .results
-                    .judged(test)
-                    .map(|judged| judged.result.reason.as_str())
-                {
-                    None | Some("") => format!("test {name}"),
-                    Some(reason) => format!("test {name}: {reason}"),
+                match self.results.recorded(test).map(RecordedTest::reason) {
+                    Some(reason) if !reason.is_empty() => format!("test {name}: {reason}"),
+                    _ => format!("test {name}"),
                 }
             }
         }

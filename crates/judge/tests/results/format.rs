@@ -60,9 +60,9 @@ fn accept_score_applies_to_each_test_and_samples_count() {
         files,
     };
     package.assert_result("AC AC AC AC", Accepted, 1.0 + 2.0 * 10.0 + 20.0);
-    // A group that is not accepted has points as well.
+    // A group that is not accepted also has points.
     package.assert_result("AC AC WA AC", WrongAnswer, 1.0 + 10.0 + 20.0);
-    // The gravest verdict counts, not the first.
+    // The worst verdict counts, not the first.
     package.assert_result("WA AC WA TL", TimeLimit, 10.0);
     package.assert_result("AC WA=4 AC WA", WrongAnswer, 1.0 + 4.0 + 10.0);
 }

@@ -39,7 +39,7 @@ struct Naive<'a> {
     judged: BTreeSet<usize>,
     fail_fast: bool,
     over: bool,
-    /// Verdicts of groups by name. A skipped group has the verdict because of which it was skipped.
+    /// Verdicts of groups by name. A skipped group has the verdict that caused it to be skipped.
     groups: BTreeMap<String, Verdict>,
 }
 
@@ -56,7 +56,7 @@ impl Naive<'_> {
         self.over = self.fail_fast && !accepted;
         let points = match result.score {
             Some(Points::Absolute(points)) => points,
-            Some(Points::Part(_)) => panic!("not made here"),
+            Some(other) => panic!("{other:?} is not made here"),
             None if accepted => rules.accept_score.unwrap_or(0.0),
             None => rules.reject_score.unwrap_or(0.0),
         };
@@ -370,7 +370,7 @@ fn without_graders(group: &mut Group) {
     group.groups.iter_mut().for_each(without_graders);
 }
 
-/// Answers all gradings that are due.
+/// Answers all gradings that are ready.
 fn grade(progress: &mut Progress<'_>) {
     while let Some(Grading { group, input, .. }) = progress.next_grading() {
         progress.grade(group, grader(&input));

@@ -98,7 +98,7 @@ pub fn program() -> Program {
     }
 }
 
-/// A result whose run used a part of the time limit.
+/// A result whose run used a fraction of the time limit.
 pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest {
     let used_ns = (LIMIT.as_nanos() as f64 * time) as u64;
     let figures = Figures::default()
@@ -124,9 +124,9 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest 
     }
 }
 
-/// Parses a result: AC WA TL ML OL RE JE, with points after `=`, a part of 1 after `%`, and a part
-/// of the time limit after `@`. Examples: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`, `AC%0.5@0.9`. `-`
-/// means that the test must not run.
+/// Parses a result: AC WA TL ML OL RE JE, with points after `=`, a fraction of the points after
+/// `%`, and a fraction of the time limit after `@`. Examples: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`,
+/// `AC%0.5@0.9`. `-` means that the test must not run.
 pub fn word(word: &str) -> Option<JudgedTest> {
     let (rest, time) = word
         .split_once('@')

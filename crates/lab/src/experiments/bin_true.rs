@@ -1,8 +1,8 @@
 //! The experiment `true`: the cost of a run of /bin/true, bare and in the sandbox.
 //!
 //! Bare and sandboxed runs alternate in short blocks, so that both see the same machine. The first
-//! run of each block is not counted, as it still feels the previous block. Compare ratios and
-//! medians, not microseconds.
+//! run of each block is not counted, because the previous block still affects it. Compare ratios
+//! and medians, not microseconds.
 
 use super::Experiment;
 use crate::table::Samples;
@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "true",
     title: "What a run costs",
-    about: "posix_spawn and wait of /bin/true, against the same in the sandbox. The sandbox does \
-            all of its work for every run: fresh user, PID, mount and IPC namespaces and a fresh \
-            tmpfs, the default seccomp profile, limits on memory, processes and time, all \
-            figures read. One after another with one slot, then as many at once as CPUs. Target: \
-            at most 1.15 and at most 1.3 times the bare program.",
+    about: "posix_spawn and wait for /bin/true, compared with the same in the sandbox. The sandbox \
+            does all of its work for every run: fresh user, PID, mount and IPC namespaces and a \
+            fresh tmpfs, the default seccomp profile, and limits on memory, processes and time. It \
+            reads all figures. Runs follow one another in one slot, then run on all CPUs at the \
+            same time. Target: at most 1.15 and at most 1.3 times the bare program.",
     run,
 };
 
-/// The amount that [`measure`] measures.
+/// How much [`measure`] measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
     /// Runs of each variant, one after another; at least 20.
@@ -37,7 +37,7 @@ pub struct Amount {
 
 /// Turns of each variant on all CPUs.
 const ALL_CPUS_ROUNDS: u32 = 9;
-/// Runs that are requested ahead, for each CPU.
+/// Number of runs that are requested in advance, for each CPU.
 const RUNS_AHEAD_PER_CPU: usize = 4;
 
 /// Counted runs in one block.
@@ -155,10 +155,10 @@ struct RawSamples {
 /// The figures of the experiment. Times are in nanoseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct TrueFigures {
-    /// Median round trip of one caller / median posix_spawn and wait.
+    /// Median round trip of one caller, divided by the median time of posix_spawn and wait.
     ratio_1_slot: f64,
-    /// Runs per second of as many posix_spawn loops as CPUs / runs per second of a pool: a
-    /// supervisor for each CPU.
+    /// Runs per second of one posix_spawn loop for each CPU, divided by the runs per second of a
+    /// pool (a supervisor for each CPU).
     ratio_all_cpus: f64,
     /// The same for one supervisor with as many slots, each pinned to its CPU.
     ratio_all_cpus_one_supervisor: f64,
@@ -397,9 +397,9 @@ fn sandbox_on_all_cpus(
     })
 }
 
-/// Runs per second of `runs`, which counts them, and the CPU time of each.
+/// The runs per second of `runs`, which counts runs, and the CPU time of each run.
 ///
-/// An uncounted start comes first. Otherwise the tear-down of the previous variant's last runs
+/// An uncounted warm-up comes first. Otherwise the tear-down of the previous variant's last runs
 /// would slow this variant down, and the bare loop most of all.
 fn rate(
     supervisors: &[u32],

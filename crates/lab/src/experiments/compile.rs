@@ -13,9 +13,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "compile",
     title: "Compiling C++",
     about: "Thesis, chapter 5: g++ compiles and links a program with a few hundred headers, each \
-            searched for in eight directories, so it makes many system calls. Bare, in the \
-            sandbox, and in the sandbox without a seccomp program. Target: at most 2 % more than \
-            bare (the thesis found 14 %, all of it due to its seccomp program). All variants \
+            searched for in eight directories, so it makes many system calls. Variants: bare, \
+            in the sandbox, and in the sandbox without a seccomp program. Target: at most 2 % more \
+            than bare (the thesis found 14 %, all of it due to its seccomp program). All variants \
             write to a tmpfs, if the host has one.",
     run,
 };

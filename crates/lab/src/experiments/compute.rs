@@ -21,7 +21,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         include_str!("../../programs/compute.cpp"),
         &["-O2", "-static"],
     )?;
-    // 14 queens take about 0.2 s; each further queen takes about six times as long.
+    // 14 queens take about 0.2 s; each additional queen takes about six times as long.
     let queens = lab.scale().pick("8", "14", "15");
     let supervisor = lab.supervisor(1)?;
     let world = World::minimal().read_only(&program, "/compute");

@@ -294,8 +294,8 @@ impl<'a> Conversation<'a> {
         self.asked(&printed, Some(42))
     }
 
-    /// Runs the batch solution under an observer: real time, CPU time, CPU time with the
-    /// observer's.
+    /// Runs the batch solution under an observer. Returns real time, CPU time, and CPU time
+    /// including the observer's.
     pub fn batch_under(
         &self,
         observer: Observer,

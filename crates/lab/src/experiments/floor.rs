@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "floor",
-    title: "What the kernel alone takes",
+    title: "The kernel's own time",
     about: "/bin/true on all CPUs at once. Each row makes one more thing fresh in every run, in \
             a small loop that does nothing else: no client, no supervisor, no messages, no \
             seccomp program, no cgroups, no limits, no figures. The last row is the sandbox with \
@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The rows, each with one thing more than the row before, in the order of the program's `Step`.
+/// The rows, in the order of the program's `Step`. Each row adds one thing to the previous row.
 const FLOOR_STEPS: [(&str, &str); 8] = [
     (
         "two processes",
@@ -29,7 +29,7 @@ const FLOOR_STEPS: [(&str, &str); 8] = [
     ("+ user", "a user namespace and its two id maps"),
     (
         "+ mount",
-        "a copy of a mount namespace with five or so mounts",
+        "a copy of a mount namespace with about five mounts",
     ),
     ("+ IPC", "an IPC namespace"),
     ("+ tmpfs", "a tmpfs"),
@@ -63,7 +63,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         Duration::from_secs(1),
     );
     let each = |rate: Result<Rate, Error>| rate.map(|rate| vec![1e9 / rate.per_second]);
-    let metric = "time a run, all CPUs";
+    let metric = "time per run, all CPUs";
     let mut comparison = Comparison::new(
         "floor",
         "/bin/true on all CPUs, one more fresh thing in each row",

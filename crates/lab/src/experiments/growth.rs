@@ -1,4 +1,4 @@
-//! The experiment `growth`: the cost of a run over the size of its surroundings.
+//! The experiment `growth`: how the cost of a run depends on the size of its surroundings.
 
 use super::Experiment;
 use crate::table::{PlotKind, Samples, Table};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "growth",
     title: "Growth",
-    about: "The cost of a run of /bin/true over the number of mounts of its world, over the \
-            bytes of its environment, over the number of slots, over many runs through one \
-            supervisor, and over the caller's memory.",
+    about: "How the cost of a run of /bin/true depends on the number of mounts of its world, \
+            the bytes of its environment, the number of slots, the number of runs \
+            through one supervisor, and the caller's memory.",
     run,
 };
 
@@ -56,7 +56,9 @@ fn mounts(lab: &Lab) -> Result<Table, Error> {
     std::fs::create_dir_all(&source).map_err(Error::system("make a directory to mount"))?;
     let mut comparison = Comparison::new("mounts", "Over the number of mounts")
         .metric(real())
-        .plotted_as(over("bind mounts beside those of the minimal world"))
+        .plotted_as(over(
+            "bind mounts in addition to those of the minimal world",
+        ))
         .plan(plan(lab, 12, 120));
     for count in lab
         .scale()
@@ -213,7 +215,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let (mut sandboxed, mut bare_runs) = (Vec::with_capacity(wanted), Vec::new());
     let begin = Instant::now();
     for at in 0..wanted {
-        // Only here, so that each window, and each tenth, has its bare runs.
+        // Check the time only here, so that each window, and each tenth, has its bare runs.
         if at % (WINDOW_COUNT * RUNS_PER_BARE_RUN) == 0 && at > 0 && begin.elapsed() > budget {
             report.add_note(format!(
                 "Stopped after {} s, at {at} of {wanted} runs.",
@@ -226,7 +228,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             let begin = Instant::now();
             bare::spawn("/bin/true")?;
             bare_runs.push(begin.elapsed().as_nanos() as f64);
-            // Not counted, as it still feels the bare run.
+            // Not counted, because the bare run still affects it.
             bare::sandboxed(&supervisor, &request)?;
         }
         let begin = Instant::now();

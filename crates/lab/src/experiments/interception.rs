@@ -17,9 +17,9 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "interception",
     title: "System calls and their observers",
-    about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and \
-            invalid, each 51 times with a clock around it; a sample is the median of the 51. \
-            Plain; with a seccomp program whose answer the kernel knows beforehand (its bitmap, \
+    about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and invalid, \
+            each 51 times with a clock around it; a sample is the median of the 51. Variants: \
+            plain; with a seccomp program whose answer the kernel knows beforehand (its bitmap, \
             Linux 5.11); with one that reads an argument of each call; in millibox; with seccomp \
             user notification; with ptrace(2). Cycles are those of the time stamp counter.",
     run,
@@ -60,7 +60,7 @@ const VARIANTS: [(&str, Observer, &str); 6] = [
     (
         "user notification",
         Observer::Notify,
-        "each call notified and continued",
+        "a notification for each call, which then continues",
     ),
     (
         "user notification, sync",

@@ -11,6 +11,7 @@ mod pair;
 mod peers;
 mod reactive;
 mod scalability;
+mod service;
 mod sharing;
 
 use crate::{Error, Lab, Report};
@@ -43,6 +44,7 @@ pub const ALL: &[Experiment] = &[
     pair::EXPERIMENT,
     interception::EXPERIMENT,
     scalability::EXPERIMENT,
+    service::EXPERIMENT,
 ];
 
 /// The names that [`crate::Options::peers`] knows.

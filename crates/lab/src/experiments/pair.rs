@@ -11,11 +11,12 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "pair",
     title: "A reactive task without a relay",
-    about: "The round trip of one query between two programs on two pipes: both bare, in one \
-            session and in two (the scheduler groups processes by session if \
-            kernel.sched_autogroup_enabled is 1); both in the sandbox, like an interactive \
-            problem's solution and interactor. Then, as root, bare in cgroups of one controller \
-            after another, separate or common. Target: at most 1.05 times bare.",
+    about: "The round trip of one query between two programs that communicate by two pipes. The \
+            programs run bare, in one session and in two (the scheduler groups processes by \
+            session if kernel.sched_autogroup_enabled is 1), and in the sandbox, like the \
+            solution and the interactor of an interactive problem. As root, they also run bare \
+            in separate and in common cgroups of one controller after another. Target: at most \
+            1.05 times bare.",
     run,
 };
 
@@ -103,12 +104,12 @@ fn one(
         ("bare, cpuacct cgroups", &["cpuacct"], false),
         ("bare, memory and pids cgroups", &["memory", "pids"], false),
         (
-            "bare, cgroups of all",
+            "bare, cgroups of all controllers",
             &["cpu", "cpuacct", "memory", "pids"],
             false,
         ),
         (
-            "bare, cgroups of all, one of cpu",
+            "bare, cgroups of all controllers, one cpu cgroup",
             &["cpu", "cpuacct", "memory", "pids"],
             true,
         ),

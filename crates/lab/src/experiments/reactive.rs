@@ -10,9 +10,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "reactive",
     title: "Reactive tasks",
     about: "Merry 2010: a solution answers 200,000 queries over pipes (fewer at smaller scales), \
-            each answer flushed, and once more as a batch from a file, buffered. Bare; with \
-            ptrace(2) at every system call; in millibox; with seccomp user notification, every \
-            call answered \"continue\". Without affinity, with solution and interactor on \
+            each answer flushed, and once more as a batch from a file, buffered. Variants: bare; \
+            with ptrace(2) at every system call; in millibox; with seccomp user notification, \
+            every call answered \"continue\". Without affinity, with solution and interactor on \
             separate CPUs, and with both on one; observers run where the solution does. The \
             interactor is always bare. Welch's t-test compares millibox with bare.",
     run,
@@ -32,7 +32,7 @@ const OBSERVED_VARIANTS: [(&str, Observer, &str); 3] = [
     (
         "user notification",
         Observer::Notify,
-        "each call notified and continued",
+        "a notification for each call, which then continues",
     ),
     (
         "user notification, sync",
@@ -52,7 +52,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for way in &ways {
         reactive(lab, report, &conversation, way, queries)?;
     }
-    // As many at scale short: a batch is quick, and its start must be a small part of it.
+    // The same number at scale short, because a batch is quick and its start must be only a small
+    // part of it.
     let queries = lab.scale().pick(200, 200_000, 200_000);
     let files = BatchFiles::new(lab.directory(), queries)?;
     batch(

@@ -20,10 +20,10 @@ pub(super) const HACKBENCH: &str = "hackbench";
 pub const EXPERIMENT: Experiment = Experiment {
     name: "scalability",
     title: "Isolation and CPUs",
-    about: "Franke et al. 2001: chat rooms (hackbench of rt-tests: 20 senders and 20 receivers \
-            in each) over rooms, messages and CPUs, and a table like lmbench's with as many \
-            copies at once as CPUs; bare and in the sandbox. A greater ratio on more CPUs means \
-            that runs share something they should not.",
+    about: "Franke et al. 2001: chat rooms (hackbench of rt-tests: 20 senders and 20 receivers in \
+            each) over rooms, messages and CPUs, and a table like lmbench's with one copy on each \
+            CPU at the same time; bare and in the sandbox. A greater ratio on more CPUs means that \
+            runs share something they should not.",
     run,
 };
 
@@ -45,7 +45,7 @@ fn steps(cpus: usize) -> Vec<usize> {
 
 // --- the table ----------------------------------------------------------------------------------
 
-/// Copies of the program `table` that run at once, each pinned to its own CPU.
+/// Copies of the program `table` that run at the same time, each pinned to its own CPU.
 struct Copies<'a> {
     program: &'a Path,
     descriptor: Arc<OwnedFd>,

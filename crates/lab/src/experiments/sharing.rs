@@ -1,4 +1,4 @@
-//! The experiment `sharing`: the savings of each shared or prepared thing.
+//! The experiment `sharing`: how much each shared or prepared resource saves.
 
 use super::Experiment;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare, sys};
@@ -116,7 +116,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     report.add_note(
         "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A \
          runner's runs share UTS, time and cgroup namespaces, which no program can change, and no \
-         option makes them fresh. The table of single namespaces has the least cost of that.",
+         option makes them fresh. The table of single namespaces shows the minimum cost of that.",
     );
     report.add_table(namespaces(lab)?);
     Ok(())
@@ -187,7 +187,7 @@ fn of_default(arch: Arch) -> Result<Program, Error> {
 }
 
 /// The default profile as a list: it compares with each number that is always allowed, one after
-/// another, and falls back to the tree. Its answers are the tree's.
+/// another, and falls back to the tree. It gives the same answers as the tree.
 fn linear(arch: Arch) -> Result<Program, Error> {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K

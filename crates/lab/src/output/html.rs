@@ -60,7 +60,7 @@ fn machine(report: &Report) -> Markup {
         }
         @if busy {
             p.warning { "The machine was busy before the measurement. Trust the ratios more than \
-                the times, and neither much." }
+                the times, and neither of them much." }
         }
     }
 }
@@ -164,11 +164,12 @@ fn reading_guide() -> Markup {
             p {
                 "Variants of one comparison alternate, in an order drawn anew for each round, so \
                  that all see the same machine. A box reaches from the first to the third \
-                 quartile, its bar is the median, whiskers end at the last sample within 1.5 times \
-                 the box, points are samples beyond. Ratios are to the first variant, with the 95 \
-                 % percentile interval of a bootstrap that draws whole rounds; no difference is \
-                 seen if the interval contains 1. A target holds if the whole interval is at or \
-                 below the bound, and is unclear if the interval contains the bound."
+                 quartile, and its bar is the median; whiskers end at the last sample within 1.5 \
+                 times the box, and points are samples beyond. Ratios are to the first variant, \
+                 with the 95 % percentile interval of a bootstrap that draws whole rounds; no \
+                 difference is seen if the interval contains 1. A target holds if the whole \
+                 interval is at or below the bound, and is unclear if the interval contains the \
+                 bound."
             }
         }
     }

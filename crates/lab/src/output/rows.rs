@@ -114,7 +114,7 @@ fn by_variant(table: &Table, metric: usize) -> TextTable {
 }
 
 /// A ratio to the variant of this name. If its interval contains 1, the text says so, so that a
-/// reader does not take it for a gain or a loss.
+/// reader does not mistake it for a gain or a loss.
 fn against(ratio: Interval, name: Option<&str>) -> String {
     let mut words = ratio.to_string();
     if let Some(name) = name {
@@ -152,7 +152,7 @@ fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
             )
         };
         vec![
-            format!("{}: {other} less {base}", test.metric),
+            format!("{}: {other} minus {base}", test.metric),
             format!("{} {}", interval(&|value| shown.number(value)), shown.unit),
             interval(&of_base),
             number(welch.t),
@@ -304,7 +304,7 @@ mod tests {
             "{figures:?}"
         );
         assert!(figures.rows[2][6].starts_with("1.5"), "{figures:?}");
-        assert_eq!(tests.rows[0][0], "real time: alike less bare");
+        assert_eq!(tests.rows[0][0], "real time: alike minus bare");
         assert!(
             tests.rows[0][1].starts_with("0.10") && tests.rows[0][1].ends_with("ns"),
             "{tests:?}"

@@ -25,7 +25,7 @@ impl DisplayUnit {
             Unit::PerSecond => &[(1.0, "per second")],
             Unit::Count => &[(1.0, "")],
         };
-        // 1500 us, not 1.5 ms, as neighbouring numbers are then easier to compare.
+        // 1500 us, not 1.5 ms, because neighbouring numbers are then easier to compare.
         let fits = steps
             .iter()
             .find(|(divisor, _)| typical.abs() >= divisor * 2.0)

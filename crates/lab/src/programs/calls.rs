@@ -31,8 +31,8 @@ pub struct Calls {
 /// An invalid descriptor.
 const INVALID_FD: i32 = -1;
 
-/// Makes each call `repetitions` times, in turn, after as many uncounted ones, as the first calls
-/// fill caches and page tables.
+/// Makes each call `repetitions` times in turn. The same number of uncounted calls precedes them,
+/// because the first calls fill caches and page tables.
 pub fn measure(repetitions: usize) -> Calls {
     let mut calls = Calls {
         unit: sys::TICKS.to_owned(),

@@ -1,6 +1,6 @@
 //! The programs that experiments run, inside the sandbox and outside.
 //!
-//! They are hidden in the command, as `millibox-lab lab-program NAME ...`. So nothing else must be
+//! They are hidden in the command as `millibox-lab lab-program NAME ...`. So nothing else must be
 //! built or installed, and the sandbox executes the same file through an open descriptor.
 //!
 //! | name | purpose | file |

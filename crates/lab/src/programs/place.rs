@@ -4,8 +4,8 @@ use super::ProgramError;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Joins the places before `--`, each `session` or the path of a `cgroup.procs`, and executes the
-/// command after it.
+/// Executes the command after `--` in the places before it. Each place is `session` or the path of
+/// a `cgroup.procs`.
 pub fn run(arguments: &[String]) -> Result<u8, ProgramError> {
     let mut parts = arguments.splitn(2, |argument| argument == "--");
     let (Some(places), Some([program, arguments @ ..])) = (parts.next(), parts.next()) else {

@@ -74,7 +74,7 @@ pub fn close(fd: i32) -> i32 {
 /// fork(2); returns `None` in the child.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn fork() -> io::Result<Option<i32>> {
     // SAFETY: the programs of the lab that call it have one thread, so the child's memory is
     // consistent.
@@ -104,7 +104,7 @@ pub struct Waited {
 /// wait4(2) for a child, or for any child (-1), including threads and clones.
 ///
 /// # Errors
-/// The kernel's; `ECHILD` if there is no child.
+/// The kernel's error; `ECHILD` if there is no child.
 pub fn wait(pid: i32) -> io::Result<Waited> {
     let mut status = 0;
     // SAFETY: zeros are a valid rusage, a plain structure of numbers.
@@ -133,7 +133,7 @@ pub fn wait(pid: i32) -> io::Result<Waited> {
 /// Attaches a seccomp program to this thread, which cannot be undone.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn attach(program: &millibox_seccomp::Program) -> io::Result<()> {
     seccomp(program, 0).map(|_| ())
 }
@@ -141,7 +141,7 @@ pub fn attach(program: &millibox_seccomp::Program) -> io::Result<()> {
 /// Like [`attach`], and returns the descriptor that receives its notifications.
 ///
 /// # Errors
-/// The kernel's; `EBUSY` if there already is such a program.
+/// The kernel's error; `EBUSY` if there already is such a program.
 pub fn attach_with_listener(program: &millibox_seccomp::Program) -> io::Result<OwnedFd> {
     let fd = seccomp(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
     // SAFETY: the kernel has just created this descriptor, and no other code owns it.
@@ -155,7 +155,7 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
         len: program.len() as u16,
         filter: bytes.as_mut_ptr().cast(),
     };
-    // SAFETY: length and bytes are those of a whole program, which the kernel copies (it asks for
+    // SAFETY: length and bytes are those of a whole program, which the kernel copies (it requires
     // no alignment).
     checked(unsafe {
         libc::syscall(
@@ -168,15 +168,15 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
 }
 
 /// Continues every call that a listener is notified of, and counts them. Returns when the
-/// listener's last process is gone, if the kernel reports that (Linux 6.11).
+/// listener's last process has ended, if the kernel reports that (Linux 6.11).
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> {
     let fd = listener.as_raw_fd();
     loop {
-        // SAFETY: zeros are a valid notification, a plain structure of numbers, and what the
-        // kernel wants to find there.
+        // SAFETY: zeros are a valid notification, a plain structure of numbers, and the kernel
+        // expects zeros there.
         let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the structure is the kernel's own for this request, and outlives the call.
         let received = checked(
@@ -209,7 +209,7 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
     }
 }
 
-/// Whether the last process of a listener's program is gone.
+/// Whether the last process of a listener's program has ended.
 fn hung_up(listener: &OwnedFd) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut ready = [PollFd::new(listener, PollFlags::empty())];
@@ -238,7 +238,7 @@ pub fn answer_on_the_same_cpu(listener: &OwnedFd) -> bool {
     }
 }
 
-/// Makes the command's process request to be traced by its parent; it then stops at its exec.
+/// Makes the command's process ask its parent to trace it; the process then stops at its exec.
 pub fn trace_me(command: &mut Command) {
     let ask = || {
         // SAFETY: the request has no arguments.
@@ -252,7 +252,7 @@ pub fn trace_me(command: &mut Command) {
 /// and stops at system calls are marked.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn trace_options(pid: i32) -> io::Result<()> {
     let options = libc::PTRACE_O_EXITKILL
         | libc::PTRACE_O_TRACESYSGOOD
@@ -268,7 +268,7 @@ pub fn trace_options(pid: i32) -> io::Result<()> {
 /// Continues a stopped child to its next system call, with a signal or without (0).
 ///
 /// # Errors
-/// The kernel's; `ESRCH` if the child was killed meanwhile.
+/// The kernel's error; `ESRCH` if the child was killed meanwhile.
 pub fn trace_on(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: the request takes a number, not a pointer.
     checked(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, libc::c_long::from(signal)) })
@@ -278,7 +278,7 @@ pub fn trace_on(pid: i32, signal: i32) -> io::Result<()> {
 /// The number of the system call that a child is about to make, or `None` at a call's end.
 ///
 /// # Errors
-/// The kernel's; `ESRCH` if the child was killed meanwhile.
+/// The kernel's error; `ESRCH` if the child was killed meanwhile.
 pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
     /// `struct ptrace_syscall_info`, up to the call's number.
     #[repr(C)]
@@ -312,7 +312,7 @@ impl Mapping {
     /// Maps this number of bytes.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn new(length: usize) -> io::Result<Mapping> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);

@@ -126,7 +126,7 @@ const PROGRAM: &str = "/usr/bin/true";
 
 fn null(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
-        // No C library caches getppid(2), unlike old ones getpid(2).
+        // No C library caches getppid(2); old ones cache getpid(2).
         std::hint::black_box(rustix::process::getppid());
     }
     Ok(())

@@ -31,8 +31,8 @@ pub fn is_correct(output: &str, queries: u64) -> bool {
         && lines.next().is_none()
 }
 
-/// The standard streams without the library's locks and line buffers, as the experiment measures
-/// how much a program writes at a time.
+/// The standard streams without the library's locks and line buffers, because the experiment
+/// measures how much a program writes at a time.
 fn streams() -> Result<(BufReader<File>, BufWriter<File>), ProgramError> {
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);

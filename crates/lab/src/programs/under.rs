@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
-/// What observes the system calls of a program.
+/// An observer of a program's system calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Observer {
     /// No observer.
@@ -58,7 +58,7 @@ impl FromStr for Observer {
         let found = Observer::NAMES.iter().find(|(name, _)| *name == text);
         found
             .map(|(_, observer)| *observer)
-            .ok_or_else(|| format!("{text:?} is no observer"))
+            .ok_or_else(|| format!("{text:?} is not an observer"))
     }
 }
 
@@ -214,8 +214,8 @@ fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
 }
 
 /// The supervisor of user notifications. One thread attaches the program to itself and starts the
-/// command, another answers. The threads share descriptors, so the listener need not be sent, which
-/// would be a call that waits for an answer.
+/// command, another answers. The threads share descriptors, so the listener need not be sent: the
+/// call that sends it would itself wait for an answer.
 fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
     let notify_program = notify_program()?;
     let place: Arc<OnceLock<OwnedFd>> = Arc::default();
@@ -240,7 +240,7 @@ fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
             sys::answer_on_the_same_cpu(listener);
         }
         if let Err(error) = sys::continue_all(listener, &answering) {
-            // Without answers the program would wait without end.
+            // Without answers the program would wait forever.
             eprintln!("millibox-lab: the listener of notifications: {error}");
             std::process::exit(1);
         }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 const MAGIC: &[u8; 16] = b"millibox-cache 2";
 const DIGEST_BYTES: usize = 32;
-/// Bytes of the longest header: messages and file names.
+/// Maximum size of a header in bytes: messages and file names.
 const MAX_HEADER_BYTES: u64 = 32 << 20;
 
 /// A compiled program.

@@ -47,7 +47,7 @@ pub enum DirectoryFault {
         user: u32,
     },
     /// Another user can replace the directory.
-    #[error("other users could replace it, as they can write to {}", .above.display())]
+    #[error("other users could replace it, because they can write to {}", .above.display())]
     Replaceable {
         /// A directory above it.
         above: PathBuf,

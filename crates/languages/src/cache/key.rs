@@ -30,7 +30,7 @@ impl KeyBuilder {
             .with(std::env::consts::ARCH)
     }
 
-    /// Adds a part. Its length is digested too, so that two different lists of parts are never the
+    /// Adds a part. Its length is digested too, so that two different lists of parts never give the
     /// same bytes.
     #[must_use]
     pub(crate) fn with(mut self, part: impl AsRef<[u8]>) -> KeyBuilder {

@@ -155,7 +155,7 @@ impl Cache {
             let _ = std::fs::remove_file(&path);
             return None;
         };
-        // If this fails, the entry is only removed earlier.
+        // If this fails, the only effect is that the entry is removed earlier.
         let now = rustix::fs::Timespec {
             tv_sec: 0,
             tv_nsec: rustix::fs::UTIME_NOW,
@@ -167,7 +167,7 @@ impl Cache {
                 last_modification: now,
             },
         );
-        // The entry is complete. So a failure here is one of the store, and the entry stays.
+        // The entry is complete. So a failure here is a failure of the store, and the entry stays.
         let files = decode_files(&mut file, &header.files, store()?)?;
         Some(Entry {
             messages: header.messages,

@@ -24,7 +24,7 @@ pub enum Availability {
     Missing {
         /// Name of the tool.
         program: String,
-        /// What to do.
+        /// The remedy.
         remedy: Remedy,
     },
     /// The sandbox's user cannot reach a tool.
@@ -33,7 +33,7 @@ pub enum Availability {
         program: PathBuf,
         /// The reason.
         reason: Obstacle,
-        /// What to do.
+        /// The remedy.
         remedy: Remedy,
     },
     /// A tool does not work in the sandbox.
@@ -42,12 +42,12 @@ pub enum Availability {
         program: PathBuf,
         /// The reason.
         reason: Box<ToolFault>,
-        /// What to do.
+        /// The remedy.
         remedy: Remedy,
     },
 }
 
-/// What to do about a tool or library. The message is a command, perhaps with a hint.
+/// What to do about a tool or library. The message is a command, possibly with a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -71,7 +71,7 @@ pub enum Remedy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// A directory above the tool is closed.
+    /// The user may not enter a directory above the tool.
     #[error(transparent)]
     Closed(ClosedPath),
     /// The kernel denied the exec (EACCES).
@@ -192,7 +192,7 @@ impl Availability {
         }
     }
 
-    /// What to do, if the suite cannot be used.
+    /// The remedy if the suite cannot be used.
     pub fn remedy(&self) -> Option<&Remedy> {
         match self {
             Availability::Available { .. } => None,
@@ -222,7 +222,7 @@ impl fmt::Display for Availability {
                 program, reason, ..
             } => write!(
                 f,
-                "{} is out of the sandbox's reach: {reason}",
+                "{} cannot be reached by the sandbox: {reason}",
                 program.display()
             ),
             Availability::Broken {

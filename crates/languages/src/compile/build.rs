@@ -6,10 +6,10 @@
 //! compiler's exit status to standard output, and executes tar(1), which writes the product after
 //! the status. So no process of the compilation can change a file while tar packs it, or stop tar.
 //!
-//! A compilation has the user id of that shell, and can kill the shell or take it over. Killing the
-//! shell is a compile error. Taking it over allows a forged status and archive. The source gains
-//! only an executable of its choice, which the submission could also have contained. A forged
-//! archive that cannot be used is a compile error.
+//! A compilation has the user id of that shell, and can kill the shell or take it over. If it kills
+//! the shell, the result is a compile error. If it takes over the shell, it can forge the status
+//! and the archive. The source gains only an executable of its choice, which the submission could
+//! also have contained. A forged archive that cannot be used is a compile error.
 
 use super::captured::{self, CapturedRun, Stdout};
 use super::error::{CompileError, InternalError, Limit, Refusal};
@@ -65,7 +65,7 @@ pub(super) struct Limits {
     pub(super) cpu_time: Duration,
     /// Bytes. `None`: this supervisor cannot limit the memory.
     pub(super) memory: Option<u64>,
-    /// Bytes of the product.
+    /// Maximum size of the product in bytes.
     pub(super) output: u64,
     /// Whether `output` is less than the suite allows, because the disk has little room.
     pub(super) little_room: bool,
@@ -96,7 +96,7 @@ impl Limits {
     }
 }
 
-/// What the shell wrote to standard output.
+/// The parsed output of the shell.
 struct ShellOutput {
     /// The compiler's exit status. `None`: the first line is not a status.
     status: Option<i32>,

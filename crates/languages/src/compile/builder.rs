@@ -5,11 +5,11 @@ use super::availability::Availability;
 use super::build::{self, BuildResult, Job};
 use super::error::{BuildError, CompileError, InternalError, Refusal};
 use super::input::{Input, argument};
-use super::lent::Lent;
 use super::memo::Memo;
 use super::options::Options;
 use super::placeholders::{environment, values};
 use super::reach::find_closed;
+use super::supervisor_ref::SupervisorRef;
 use super::tools::{self, Tools};
 use super::world::{EXECUTABLE, OUTPUT, PREPARED, SOURCE, world};
 use crate::cache::{Cache, Entry, KeyBuilder};
@@ -21,26 +21,27 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Bytes that a program may have, regardless of the room on the disk.
+/// Maximum size of a program in bytes, regardless of the free space on the disk.
 const MIN_OUTPUT_BYTES: u64 = 64 << 20;
-/// A program may take this part of the room on the disk, so that a few programs cannot fill it.
+/// A program may take this part of the free space on the disk, so that a few programs cannot fill
+/// it.
 const ROOM_DIVISOR: u64 = 8;
 
 /// Builds products with one supervisor, and remembers what it learns about the suites.
 #[derive(Debug)]
 pub(super) struct Builder<'s> {
-    pub(super) supervisor: Lent<'s>,
+    pub(super) supervisor: SupervisorRef<'s>,
     pub(super) cache: Cache,
     /// By language, because the variants of a language use the same tools.
     tools: Memo<Result<Arc<Tools>, Availability>>,
     /// By suite: the product of its step `prepare`.
     prepared: Memo<Result<Arc<TempDir>, InternalError>>,
-    /// By suite: whether it has compiled anything. If not, the result of its example.
+    /// By suite: whether it has compiled anything; if it has not, the result of its example.
     proven: Memo<Result<(), BuildError>>,
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(supervisor: Lent<'s>, cache: Cache) -> Builder<'s> {
+    pub(super) fn new(supervisor: SupervisorRef<'s>, cache: Cache) -> Builder<'s> {
         Builder {
             supervisor,
             cache,
@@ -255,7 +256,8 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// Returns the bytes that a program may have if its suite allows `wanted` and the disk has `room`.
+/// Returns the maximum size of a program in bytes, if its suite allows `wanted` bytes and the disk
+/// has `room` bytes.
 fn allowed_output(wanted: u64, room: u64) -> u64 {
     wanted.min((room / ROOM_DIVISOR).max(MIN_OUTPUT_BYTES))
 }

@@ -22,7 +22,7 @@ pub enum RunFailure {
     /// The thread that reads standard error cannot start.
     #[error(
         "cannot start a thread that reads standard error: {0}; raise the process limit (ulimit -u, \
-         pids.max) around millibox"
+         pids.max) for millibox"
     )]
     Thread(Cause<io::Error>),
     /// The thread that reads standard error panicked.

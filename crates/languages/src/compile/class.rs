@@ -13,8 +13,8 @@ pub(super) struct MainClass {
     pub(super) classic: bool,
 }
 
-/// Bytes of the largest class file that is read. A class has at most 65,535 constants and methods,
-/// and compilers write far smaller files.
+/// Maximum size in bytes of a class file that is read. A class has at most 65,535 constants and
+/// methods, and compilers write far smaller files.
 pub(super) const MAX_CLASS_FILE_BYTES: u64 = 16 << 20;
 
 const CLASSIC: &[u8] = b"([Ljava/lang/String;)V";

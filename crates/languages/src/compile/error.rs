@@ -93,7 +93,7 @@ pub enum Refusal {
     #[error(transparent)]
     Product(#[from] ProductFault),
     /// The compiler wrote no program.
-    #[error("the compiler made no program; if there are several sources, call the main one main")]
+    #[error("the compiler made no program; if there are several sources, name the main one main")]
     NoProgram,
     /// The build wrote no executable file of this name.
     #[error("the build made no executable file {0}")]
@@ -103,7 +103,8 @@ pub enum Refusal {
     NoMainClass,
     /// Several classes have a main method, and no name decides.
     #[error(
-        "several classes have a main method ({}); call the class to start Main", .0.join(", ")
+        "several classes have a main method ({}); name the class that should start Main",
+        .0.join(", ")
     )]
     SeveralMainClasses(Vec<String>),
     /// The sources are of no language, or of several.
@@ -156,7 +157,7 @@ impl From<NoSuite> for CompileError {
 #[non_exhaustive]
 pub enum SourceFault {
     /// Commands and terminals would interpret the name.
-    #[error("names of sources cannot have braces or control characters; rename it")]
+    #[error("the name of a source must not contain braces or control characters; rename it")]
     Name,
     /// The path contains a symbolic link.
     #[error("it is a symbolic link, or lies behind one; pass the file itself")]
@@ -214,19 +215,19 @@ pub enum Limit {
     /// Real time.
     #[error("real time limit ({} s)", .0.as_secs_f64())]
     RealTime(Duration),
-    /// Bytes of memory.
+    /// Memory in bytes.
     #[error("memory limit ({} MiB)", .0 >> 20)]
     Memory(u64),
-    /// Bytes of the program, or of temporary files.
+    /// Size of the program, or of temporary files, in bytes.
     #[error(
-        "output limit ({} MiB); an array that does not begin as all zeros is in the program in \
-         full", .0 >> 20
+        "output limit ({} MiB); the program contains every array that is not initialised to zeros, \
+         in full", .0 >> 20
     )]
     Output(u64),
-    /// Bytes of the program, where the disk has less room than the suite allows.
+    /// Size of the program in bytes, if the disk has less room than the suite allows.
     #[error(
-        "output limit ({} MiB, all that the disk has room for); an array that does not begin as \
-         all zeros is in the program in full", .0 >> 20
+        "output limit ({} MiB, all that the disk has room for); the program contains every array \
+         that is not initialised to zeros, in full", .0 >> 20
     )]
     Room(u64),
 }
@@ -391,8 +392,8 @@ impl CompileError {
         }
     }
 
-    /// Replaces each path of a source or directory, to show another place than the one that was
-    /// read.
+    /// Replaces the path of each source or directory, so that messages show a path other than the
+    /// one that was read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         match self {
             CompileError::Refused(Refusal::Source { path, .. })

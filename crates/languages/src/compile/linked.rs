@@ -33,7 +33,7 @@ pub struct Linkage {
 pub struct Fallback {
     /// The result of linking the example statically.
     pub error: BuildError,
-    /// What to do.
+    /// The remedy.
     pub remedy: Remedy,
 }
 

@@ -10,7 +10,7 @@
 //! | `error` | why a compilation has no program |
 //! | `sources` | reads sources from the host |
 //! | `input` | which sources are compiled, and which is the main source |
-//! | `lent` | a supervisor that is borrowed or shared |
+//! | `supervisor_ref` | a supervisor that is borrowed or shared |
 //! | `linked` | static or dynamic linking |
 //! | `builder` | builds a product and checks that its suite works |
 //! | `build` | one run of a compiler |
@@ -32,7 +32,6 @@ mod class;
 mod error;
 mod executable;
 mod input;
-mod lent;
 mod linked;
 mod memo;
 mod messages;
@@ -41,6 +40,7 @@ mod placeholders;
 mod product;
 mod reach;
 mod sources;
+mod supervisor_ref;
 mod toolbox;
 mod tools;
 mod world;

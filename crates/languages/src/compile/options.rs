@@ -14,7 +14,7 @@ pub struct Options {
     pub cpu_time: Option<Duration>,
     /// Memory of the compiler in bytes. `None`: the suite's limit.
     pub memory: Option<u64>,
-    /// Bytes of the program. `None`: the suite's limit.
+    /// Maximum size of the program in bytes. `None`: the suite's limit.
     pub output: Option<u64>,
     /// Whether the compiler also sees headers in the directories of the sources.
     pub headers_beside: bool,
@@ -33,13 +33,14 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// CPUs for the compiler. Empty: those of the supervisor's slots.
     pub cpus: Vec<usize>,
-    /// Further arguments of the compiler, in front of the sources. Commands that name no sources,
-    /// such as shell scripts, ignore them.
+    /// Further arguments of the compiler, in front of the sources. Commands that do not contain the
+    /// sources, such as shell scripts, ignore them.
     pub arguments: Vec<String>,
 }
 
 /// The result of a compilation.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Compilation {
     /// What the compiler wrote to standard output and standard error, without control characters.
     /// At most [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) bytes, and a note if more were
@@ -48,7 +49,7 @@ pub struct Compilation {
     /// Whether the program was in the cache. Messages and figures are then those of the compilation
     /// that stored it.
     pub from_cache: bool,
-    /// What the compiler used. `None`: no compiler ran.
+    /// The figures of the compiler's run. `None`: no compiler ran.
     pub figures: Option<Figures>,
     /// The program, or the reason for which it is missing.
     pub result: Result<Executable, CompileError>,

@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
-/// Bytes of an archive between the contents of two files: headers, long names and padding. The
-/// reader of the archive keeps at most this number of bytes in memory.
+/// Maximum number of bytes of an archive between the contents of two files: headers, long names and
+/// padding. The reader of the archive keeps at most this number of bytes in memory.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
 /// Why a product cannot be used.
 #[derive(Debug)]

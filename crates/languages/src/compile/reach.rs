@@ -1,11 +1,11 @@
-//! Which directories are closed to the sandbox's user.
+//! Finds directories that the sandbox's user may not enter.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file or directory that a user may not enter or execute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} (mode {mode:o}) is closed to user {user}", .path.display())]
+#[error("{} (mode {mode:o}) is not accessible to user {user}", .path.display())]
 #[non_exhaustive]
 pub struct ClosedPath {
     /// The file or directory.
@@ -16,7 +16,7 @@ pub struct ClosedPath {
     pub user: u32,
 }
 
-/// Returns the first part of a path that is closed to a user, according to the modes.
+/// Returns the first part of a path that a user may not enter or execute, according to the modes.
 pub(super) fn find_closed(path: &Path, (uid, gid): (u32, u32)) -> Option<ClosedPath> {
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();

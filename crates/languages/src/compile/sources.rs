@@ -153,7 +153,7 @@ pub(super) fn include(
     }
     // The compiler receives the files in this order, and the cache key depends on it.
     paths.sort();
-    // The files belong to the package. So a fault in them is not one of the submission.
+    // The files belong to the package. So a fault in them is not the submission's fault.
     let included = read_below(&directory, &paths, root).map_err(of_package)?;
     let included = fill(included, constants).map_err(|refusal| of_package(refusal.into()))?;
     files.retain(|file| included.iter().all(|other| other.name != file.name));

@@ -7,12 +7,12 @@ use super::captured::{self, CapturedRun, RunFailure};
 use super::error::{BuildError, CompileError, InternalError, ToolsError, TrialError, first_line};
 use super::executable::{check_program, executable, script};
 use super::input::{Input, example};
-use super::lent::Lent;
 use super::linked::{self, Linkage, Links};
 use super::memo::Memo;
 use super::messages::printable;
 use super::options::{Compilation, Options};
 use super::sources;
+use super::supervisor_ref::SupervisorRef;
 use super::tools::Tools;
 use crate::cache::{Cache, Entry, Key, KeyBuilder};
 use crate::files::SourceFile;
@@ -73,15 +73,15 @@ pub struct Toolbox<'s> {
 impl<'s> Toolbox<'s> {
     /// Returns a toolbox that stores compiled programs in `cache`.
     pub fn new(supervisor: &'s Supervisor, suites: Suites, cache: Cache) -> Toolbox<'s> {
-        Toolbox::lent(Lent::Borrowed(supervisor), suites, cache)
+        Toolbox::with(SupervisorRef::Borrowed(supervisor), suites, cache)
     }
 
     /// Returns a toolbox that shares the supervisor.
     pub fn shared(supervisor: Arc<Supervisor>, suites: Suites, cache: Cache) -> Toolbox<'static> {
-        Toolbox::lent(Lent::Shared(supervisor), suites, cache)
+        Toolbox::with(SupervisorRef::Shared(supervisor), suites, cache)
     }
 
-    fn lent(supervisor: Lent<'s>, suites: Suites, cache: Cache) -> Toolbox<'s> {
+    fn with(supervisor: SupervisorRef<'s>, suites: Suites, cache: Cache) -> Toolbox<'s> {
         Toolbox {
             suites,
             builder: Builder::new(supervisor, cache),

@@ -24,7 +24,7 @@ pub(super) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A tool that needs longer to print its version or root is broken.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bytes of the longest version that is read.
+/// Maximum number of bytes of a version that are read.
 const MAX_VERSION_BYTES: u64 = 1 << 16;
 
 /// The tools of a suite, which work in the sandbox.
@@ -206,8 +206,8 @@ fn try_one(
     match captured.result.outcome {
         Outcome::Exited(0) => {}
         Outcome::NotStarted(error) => {
-            // This user may have more rights than the sandbox's user. A closed directory is then
-            // the only reason.
+            // This user may have more rights than the sandbox's user. The only possible reason is
+            // then a directory that the sandbox's user may not enter.
             let place = root.as_deref().unwrap_or(&path);
             return Err(match find_closed(place, supervisor.info().ids()) {
                 Some(closed) => unreachable(Obstacle::Closed(closed)),

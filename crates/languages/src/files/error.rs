@@ -4,11 +4,11 @@ use crate::Cause;
 use std::io;
 use std::path::PathBuf;
 
-/// Bytes of the longest name. The directory for temporary files and the name together must be a
-/// valid path.
+/// Maximum length of a name in bytes. The directory for temporary files and the name together must
+/// be a valid path.
 pub(super) const MAX_NAME_BYTES: usize = 1024;
-/// Parts of the longest name. A package has no deeper directories, so a test's files fit beside a
-/// program's.
+/// Parts of the longest name. The directories of a package are never deeper, so a test's files fit
+/// beside a program's.
 pub(super) const MAX_NAME_PARTS: usize = millibox_package::MAX_DEPTH;
 /// Files and directories that one directory may store.
 pub const MAX_STORED_FILES: usize = 20_000;
@@ -32,7 +32,10 @@ pub(crate) enum StoreError {
 
 /// The host's directory for temporary files cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot write to {}: {cause}; set TMPDIR to a directory with room", .directory.display())]
+#[error(
+    "cannot write to {}: {cause}; set TMPDIR to a directory with free space",
+    .directory.display()
+)]
 #[non_exhaustive]
 pub struct HostError {
     /// The directory.
@@ -49,7 +52,7 @@ pub enum NameFault {
     #[error("is not the name of a file below a directory")]
     NotBelow,
     /// The name has too many bytes or parts.
-    #[error("is too long: names may have {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts")]
+    #[error("is too long: names may have at most {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts")]
     TooLong,
     /// The name has a file as one of its directories.
     #[error("lies below a file instead of a directory")]

@@ -17,9 +17,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
-/// Bytes that are copied at a time.
+/// Number of bytes that are copied at a time.
 const COPY_CHUNK_BYTES: usize = 128 << 10;
-/// Bytes of a long name that a message shows.
+/// Number of bytes of a long name that a message shows.
 const SHOWN_NAME_BYTES: usize = 100;
 
 /// A source file in memory.

@@ -6,7 +6,7 @@ use super::similar::nearest;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the longest first line `#!` that is read.
+/// Maximum number of bytes of a first line `#!` that are read.
 const MAX_SHEBANG_BYTES: u64 = 256;
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {

@@ -99,7 +99,7 @@ pub enum FaultKind {
     #[error("the name {0:?} must neither be empty nor begin or end with a space")]
     NameSpaces(String),
     /// An extension begins with a dot. The dot is not part of the field.
-    #[error("{key:?} have no dot: write {extension:?}")]
+    #[error("{key:?} must not begin with a dot: write {extension:?}")]
     ExtensionDot {
         /// The key.
         key: &'static str,
@@ -114,6 +114,9 @@ pub enum FaultKind {
         /// The file of the other suite.
         file: String,
     },
+    /// The default variant has a table `services`.
+    #[error("the names of the default variant belong in [services]")]
+    DefaultServices,
     /// `[services]` has a name twice.
     #[error("[services] has {name:?} for {service} twice; remove one")]
     ServiceNameTwice {
@@ -145,19 +148,19 @@ pub enum FaultKind {
         /// The other file.
         file: String,
     },
-    /// `always` in `[linking]` stands beside other keys.
+    /// `always` in `[linking]` is combined with other keys.
     #[error("\"always\" in [linking] excludes all other keys; remove them")]
     AlwaysWithOtherKeys,
     /// `[linking]` has arguments that the command does not use.
     #[error("[linking] has arguments, so the command in [compile] must have {{linking}} in it")]
     LinkingNotUsed,
-    /// `root` of a tool has none of its forms.
+    /// `root` of a tool has none of the valid forms.
     #[error(
         "\"root\" in [tool] must be \"..\", \"../..\" and so on (seen from the executable), or \
          arguments with which the tool prints it"
     )]
     ToolRoot,
-    /// Not exactly one variant is the default.
+    /// The number of default variants is not one.
     #[error("{0} variants have default = true; exactly one must")]
     DefaultVariants(usize),
     /// A variant lacks a key of other variants.
@@ -258,7 +261,7 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// The lines of a text, joined by semicolons.
+/// The lines of a string, joined by semicolons.
 struct OneLine<'t>(&'t str);
 
 impl fmt::Display for OneLine<'_> {
@@ -294,7 +297,7 @@ impl Faults {
 pub enum ChoiceError {
     /// No suite has the name.
     #[error(
-        "there is no language {name:?}{} The languages are: {}", DidYouMean(.nearest),
+        "there is no language {name:?}{} The languages are: {}", SpellingHint(.nearest),
         .known.join(", ")
     )]
     UnknownName {
@@ -310,7 +313,7 @@ pub enum ChoiceError {
     NoSources,
     /// The sources belong to several languages.
     #[error(
-        "{}: their extensions belong to several languages ({}); leave the files of one",
+        "{}: their extensions belong to several languages ({}); keep the files of only one",
         PathList(.sources), .titles.join(", ")
     )]
     SeveralLanguages {
@@ -332,7 +335,8 @@ pub enum ChoiceError {
     },
     /// Neither names nor first lines of the sources identify a language.
     #[error(
-        "{}: neither extension nor first line tells the language; use one of the extensions {}",
+        "{}: neither the extension nor the first line identifies the language; use one \
+         of the extensions {}",
         PathList(.sources), .extensions.join(", ")
     )]
     UnknownSources {
@@ -344,7 +348,8 @@ pub enum ChoiceError {
 }
 
 impl ChoiceError {
-    /// Replaces each path of a source, to show another place than the one that was read.
+    /// Replaces the path of each source, so that messages show a path other than the one that was
+    /// read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
         if let ChoiceError::SeveralLanguages { sources, .. }
         | ChoiceError::UnknownSources { sources, .. } = self
@@ -365,9 +370,9 @@ impl ChoiceError {
     }
 }
 
-struct DidYouMean<'n>(&'n Option<String>);
+struct SpellingHint<'n>(&'n Option<String>);
 
-impl fmt::Display for DidYouMean<'_> {
+impl fmt::Display for SpellingHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(name) => write!(f, "; did you mean {name:?}?"),

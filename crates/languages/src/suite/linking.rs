@@ -10,6 +10,7 @@ use serde::Serialize;
 /// A way to link a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Link {
     /// The executable contains all libraries.
     Static,

@@ -25,6 +25,7 @@ mod model;
 mod read;
 mod section;
 mod services;
+mod shown;
 mod similar;
 pub(crate) mod template;
 

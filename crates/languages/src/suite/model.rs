@@ -108,7 +108,7 @@ pub struct CompileStep {
     pub memory: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes in the output directory.
+    /// Maximum size of the output directory in bytes.
     pub output: u64,
 }
 
@@ -132,7 +132,7 @@ pub struct Run {
     pub memory: u64,
     /// Processes and threads of the language's run-time system, added to the limit of the program.
     pub processes: u32,
-    /// What the command starts.
+    /// The program or class that the command starts.
     pub entry: EntryPoint,
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct Surroundings {
     /// Files and directories of the host. They may be patterns; paths without a match are ignored.
     pub(crate) mounts: Vec<String>,
     pub(crate) proc: bool,
-    /// Bytes of /tmp. 0: the command has no /tmp.
+    /// Size of /tmp in bytes. 0: the command has no /tmp.
     pub(crate) scratch: u64,
     pub(crate) env: BTreeMap<String, String>,
     /// Name of a seccomp profile.

@@ -35,7 +35,7 @@ const TOP_KEYS: &[&str] = &[
 const TOOL_KEYS: &[&str] = &["directories", "package", "version", "root", "hint"];
 const LINKING_KEYS: &[&str] = &["always", "default", "dynamic", "package", "static"];
 const LINK_WORDS: &[(&str, Link)] = &[("static", Link::Static), ("dynamic", Link::Dynamic)];
-const VARIANT_KEYS: &[&str] = &["title", "names", "default"];
+const VARIANT_KEYS: &[&str] = &["title", "names", "default", "services"];
 const EXAMPLE_KEYS: &[&str] = &["file", "source"];
 
 /// The suites of one file.
@@ -96,19 +96,24 @@ pub(super) fn check_names(languages: &[Language], faults: &mut Faults) {
 }
 
 fn check_service_names(languages: &[Language], faults: &mut Faults) {
-    let mut taken: BTreeMap<(&str, String), &Language> = BTreeMap::new();
+    let mut taken: BTreeMap<(&str, String), (&Language, &str)> = BTreeMap::new();
     for language in languages {
-        for (service, name) in language.suites.iter().flat_map(|s| s.services.entries()) {
+        let entries = language.suites.iter().flat_map(|suite| {
+            let entries = suite.services.entries().into_iter();
+            entries.map(|entry| (&suite.name[..], entry))
+        });
+        for (suite, (service, name)) in entries {
             match taken.entry((service, name)) {
                 Entry::Vacant(entry) => {
-                    entry.insert(language);
+                    entry.insert((language, suite));
                 }
-                Entry::Occupied(entry) if entry.get().name == language.name => {}
+                // Reading the table has reported it.
+                Entry::Occupied(entry) if entry.get().1 == suite => {}
                 Entry::Occupied(entry) => {
                     let kind = FaultKind::ServiceNameTaken {
                         service,
                         name: entry.key().1.clone(),
-                        file: entry.get().file.clone(),
+                        file: entry.get().0.file.clone(),
                     };
                     faults.add(&language.file, language.services_line, kind);
                 }
@@ -140,6 +145,8 @@ struct Variant<'d> {
     names: Vec<String>,
     default: bool,
     values: BTreeMap<String, String>,
+    /// `None`: those of the language, if the variant is the default.
+    services: Option<Services>,
     section: Section<'d>,
 }
 
@@ -236,10 +243,10 @@ impl<'d> LanguageReader<'_, '_, 'd> {
                 compile: compile.clone(),
                 linking: linking.clone(),
                 run: run.clone(),
-                services: match variant.default {
-                    true => services.clone(),
-                    false => Services::default(),
-                },
+                services: variant
+                    .services
+                    .or_else(|| services.clone().filter(|_| variant.default))
+                    .unwrap_or_default(),
                 example: example.clone(),
                 text: text.to_owned(),
                 values: variant.values,
@@ -322,9 +329,11 @@ impl<'d> LanguageReader<'_, '_, 'd> {
     }
 
     fn variants(&mut self, name: &str, title: &str) -> Vec<Variant<'d>> {
-        let (top, reader) = (self.top, &mut *self.reader);
+        let top = self.top;
         let mut variants = Vec::new();
-        for (variant, section) in reader.tables(top, "variant") {
+        for (variant, section) in self.reader.tables(top, "variant") {
+            let services = self.services_of_variant(section);
+            let reader = &mut *self.reader;
             let mut values = BTreeMap::new();
             for key in section.keys().filter(|key| !VARIANT_KEYS.contains(key)) {
                 if let Some(value) = reader.string(section, key) {
@@ -337,6 +346,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
                 names: other_names(reader, section),
                 default: reader.boolean(section, "default", false),
                 values,
+                services,
                 section,
             });
         }
@@ -349,10 +359,21 @@ impl<'d> LanguageReader<'_, '_, 'd> {
                 names,
                 default: true,
                 values,
+                services: None,
                 section: top,
             });
         }
         variants
+    }
+
+    /// The names of a variant that is not the default.
+    fn services_of_variant(&mut self, variant: Section<'d>) -> Option<Services> {
+        let value = variant.get("services")?;
+        if self.reader.boolean(variant, "default", false) {
+            self.reader.fault(&value.span(), FaultKind::DefaultServices);
+            return None;
+        }
+        services(self.reader, variant)
     }
 
     fn check_variants(&mut self, variants: &[Variant<'_>]) {

@@ -4,15 +4,24 @@ use super::error::FaultKind;
 use super::section::{Reader, Section};
 use std::ops::Range;
 
-const SERVICES_KEYS: &[&str] = &["judge0", "piston", "sandbox_fusion"];
-const PISTON_KEYS: &[&str] = &["name", "aliases"];
+const SERVICES_KEYS: &[&str] = &[
+    "judge0",
+    "judge0_title",
+    "judge0_compiler",
+    "judge0_file",
+    "judge0_options",
+    "piston",
+    "sandbox_fusion",
+];
+const PISTON_KEYS: &[&str] = &["name", "aliases", "runtime"];
 /// Judge0 counts its languages from 1. A larger number is probably a mistake.
 const JUDGE0_RANGE: Range<i64> = 1..10_000;
 
 /// The names that other execution services use for a language. A service that imitates them finds
 /// the suite by these names.
 ///
-/// Only the default variant of a language has names, so each name means one suite.
+/// Each name means one suite: the default variant of a language, or the variant that has names of
+/// its own.
 ///
 /// ```
 /// use millibox_languages::suite::Suites;
@@ -26,6 +35,14 @@ const JUDGE0_RANGE: Range<i64> = 1..10_000;
 pub struct Services {
     /// Ids of the language in Judge0 CE. The first one is that of Judge0's own clients.
     pub judge0: Vec<u32>,
+    /// The name in Judge0, if it is not the title of the suite.
+    pub judge0_title: Option<String>,
+    /// The compiler in front of the version in Judge0, such as `GCC`. May be empty.
+    pub judge0_compiler: String,
+    /// The file name of a source in Judge0, if it is not that of the example.
+    pub judge0_file: Option<String>,
+    /// Whether clients of Judge0 may add options to the command that compiles.
+    pub judge0_options: bool,
     /// The language in Piston.
     pub piston: Option<PistonName>,
     /// Names of the language in SandboxFusion.
@@ -38,8 +55,11 @@ pub struct Services {
 pub struct PistonName {
     /// The name.
     pub name: String,
-    /// Other names that Piston accepts.
+    /// Other names that Piston accepts. `{version}` stands for the first two numbers of the
+    /// version that is installed.
     pub aliases: Vec<String>,
+    /// The implementation that Piston shows, such as `gcc`.
+    pub runtime: Option<String>,
 }
 
 impl Services {
@@ -47,7 +67,10 @@ impl Services {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
         let judge0 = self.judge0.iter().map(|id| ("Judge0", id.to_string()));
         let piston = self.piston.iter().flat_map(|piston| {
-            let names = std::iter::once(&piston.name).chain(&piston.aliases);
+            // Piston repeats the names of some languages among their aliases.
+            let aliases = piston.aliases.iter();
+            let aliases = aliases.filter(|alias| **alias != piston.name);
+            let names = std::iter::once(&piston.name).chain(aliases);
             names.map(|name| ("Piston", name.clone()))
         });
         let fusion = self.sandbox_fusion.iter();
@@ -56,22 +79,27 @@ impl Services {
     }
 }
 
-/// Reads `[services]`.
-pub(super) fn services(reader: &mut Reader<'_>, top: Section<'_>) -> Services {
-    let Some(section) = reader.table(top, "services") else {
-        return Services::default();
-    };
+/// Reads the table `services` of a language or of a variant.
+pub(super) fn services(reader: &mut Reader<'_>, owner: Section<'_>) -> Option<Services> {
+    let section = reader.table(owner, "services")?;
     reader.reject_unknown_keys(section, SERVICES_KEYS);
     let piston = reader.table(section, "piston").map(|piston| {
         reader.reject_unknown_keys(piston, PISTON_KEYS);
         PistonName {
             name: reader.required(piston, "name"),
             aliases: reader.plain_strings(piston, "aliases"),
+            runtime: reader.string(piston, "runtime"),
         }
     });
     let judge0 = reader.numbers(section, "judge0", JUDGE0_RANGE);
     let services = Services {
         judge0: judge0.into_iter().map(|id| id as u32).collect(),
+        judge0_title: reader.string(section, "judge0_title"),
+        judge0_compiler: reader
+            .string(section, "judge0_compiler")
+            .unwrap_or_default(),
+        judge0_file: reader.string(section, "judge0_file"),
+        judge0_options: reader.boolean(section, "judge0_options", false),
         piston,
         sandbox_fusion: reader.plain_strings(section, "sandbox_fusion"),
     };
@@ -85,5 +113,5 @@ pub(super) fn services(reader: &mut Reader<'_>, top: Section<'_>) -> Services {
             reader.fault(&section.span(), kind);
         }
     }
-    services
+    Some(services)
 }

@@ -14,7 +14,7 @@ pub(crate) const SOURCES: &str = "sources";
 /// Placeholder for the arguments that choose how to link. It stands for any number of arguments.
 pub(crate) const LINKING: &str = "linking";
 
-/// A part of a text.
+/// A part of a string.
 enum Part<'t> {
     Plain(&'t str),
     Name(&'t str),
@@ -45,7 +45,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the names of the placeholders in a text.
+/// Returns the names of the placeholders in a string.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Name(name) => Some(name),

@@ -21,7 +21,8 @@ mod wait;
 
 pub use read::peek_cgroups;
 
-use crate::{EndReason, Error};
+use crate::convert::fault_of_decoding;
+use crate::{EndReason, Error, FrameFault};
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
 use millibox_wire::{
     Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, SupervisorError, decode,
@@ -41,7 +42,7 @@ use std::time::Duration;
 #[derive(Default)]
 struct Entry {
     result: Option<RunResult>,
-    /// The supervisor was given it.
+    /// The supervisor has received it.
     sent: bool,
     /// The handle was dropped.
     abandoned: bool,
@@ -49,9 +50,9 @@ struct Entry {
     output_limited: bool,
     /// The caller has seen more output than the limit.
     output_exceeded: bool,
-    /// Made readable with the result.
+    /// Becomes readable when the result arrives.
     event: Option<Arc<OwnedFd>>,
-    /// The task to wake with the result.
+    /// The task to wake when the result arrives.
     waker: Option<Waker>,
 }
 
@@ -94,7 +95,7 @@ struct State {
     in_flight: usize,
     /// Runs without a result whose handles were dropped.
     abandoned: usize,
-    /// The kernel refused to send for another reason than a full socket, so a writable socket does
+    /// The kernel refused to send for a reason other than a full socket, so a writable socket does
     /// not mean that sending works now.
     crowded: bool,
     credits: usize,
@@ -190,7 +191,7 @@ impl Connection {
                         kind: Kind::Hello, ..
                     },
                     body,
-                )) => decode::<Hello>(body).map_err(|error| error.to_string()),
+                )) => decode::<Hello>(body).map_err(fault_of_decoding),
                 Ok((
                     Header {
                         kind: Kind::Failure,
@@ -199,12 +200,14 @@ impl Connection {
                     body,
                 )) => match decode(body) {
                     Ok(error) => return Err(EndReason::Failed(error)),
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(fault_of_decoding(error)),
                 },
-                Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
-                Err((_, error)) => Err(error.to_string()),
+                Ok((Header { kind, .. }, _)) => Err(FrameFault::UnexpectedKind(kind as u32)),
+                Err((_, error)) => Err(fault_of_decoding(error)),
             },
-            Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
+            Err(Errno::MSGSIZE) => Err(FrameFault::TooLong {
+                max_bytes: MAX_INLINE,
+            }),
             Ok(None) | Err(_) => return Err((connection.end_reason)()),
         };
         let hello = hello.map_err(EndReason::Unreadable)?;
@@ -262,7 +265,7 @@ impl Connection {
     }
 
     /// Sends one run, or two that start together, now or as soon as the supervisor has a place for
-    /// them: both or, after an error, none. Does not wait.
+    /// them: both or, after an error, neither. Does not wait.
     ///
     /// The ids of two runs are successive.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
@@ -427,7 +430,7 @@ impl Connection {
     }
 }
 
-/// Why no run is accepted any more, as far as that is known.
+/// The reason why no more runs are accepted, if it is known.
 fn over(state: &State) -> Option<Error> {
     let known = || state.died.clone().unwrap_or(EndReason::Closed);
     state.ended.then(|| Error::Died(known()))
@@ -443,7 +446,7 @@ fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
     }
 }
 
-/// Turns a plain end into one for too much output.
+/// Changes a plain end to an end because of too much output.
 fn over_output(result: &mut RunResult) {
     if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
         result.outcome = Outcome::OutputLimit;

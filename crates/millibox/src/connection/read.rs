@@ -2,7 +2,8 @@
 
 use super::dispatcher::sleep;
 use super::{Connection, END_REASON_TIMEOUT, Entry, State, over_output};
-use crate::EndReason;
+use crate::convert::fault_of_decoding;
+use crate::{EndReason, FrameFault};
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
 use millibox_wire::{Hello, RunResult, SupervisorError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -104,10 +105,11 @@ impl Connection {
                     self.flush(state);
                 }
                 Ok(Answer::Failure(error)) => state.reported = Some(error),
-                Err(reason) => self.misunderstood(state, reason),
+                Err(fault) => self.misunderstood(state, fault),
             },
             Err(Errno::MSGSIZE) => {
-                self.misunderstood(state, format!("it is longer than {MAX_INLINE} bytes"))
+                let max_bytes = MAX_INLINE;
+                self.misunderstood(state, FrameFault::TooLong { max_bytes })
             }
             Err(_) => self.find_out_why(state),
         }
@@ -154,10 +156,10 @@ impl Connection {
     }
 
     /// Ends the connection because of an answer that cannot be read: its run would never end.
-    fn misunderstood(&self, state: &mut State, reason: String) {
+    fn misunderstood(&self, state: &mut State, fault: FrameFault) {
         if state.died.is_none() {
             let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
-            self.died(state, EndReason::Unreadable(reason));
+            self.died(state, EndReason::Unreadable(fault));
         }
     }
 
@@ -226,14 +228,14 @@ enum Answer {
 }
 
 /// Decodes a frame.
-fn answer(frame: &[u8]) -> Result<Answer, String> {
-    let (header, body) = Header::decode(frame).map_err(|(_, error)| error.to_string())?;
+fn answer(frame: &[u8]) -> Result<Answer, FrameFault> {
+    let (header, body) = Header::decode(frame).map_err(|(_, error)| fault_of_decoding(error))?;
     match header.kind {
         Kind::Result if !header.in_memfd => {
             decode(body).map(|result| Answer::Result(header.id, Box::new(result)))
         }
         Kind::Failure if !header.in_memfd => decode(body).map(Answer::Failure),
-        kind => return Err(format!("it is of the kind {kind:?}")),
+        kind => return Err(FrameFault::UnexpectedKind(kind as u32)),
     }
-    .map_err(|error| error.to_string())
+    .map_err(fault_of_decoding)
 }

@@ -116,8 +116,8 @@ impl Connection {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Sent::Full),
                 // This user has more descriptors in transit than this process may have open
-                // (unix(7)). The runs are the same user and may have half of the hard limit in
-                // transit, which is more than the usual soft limit.
+                // (unix(7)). The runs belong to the same user and may have half of the hard limit
+                // in transit, which is more than the usual soft limit.
                 Err(Errno::TOOMANYREFS) if raise_open_files() => {}
                 Err(Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(Sent::Crowded),
                 Err(errno) => return Err(errno),

@@ -103,7 +103,7 @@ impl Connection {
         Ok(event)
     }
 
-    /// The result, or `None` if `waker` will be woken with the result.
+    /// The result, or `None` if `waker` will be woken when the result arrives.
     pub fn poll(self: &Arc<Self>, id: u64, waker: &Waker) -> Result<Option<RunResult>, Error> {
         let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         if let Some(answer) = look(&state, id) {

@@ -1,4 +1,4 @@
-//! Errors of edits.
+//! Errors of edits to a package's files.
 
 use super::Faults;
 use super::text::Excerpt;
@@ -19,7 +19,7 @@ pub enum EditError {
     /// The time limit of problem.yaml is a list or a map.
     #[error("`time_limit` is not a number; write it yourself")]
     TimeLimit,
-    /// `limits` of problem.yaml is a list or a text.
+    /// `limits` of problem.yaml is a list or a string.
     #[error("`limits` is not a map; write the time limit yourself")]
     NotMap,
     /// `limits` of problem.yaml cannot be changed safely.

@@ -33,7 +33,7 @@ pub enum FileFault {
     #[error("directories nested deeper than {max}; not read")]
     TooDeep { max: usize },
     #[error(
-        "left out: a name may have letters, digits and _ . - + only, and must not begin with a dash"
+        "left out: a name may contain only letters, digits and _ . - +, and no dash at its start"
     )]
     Name,
     #[error("neither a file nor a directory; not read")]
@@ -42,7 +42,7 @@ pub enum FileFault {
     DanglingLink { target: Excerpt, error: SystemError },
     #[error("symbolic link to {target}, outside the package; not followed")]
     LinkOutside { target: Excerpt },
-    #[error("symbolic link to {target}, a directory that the link itself is in; not followed")]
+    #[error("symbolic link to {target}, a directory that contains the link itself; not followed")]
     LinkLoop { target: Excerpt },
 }
 

@@ -4,7 +4,7 @@
     reason = "the message of a variant describes the variant and its fields"
 )]
 
-use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind};
+use super::text::{Excerpt, Found, MakeHint, Number, Suggestion, ValueKind, WordList};
 
 /// A fault of problem.yaml.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,12 +25,12 @@ pub enum HeaderFault {
         "`{key}` belongs to the legacy format; use `type` and `output_validator_args`; not read"
     )]
     LegacyKey { key: &'static str },
-    #[error("name must be a text, or a map of languages and texts")]
+    #[error("name must be a string, or a map of languages and strings")]
     Name,
     #[error("unknown type {word:?}; the types are {known}{suggestion}")]
     UnknownType {
         word: Excerpt,
-        known: String,
+        known: WordList,
         suggestion: Suggestion,
     },
     #[error("type {word} is repeated")]
@@ -65,18 +65,21 @@ pub enum HeaderFault {
     #[error("`{key}` is not read here; write it in data/testdata.yaml")]
     MisplacedGrading { key: &'static str },
     #[error(
-        "{name:?} is not a valid name of a constant: use letters, digits and _, and begin with no \
-         digit"
+        "{name:?} is not a valid name of a constant: use letters, digits and _, and do not begin \
+         with a digit"
     )]
     ConstantName { name: Excerpt },
     #[error("a variant of a constant must have a name and a value")]
     ConstantVariant,
-    #[error("the constant {name} must have a value, a number or a text")]
+    #[error("the constant {name} must have a value, a number or a string")]
     ConstantValue { name: Excerpt },
-    #[error("time_limit must be a multiple of time_resolution, {resolution} s{}", Finer(.finer))]
+    #[error(
+        "time_limit must be a multiple of time_resolution, {resolution} s{}",
+        FinerResolution(.finer)
+    )]
     Resolution {
         resolution: Number,
-        /// A resolution that the time limit is a multiple of.
+        /// A finer resolution of which the time limit is a multiple.
         finer: Option<Number>,
     },
     #[error("validation_passes applies to multi-pass problems only; not used")]
@@ -85,9 +88,9 @@ pub enum HeaderFault {
     TooManyPasses { number: u64 },
 }
 
-struct Finer<'a>(&'a Option<Number>);
+struct FinerResolution<'a>(&'a Option<Number>);
 
-impl std::fmt::Display for Finer<'_> {
+impl std::fmt::Display for FinerResolution<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(finer) => write!(f, "; or write `time_resolution: {finer}` beside it"),
@@ -124,13 +127,13 @@ pub enum DataFault {
     NoTests { hint: MakeHint },
     #[error("there are no secret tests, only samples")]
     OnlySamples,
-    #[error("beside testdata.yaml, of which this is the newer name; keep one")]
+    #[error("this is the newer name of testdata.yaml, which also exists; keep one")]
     TwoSettings,
     #[error("a group without tests")]
     EmptyGroup,
     #[error("has no test_group.yaml, but other directories beside it are groups")]
     NotGroup,
-    #[error("data/secret has groups, so tests belong in one of them, also {test}")]
+    #[error("data/secret has groups, so every test belongs in one of them, including {test}")]
     TestBesideGroups { test: Excerpt },
     #[error("a group within a group or within samples is not allowed")]
     NestedGroup,
@@ -142,9 +145,11 @@ pub enum DataFault {
     NoInput { name: Excerpt },
     #[error("not read: it belongs to a test, but there is no {name}.in")]
     NoTest { name: Excerpt },
-    #[error("not read: no part of a test, which is NAME.in and NAME.ans{suggestion}")]
+    #[error("not read: not part of a test, which consists of NAME.in and NAME.ans{suggestion}")]
     Stray { suggestion: Suggestion },
-    #[error("not read: no part of a test; this applies to {more} more files, which are not listed")]
+    #[error(
+        "not read: not part of a test; this applies to {more} more files, which are not listed"
+    )]
     MoreStrays { more: usize },
 }
 
@@ -205,7 +210,8 @@ pub enum GroupFault {
         Key(.key)
     )]
     StaticValidators {
-        /// The key that requests them. `None`: the package has their directory.
+        /// The key that requests them. `None`: the package has a directory of such
+        /// validators.
         key: Option<&'static str>,
     },
 }
@@ -224,7 +230,7 @@ impl std::fmt::Display for Key<'_> {
 pub enum SubmissionFault {
     #[error("not read: a submission belongs in a directory such as submissions/accepted")]
     Misplaced,
-    #[error("not read: neither an extension nor a first line #! tells the language")]
+    #[error("not read: neither an extension nor a first line #! identifies the language")]
     NoLanguage,
     #[error("a submission without files")]
     Empty,
@@ -247,7 +253,7 @@ pub enum SubmissionFault {
         "the source's @EXPECTED_RESULTS@ contradict its directory; the source takes precedence"
     )]
     TagsContradictDirectory,
-    #[error("{pattern:?} is not a valid pattern; patterns have * and {{a,b}}")]
+    #[error("{pattern:?} is not a valid pattern; patterns may contain * and {{a,b}}")]
     Pattern { pattern: Excerpt },
     #[error("no submission matches {pattern:?}")]
     UnusedPattern { pattern: Excerpt },
@@ -305,9 +311,9 @@ pub enum SubmissionFault {
 pub struct VerdictClaim {
     pub pattern: Excerpt,
     /// The permitted verdicts as the file names them.
-    pub permitted: String,
-    /// Sets of verdicts of which one each must occur.
-    pub required: Vec<String>,
+    pub permitted: WordList,
+    /// Sets of verdicts; at least one verdict of each set must occur.
+    pub required: Vec<WordList>,
 }
 
 struct Claims<'a>(&'a [VerdictClaim]);
@@ -438,7 +444,7 @@ pub enum ProgramFault {
     UnknownDirectory { suggestion: Suggestion },
     #[error("not used, because `validation` in problem.yaml is not `custom`")]
     UnusedValidator,
-    #[error("an interactive or multi-pass problem needs an output validator of its own")]
+    #[error("an interactive or multi-pass problem needs its own output validator")]
     ValidatorRequired,
     #[error("there is no output validator, but problem.yaml requires one")]
     NoValidator,
@@ -448,7 +454,7 @@ pub enum ProgramFault {
     UnusedGrader,
     #[error("one grader is supported, but there is also {others}")]
     SeveralGraders { others: Excerpt },
-    #[error("checktestdata and VIVA files are not supported; inputs are not checked by it")]
+    #[error("checktestdata and VIVA files are not supported, so they do not check inputs")]
     UnsupportedValidator,
     #[error("not used: files to include belong in include/LANGUAGE, not in include")]
     MisplacedInclude,

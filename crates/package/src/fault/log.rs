@@ -92,7 +92,7 @@ impl Log {
         }
     }
 
-    /// Sets the directory of the package that further paths are relative to.
+    /// Sets the directory of the package that all later paths are relative to.
     pub fn enter(&self, directory: &Path) {
         self.package.borrow_mut().push(directory);
     }
@@ -135,7 +135,7 @@ impl Log {
         kept + self.dropped.get().0
     }
 
-    /// Whether further faults are only counted.
+    /// Whether additional faults are only counted.
     pub fn is_full(&self) -> bool {
         self.faults.borrow().len() >= MAX_FAULTS
     }

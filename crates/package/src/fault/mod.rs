@@ -34,11 +34,22 @@ use values::{KeyFault, YamlFault};
 
 /// The severity of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Severity {
     /// The package can be judged, but its author may have intended something different.
     Warning,
     /// The package cannot be judged.
     Error,
+}
+
+impl Severity {
+    /// The name in reports: `error` or `warning`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
 }
 
 /// One fault of a package, rendered as `PATH:LINE:COLUMN: error: MESSAGE`. Unknown numbers are
@@ -102,11 +113,7 @@ impl fmt::Display for Fault {
                 write!(f, ":{column}")?;
             }
         }
-        f.write_str(match self.severity {
-            Severity::Warning => ": warning: ",
-            Severity::Error => ": error: ",
-        })?;
-        self.kind.fmt(f)
+        write!(f, ": {}: {}", self.severity.name(), self.kind)
     }
 }
 

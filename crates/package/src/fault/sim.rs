@@ -75,7 +75,7 @@ pub enum SimfileFault {
     #[error("there are no tests, neither in `limits` nor as files NAME.in")]
     NoTests,
     #[error(
-        "{key}: {name:?} is not a valid name of a test, which ends in the number of its group and \
+        "{key}: {name:?} is not a valid test name; it must end in the number of its group and \
          optional letters"
     )]
     TestName { key: &'static str, name: Excerpt },
@@ -84,7 +84,7 @@ pub enum SimfileFault {
     #[error(
         "limits: the time limit of test {test:?} {}; it must be more than 0 seconds and at most a \
          day",
-        Is(.text)
+        IsValue(.text)
     )]
     TimeLimit {
         test: Excerpt,
@@ -111,7 +111,7 @@ pub enum SimfileFault {
     NoAnswer { test: Excerpt },
     #[error("test {test:?} has no answer yet; the model solution must make one")]
     NoAnswerYet { test: Excerpt },
-    #[error("scoring: {text:?} is not a group and its points")]
+    #[error("scoring: {text:?} is not a group followed by its points")]
     Scoring { text: Excerpt },
     #[error("scoring: {group:?} is not a group; groups are numbers")]
     NotGroup { group: Excerpt },
@@ -125,9 +125,9 @@ pub enum SimfileFault {
     GroupWithoutPoints { group: Excerpt },
 }
 
-struct Is<'a>(&'a Option<Excerpt>);
+struct IsValue<'a>(&'a Option<Excerpt>);
 
-impl std::fmt::Display for Is<'_> {
+impl std::fmt::Display for IsValue<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(text) => write!(f, "is {text:?}"),
@@ -155,7 +155,7 @@ pub enum SipfileFault {
     #[error("{range:?} is not a range of tests: {fault}")]
     Range { range: Excerpt, fault: RangeFault },
     #[error(
-        "{name:?} is not a valid name of a test, which ends in the number of its group and \
+        "{name:?} is not a valid test name; it must end in the number of its group and \
          optional letters"
     )]
     TestName { name: Excerpt },
@@ -174,7 +174,7 @@ pub enum SipfileFault {
     },
 }
 
-/// Why a text is not a range of tests.
+/// Why a string is not a range of tests.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangeFault {

@@ -10,7 +10,7 @@ const MAX_COMPARED_BYTES: usize = 100;
 /// The maximum number of words that are compared for a suggestion.
 const MAX_COMPARED_WORDS: usize = 200;
 
-/// A text of a package in a message. A text may be as long as a file, so only its beginning is
+/// A string of a package in a message. A string may be as long as a file, so only its beginning is
 /// kept. `Debug` quotes the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Excerpt {
@@ -19,7 +19,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The beginning of a text.
+    /// The beginning of a string.
     pub fn new(text: &str) -> Excerpt {
         let end = (0..=text.len().min(MAX_EXCERPT_BYTES))
             .rev()
@@ -86,8 +86,8 @@ impl Suggestion {
     /// No suggestion.
     pub const NONE: Suggestion = Suggestion(None);
 
-    /// The known word that is most similar to `word`, if one is similar. Long words have no similar
-    /// one, and only the first of many words are compared.
+    /// The known word that is most similar to `word`, if one is similar. No word is similar to a
+    /// long one, and only the first of many words are compared.
     pub fn new<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion {
         if word.len() > MAX_COMPARED_BYTES {
             return Suggestion::NONE;
@@ -123,6 +123,28 @@ impl fmt::Display for Suggestion {
     }
 }
 
+/// Words of a format. `Display` separates them by commas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordList(Vec<&'static str>);
+
+impl WordList {
+    /// These words.
+    pub fn new(words: impl IntoIterator<Item = &'static str>) -> WordList {
+        WordList(words.into_iter().collect())
+    }
+
+    /// The words in order.
+    pub fn words(&self) -> &[&'static str] {
+        &self.0
+    }
+}
+
+impl fmt::Display for WordList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
 /// A number of a package. It is never NaN, so numbers are equal to themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);
@@ -143,7 +165,7 @@ pub enum ValueKind {
     #[error("nothing")]
     Null,
     /// A scalar.
-    #[error("a text")]
+    #[error("a string")]
     Text,
     /// A sequence.
     #[error("a list")]
@@ -157,7 +179,7 @@ pub enum ValueKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Found {
-    /// A text.
+    /// A string.
     #[error(", but is {0:?}")]
     Text(Excerpt),
     /// A value of another kind.

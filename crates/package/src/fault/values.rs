@@ -4,7 +4,7 @@
     reason = "the message of a variant describes the variant and its fields"
 )]
 
-use super::text::{Excerpt, Found, Number, Suggestion, ValueKind};
+use super::text::{Excerpt, Found, Number, Suggestion, ValueKind, WordList};
 
 /// A fault in the syntax of a YAML file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum YamlFault {
 pub enum KeyFault {
     #[error("{name} must be a map of keys and values, not {found}")]
     NotMap { name: Excerpt, found: ValueKind },
-    #[error("a key must be a text, not {found}")]
+    #[error("a key must be a string, not {found}")]
     KeyNotText { found: ValueKind },
     #[error("the key {key:?} is repeated; it is first in line {first_line}")]
     Repeated { key: Excerpt, first_line: u32 },
@@ -35,12 +35,12 @@ pub enum KeyFault {
         key: Excerpt,
         suggestion: Suggestion,
     },
-    #[error("{key} must be a text, not {found}")]
+    #[error("{key} must be a string, not {found}")]
     NotText { key: Excerpt, found: ValueKind },
     #[error("{key} must be one of {choices}{found}")]
     NotOneOf {
         key: &'static str,
-        choices: String,
+        choices: WordList,
         found: Found,
     },
     #[error("{key} must be a number{found}")]
@@ -61,8 +61,8 @@ pub enum KeyFault {
     },
     #[error("{key} is too large: {number}")]
     TooLarge { key: &'static str, number: u64 },
-    #[error("{key} must be a list of texts, not {found}")]
+    #[error("{key} must be a list of strings, not {found}")]
     NotTexts { key: Excerpt, found: ValueKind },
-    #[error("{key} must be a list of texts, but contains {found}")]
+    #[error("{key} must be a list of strings, but contains {found}")]
     TextsContain { key: Excerpt, found: ValueKind },
 }

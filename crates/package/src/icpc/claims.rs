@@ -1,11 +1,11 @@
-//! Reads submissions.yaml: patterns of submissions, and what the file claims of them.
+//! Reads submissions.yaml: patterns of submissions, and what the file claims about them.
 
 use super::header::Header;
 use super::verdicts::{CRASH, of_directory};
 use crate::bound::{Bound, MAX_PATTERN_BYTES, MAX_PATTERNS};
 use crate::fault::icpc::{SubmissionFault, VerdictClaim};
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Excerpt, Suggestion};
+use crate::fault::text::{Excerpt, Suggestion, WordList};
 use crate::fault::values::KeyFault;
 use crate::keys::{Keys, number};
 use crate::model::Expected;
@@ -65,16 +65,14 @@ pub fn meant(verdicts: u8) -> Vec<Expected> {
 }
 
 /// The names of a set of verdicts in submissions.yaml.
-fn named(verdicts: u8) -> String {
-    let names: Vec<&str> = VERDICTS
+fn named(verdicts: u8) -> WordList {
+    let named = VERDICTS
         .iter()
-        .filter(|(_, verdict)| verdicts & verdict != 0)
-        .map(|(name, _)| *name)
-        .collect();
-    names.join(", ")
+        .filter(|(_, verdict)| verdicts & verdict != 0);
+    WordList::new(named.map(|(name, _)| *name))
 }
 
-/// What submissions.yaml claims of a submission.
+/// What submissions.yaml claims about a submission.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// Whether the claim is about verdicts.
@@ -90,7 +88,7 @@ pub struct Claim {
     pub time_limit: Option<(TimeLimitUse, Place)>,
 }
 
-/// `use_for_time_limit`, unless it leaves the decision to the verdicts.
+/// The value of `use_for_time_limit`, unless it leaves the decision to the verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeLimitUse {
@@ -177,7 +175,7 @@ impl Claim {
                 .any(|required| required & self.permitted == 0)
     }
 
-    /// The required sets that do not follow from the verdict of the whole submission.
+    /// The required sets that do not already follow from the verdict of the whole submission.
     pub fn required_besides(&self) -> impl Iterator<Item = u8> {
         let required = self
             .required
@@ -188,7 +186,8 @@ impl Claim {
 }
 
 /// Directories for which the format has default claims. The meaning of other directories, such as
-/// `partially_accepted`, cannot be expressed by verdicts of tests. A key without verdicts keeps it.
+/// `partially_accepted`, cannot be expressed by verdicts of tests. A key without verdicts keeps the
+/// default claim of its directory.
 const DEFAULT_DIRECTORIES: [&str; 6] = [
     "accepted",
     "rejected",

@@ -54,7 +54,7 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, EditError>
             range,
             kind: Kind::Scalar,
         }) if range.is_empty() => {
-            // `limits:` without a value, perhaps with a comment.
+            // `limits:` without a value, possibly with a comment.
             let end = text[range.start..]
                 .find('\n')
                 .map_or(text.len(), |newline| range.start + newline);
@@ -170,7 +170,7 @@ fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, EditEr
     Ok(None)
 }
 
-/// Records the end of a node, which was the value of its map's key, or a key that is not a text.
+/// Records the end of a node, which was the value of its map's key, or a key that is not a string.
 fn finish_node(open: &mut [(bool, Option<String>)]) {
     if let Some((_, key)) = open.last_mut() {
         *key = if key.is_some() {

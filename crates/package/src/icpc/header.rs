@@ -3,7 +3,7 @@
 use crate::constants::Constants;
 use crate::fault::icpc::HeaderFault;
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Excerpt, Number, Suggestion};
+use crate::fault::text::{Excerpt, Number, Suggestion, WordList};
 use crate::keys::Keys;
 use crate::model::{Format, Limits, Objective};
 use crate::tree::Tree;
@@ -161,7 +161,7 @@ fn version(keys: &Keys<'_>, log: &Log) -> Format {
     }
 }
 
-/// The title: a text, or the best of a map of languages and texts.
+/// The title: a string, or the best of a map of languages and strings.
 fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
     let node = keys.get("name")?;
     match &node.value {
@@ -201,7 +201,7 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         if !TYPES.contains(&&*word) {
             let fault = HeaderFault::UnknownType {
                 word: Excerpt::new(&word),
-                known: TYPES.join(", "),
+                known: WordList::new(TYPES),
                 suggestion: Suggestion::new(&word, TYPES),
             };
             log.error(&node.place, fault);

@@ -107,7 +107,7 @@ fn allowed(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte))
 }
 
-/// Whether judging needs a path.
+/// Whether judging needs the file or directory at a path.
 fn needed(path: &str) -> bool {
     let top = path.split('/').next().unwrap_or(path);
     NEEDED.contains(&top)

@@ -14,7 +14,7 @@ use crate::tree::{Kind, Tree};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Extensions of documentation and of programs that generate tests. Such files are no strays.
+/// Extensions of documentation and of programs that generate tests. Such files are not strays.
 const COMPANION_EXTENSIONS: [&str; 8] = ["md", "py", "sh", "c", "cc", "cpp", "java", "rs"];
 
 /// The maximum number of stray files that are reported one by one.
@@ -153,7 +153,7 @@ impl<'a> TestReader<'a> {
             }
             tests.extend(self.tests(path, settings, true));
         }
-        // Tests in directories that are no groups are sorted among the others.
+        // Tests in directories that are not groups are sorted among the others.
         tests.sort_by(|a, b| a.name.cmp(&b.name));
         tests
     }

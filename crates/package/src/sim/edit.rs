@@ -78,7 +78,8 @@ pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<Strin
         if text[line..end].trim().is_empty() {
             edits.push((line, 0, new.concat()));
         } else {
-            // The text before `]` on its line is no comment, because a comment would include `]`.
+            // The text before `]` on its line is not a comment, because a comment would include
+            // `]`.
             debug_assert!(last.is_none_or(|last| last <= end));
             edits.push((end, 0, format!("\n{}", new.concat())));
         }

@@ -59,7 +59,7 @@ pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
     (test, group.len(), group, prefix)
 }
 
-/// Why a text is not expanded as a range.
+/// Why a string is not expanded as a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RangeError {

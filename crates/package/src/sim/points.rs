@@ -101,7 +101,7 @@ fn points(
     points
 }
 
-/// Splits the points evenly among all groups but 0. The last groups get the remainder.
+/// Splits the points evenly among all groups except group 0. The last groups get the remainder.
 fn split(groups: &[Group]) -> BTreeMap<String, i64> {
     let mut groups: Vec<&Group> = groups.iter().filter(|group| group.name != "0").collect();
     groups.reverse();

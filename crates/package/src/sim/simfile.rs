@@ -237,7 +237,7 @@ impl Reader<'_> {
             {
                 self.log.error(SIMFILE, SimfileFault::NoSolutions);
             }
-            // If no model solution is named, the one with the shortest path is it.
+            // If no model solution is named, it is the submission with the shortest path.
             others.sort_by_key(|path| path.len());
             let rest = others.len().min(1);
             others[rest..].sort_unstable();

@@ -160,7 +160,7 @@ struct Generators<'a> {
 
 impl Generators<'_> {
     /// The generator of a command: a source with this path, or a source below `utils` whose path
-    /// contains these letters. Otherwise the command is one of the shell.
+    /// contains these letters. Otherwise the command is a shell command.
     fn of(&mut self, command: &str, item: &Item) -> (Generator, Vec<String>) {
         if let Some(line) = command.strip_prefix("sh:") {
             return (Generator::Shell(line.to_owned()), Vec::new());
@@ -239,7 +239,7 @@ fn matches(letters: &str, path: &str) -> bool {
     letters.chars().all(|letter| path.any(|c| c == letter))
 }
 
-/// Splits a text into words. The character after a backslash is part of the word.
+/// Splits a string into words. The character after a backslash is part of the word.
 fn arguments(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -5,13 +5,13 @@ use millibox_package::fault::icpc::{
     DataFault, DomjudgeFault, FlagError, GenerationFault, GroupFault, HeaderFault, ProgramFault,
     SubmissionFault, VerdictClaim,
 };
-use millibox_package::fault::text::{Found, MakeHint, Number, ValueKind};
+use millibox_package::fault::text::{Found, MakeHint, Number, ValueKind, WordList};
 
 fn claim() -> VerdictClaim {
     VerdictClaim {
         pattern: "accepted/*".into(),
-        permitted: "AC, WA".to_owned(),
-        required: vec!["WA".to_owned()],
+        permitted: WordList::new(["AC", "WA"]),
+        required: vec![WordList::new(["WA"])],
     }
 }
 
@@ -29,7 +29,7 @@ pub fn messages() -> Messages {
         "HeaderFault::Name" => HeaderFault::Name,
         "HeaderFault::UnknownType" => HeaderFault::UnknownType {
             word: "WORD".into(),
-            known: "KNOWN".to_owned(),
+            known: WordList::new(["KNOWN"]),
             suggestion: meant(),
         },
         "HeaderFault::RepeatedType" => HeaderFault::RepeatedType {

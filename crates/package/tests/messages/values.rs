@@ -1,7 +1,7 @@
 //! The messages of faults of YAML files and of their keys.
 
 use super::{Messages, meant};
-use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind};
+use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind, WordList};
 use millibox_package::fault::values::{KeyFault, YamlFault};
 
 pub fn messages() -> Messages {
@@ -33,7 +33,7 @@ pub fn messages() -> Messages {
         },
         "KeyFault::NotOneOf" => KeyFault::NotOneOf {
             key: "key",
-            choices: "CHOICES".to_owned(),
+            choices: WordList::new(["CHOICES"]),
             found: Found::Text("x".into()),
         },
         "KeyFault::NotNumber" => KeyFault::NotNumber {

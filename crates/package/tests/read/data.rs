@@ -2,7 +2,7 @@
 
 use crate::{Package, below, names};
 use millibox_package::fault::icpc::{DataFault, FlagError, GroupFault, ProgramFault};
-use millibox_package::fault::text::{Found, MakeHint, Number, Suggestion, ValueKind};
+use millibox_package::fault::text::{Found, MakeHint, Number, Suggestion, ValueKind, WordList};
 use millibox_package::fault::values::KeyFault;
 use millibox_package::model::{
     InputFlags, Objective, ProbeKind, Rules, ScoreMode, Scoring, VerdictMode,
@@ -177,7 +177,7 @@ fn stray_files_are_reported() {
             .file("data/sample/UP.IN", "")
             .file("data/secret/q.input", "")
             .file("data/secret/z.in.gz", "");
-        let why = "warning: not read: no part of a test, which is NAME.in and NAME.ans";
+        let why = "warning: not read: not part of a test, which consists of NAME.in and NAME.ans";
         let faults = package.faults();
         let lines: Vec<&str> = faults.lines().collect();
         let wanted = [
@@ -381,7 +381,7 @@ fn testdata_yaml_with_fault_is_reported() {
         "data/secret/testdata.yaml:1:12",
         KeyFault::NotOneOf {
             key: "on_reject",
-            choices: "break, continue".into(),
+            choices: WordList::new(["break", "continue"]),
             found: Found::Text("stop".into()),
         },
     );
@@ -407,7 +407,7 @@ fn testdata_yaml_with_fault_is_reported() {
     yaml("grading: custom\n").refused(GroupFault::NoGrader);
     yaml("grading: mine\n").refused(KeyFault::NotOneOf {
         key: "grading",
-        choices: "default, custom".into(),
+        choices: WordList::new(["default", "custom"]),
         found: Found::Text("mine".into()),
     });
     yaml("input_validator_flags: {flags: a}\n").refused(GroupFault::FlagsWithoutName {

@@ -68,7 +68,7 @@ Simfile:6:10: error: there is no checker "check/none.cpp"
 Simfile:8:3: error: limits: the time limit of test "sum1" is "0"; it must be more than 0 seconds and at most a day
 Simfile:9:3: error: a memory limit must be a whole number of MiB, more than 0, but is "x"
 Simfile:9:3: error: test "sum2" has no input; there is no sum2.in
-Simfile:10:3: error: limits: "sum" is not a valid name of a test, which ends in the number of its group and optional letters
+Simfile:10:3: error: limits: "sum" is not a valid test name; it must end in the number of its group and optional letters
 Simfile:12:1: error: scoring: group 3 has no points
 Simfile:14:3: error: scoring: group 9 has no tests
 Simfile:16:12: error: the quote does not end in its line

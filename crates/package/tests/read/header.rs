@@ -3,7 +3,7 @@
 use crate::{Package, below};
 use millibox_package::fault::files::FileFault;
 use millibox_package::fault::icpc::{DomjudgeFault, HeaderFault, ProgramFault};
-use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind};
+use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind, WordList};
 use millibox_package::fault::values::{KeyFault, YamlFault};
 use millibox_package::model::{Checker, Convention, Format, Kind, Objective, Scoring};
 use millibox_package::{Bound, FaultKind};
@@ -324,7 +324,13 @@ fn types_select_kind_and_scoring() {
     });
     package("intractive").refused(HeaderFault::UnknownType {
         word: "intractive".into(),
-        known: "pass-fail, scoring, interactive, multi-pass, submit-answer".into(),
+        known: WordList::new([
+            "pass-fail",
+            "scoring",
+            "interactive",
+            "multi-pass",
+            "submit-answer",
+        ]),
         suggestion: Suggestion::new("interactive", ["interactive"]),
     });
     package("[]").refused(HeaderFault::NoType);
@@ -355,7 +361,7 @@ fn unknown_keys_of_problem_yaml_are_reported() {
         .warned(HeaderFault::MisplacedGrading { key: "range" });
     Package::icpc("grading: {objective: most}\n").refused(KeyFault::NotOneOf {
         key: "objective",
-        choices: "max, min".into(),
+        choices: WordList::new(["max", "min"]),
         found: Found::Text("most".into()),
     });
 }

@@ -1,9 +1,9 @@
-//! Reading does not panic, with any bytes in any file.
+//! Reading never panics, regardless of the bytes in any file.
 
 use crate::Package;
 use proptest::prelude::*;
 
-/// Arbitrary bytes, and texts of syntax elements.
+/// Arbitrary bytes, and strings of syntax elements.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         proptest::sample::select(vec![

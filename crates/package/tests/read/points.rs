@@ -2,7 +2,7 @@
 
 use crate::Package;
 use millibox_package::fault::icpc::GroupFault;
-use millibox_package::fault::text::{Found, Number, Suggestion};
+use millibox_package::fault::text::{Found, Number, Suggestion, WordList};
 use millibox_package::fault::values::KeyFault;
 use millibox_package::model::{Objective, Rules, ScoreMode, Scoring};
 
@@ -137,7 +137,7 @@ fn invalid_points_are_reported() {
     });
     one("max_score: 5\nscore_aggregation: avg\n").refused(KeyFault::NotOneOf {
         key: "score_aggregation",
-        choices: "pass-fail, sum, min".into(),
+        choices: WordList::new(["pass-fail", "sum", "min"]),
         found: Found::Text("avg".into()),
     });
     one("max_score: 5\nrequire_pass: secret/b\n").refused(GroupFault::RequiredUnknown {

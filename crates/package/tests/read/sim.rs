@@ -227,7 +227,7 @@ fn tests_files_names_files_of_tests() {
         key: "tests_files",
         name: "sum".into(),
     });
-    // A path that leads outside is one inside the package.
+    // A path that leads outside is taken as a path inside the package.
     Package::sim("tests_files: [sum2 ../../etc/passwd a]\n").refused(SimfileFault::NoFile {
         path: "../../etc/passwd".into(),
     });

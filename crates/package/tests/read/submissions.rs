@@ -3,7 +3,7 @@
 use crate::Package;
 use millibox_package::fault::files::FileFault;
 use millibox_package::fault::icpc::{SubmissionFault, VerdictClaim};
-use millibox_package::fault::text::{Found, Suggestion, ValueKind};
+use millibox_package::fault::text::{Found, Suggestion, ValueKind, WordList};
 use millibox_package::fault::values::KeyFault;
 use millibox_package::model::Expected::{self, *};
 use millibox_package::model::Submission;
@@ -382,13 +382,13 @@ fn contradicting_claims_are_refused() {
             claims: vec![
                 VerdictClaim {
                     pattern: "wrong_answer/w.py".into(),
-                    permitted: "TLE".into(),
-                    required: vec!["TLE".into()],
+                    permitted: WordList::new(["TLE"]),
+                    required: vec![WordList::new(["TLE"])],
                 },
                 VerdictClaim {
                     pattern: "wrong_answer".into(),
-                    permitted: "AC, WA".into(),
-                    required: vec!["WA".into()],
+                    permitted: WordList::new(["AC", "WA"]),
+                    required: vec![WordList::new(["WA"])],
                 },
             ],
         },
@@ -400,12 +400,12 @@ fn contradicting_claims_are_refused() {
             claims: vec![
                 VerdictClaim {
                     pattern: "mixed/*".into(),
-                    permitted: "AC, WA".into(),
+                    permitted: WordList::new(["AC", "WA"]),
                     required: vec![],
                 },
                 VerdictClaim {
                     pattern: "mixed/a.*".into(),
-                    permitted: "TLE, RTE".into(),
+                    permitted: WordList::new(["TLE", "RTE"]),
                     required: vec![],
                 },
             ],
@@ -416,8 +416,8 @@ fn contradicting_claims_are_refused() {
             submission: "mixed/a.py".into(),
             claims: vec![VerdictClaim {
                 pattern: "mixed/*".into(),
-                permitted: "AC, WA".into(),
-                required: vec!["TLE".into()],
+                permitted: WordList::new(["AC", "WA"]),
+                required: vec![WordList::new(["TLE"])],
             }],
         },
     );
@@ -426,13 +426,13 @@ fn contradicting_claims_are_refused() {
         claims: vec![
             VerdictClaim {
                 pattern: "wrong_answer/*".into(),
-                permitted: "AC".into(),
+                permitted: WordList::new(["AC"]),
                 required: vec![],
             },
             VerdictClaim {
                 pattern: "wrong_answer".into(),
-                permitted: "AC, WA".into(),
-                required: vec!["WA".into()],
+                permitted: WordList::new(["AC", "WA"]),
+                required: vec![WordList::new(["WA"])],
             },
         ],
     });
@@ -441,8 +441,8 @@ fn contradicting_claims_are_refused() {
             submission: "mixed/a.py".into(),
             claims: vec![VerdictClaim {
                 pattern: "mixed".into(),
-                permitted: "AC".into(),
-                required: vec!["WA".into()],
+                permitted: WordList::new(["AC"]),
+                required: vec![WordList::new(["WA"])],
             }],
         },
     );
@@ -588,7 +588,7 @@ fn use_for_time_limit_selects_measured_submissions() {
     );
     package.refused(KeyFault::NotOneOf {
         key: "use_for_time_limit",
-        choices: "false, true, lower, upper".into(),
+        choices: WordList::new(["false", "true", "lower", "upper"]),
         found: Found::Text("no".into()),
     });
 }

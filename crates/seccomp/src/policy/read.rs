@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::{Action, ActionError, Comparison, Condition, Policy, Rule};
 use crate::arch::{Arch, nearest_name};
 
-/// The reason why a text cannot be parsed as a [`Policy`]: the line and the [`Problem`].
+/// The reason why a string cannot be parsed as a [`Policy`]: the line and the [`Problem`].
 ///
 /// Its `Display` is a single line of text that also contains a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -57,7 +57,7 @@ pub enum Problem {
         /// The line that names it first.
         first: usize,
     },
-    /// A rule names no call.
+    /// A rule lists no system call.
     #[error("the rule names no system call; add system calls or remove the rule")]
     NoSyscalls,
     /// The index of an argument is greater than 5.
@@ -102,7 +102,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Displays a text in one line, with control characters escaped.
+/// Displays a string in one line, with control characters escaped.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -293,7 +293,7 @@ mod tests {
         PolicyError { line, problem }
     }
 
-    /// A rule, of which `lines` begins in the fourth line.
+    /// A rule whose `lines` begin in the fourth line.
     fn rule(lines: &str) -> String {
         format!("[[rule]]\naction = 'allow'\nwhy = ''\n{lines}\n")
     }

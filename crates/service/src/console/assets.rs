@@ -1,4 +1,4 @@
-//! The style sheet, the script and the icon.
+//! The style sheet, the script and the icon of the console's pages.
 //!
 //! The name of each contains its digest, so browsers may keep it for a year: a changed asset has
 //! another name.

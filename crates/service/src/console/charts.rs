@@ -10,20 +10,20 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 150.0;
 
-/// Values over the last minutes, the latest last.
+/// Values of the last minutes, the latest at the end.
 #[derive(Debug)]
 pub struct Chart<'a> {
-    /// The identity of the chart in the page.
+    /// The id of the chart in the page.
     pub id: &'a str,
-    /// What is shown.
+    /// The title of the chart.
     pub title: &'a str,
-    /// The present value, in words.
+    /// The current value, in words.
     pub now: String,
     /// One value for each point in time. Fewer values than `points` leave the left side free.
     pub values: Vec<f64>,
     /// Points over the whole width.
     pub points: usize,
-    /// The name of the left end, such as `10 minutes ago`.
+    /// The label of the left end, such as `10 minutes ago`.
     pub begin: &'a str,
 }
 
@@ -120,7 +120,7 @@ pub fn maxima(values: &[f64], size: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The least of 1, 2, 5, 10, 20, ... that is not below a value; at least 2.
+/// The smallest of 1, 2, 5, 10, 20, ... that is not below a value; at least 2.
 fn ceiling(value: f64) -> f64 {
     let mut power = 1.0;
     loop {
@@ -137,7 +137,7 @@ fn ceiling(value: f64) -> f64 {
     }
 }
 
-/// A number with a digit after the point if it is small.
+/// A number, with one decimal digit if it is small.
 pub fn number(value: f64) -> String {
     if value.fract() == 0.0 || value >= 100.0 {
         format!("{value:.0}")

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Bytes of each output stream that are shown.
+/// Number of bytes of each output stream that are shown.
 const SHOWN_BYTES: u64 = 256 << 10;
-/// The longest query of a link. Browsers and servers accept at least this.
+/// The longest query of a link. Browsers and servers accept at least this length.
 const MAX_QUERY_BYTES: usize = 6000;
 const MIB: u64 = 1 << 20;
 

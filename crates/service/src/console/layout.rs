@@ -1,4 +1,4 @@
-//! The frame of all pages.
+//! The HTML that all pages of the console share.
 
 use super::assets::{ICON, SCRIPT_FILE, STYLE};
 use axum::response::Html;

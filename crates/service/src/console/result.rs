@@ -20,7 +20,7 @@ const FACTS: [(&str, &str); 8] = [
     ("blame", "At fault"),
 ];
 
-/// The texts of a result: keys and titles.
+/// The strings of a result: keys and titles.
 const STREAMS: [(&str, &str); 4] = [
     ("error", "Reason"),
     ("messages", "Compiler messages"),
@@ -169,7 +169,7 @@ impl View {
                 @if let Some((_, stream)) = stream(key) {
                     div.stream data-stream=(key) {
                         h3 id={ "stream-" (key) } { (title) }
-                        // The newline would be dropped if it were the first of the text.
+                        // The newline would be dropped if it were the first character of the text.
                         pre tabindex="0" role="group" aria-labelledby={ "stream-" (key) } {
                             "\n" (stream.text)
                         }

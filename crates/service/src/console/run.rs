@@ -109,7 +109,7 @@ pub fn client(service: &Service, token: &str) -> Result<Client, Problem> {
     }
 }
 
-/// Whether a page of another site sent the request. Old browsers do not say.
+/// Whether a page of another site sent the request. Old browsers do not report this.
 pub fn is_cross_site(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-site")
@@ -136,8 +136,8 @@ fn first_runtime(service: &Service) -> Option<&Runtime> {
     first.or_else(|| available.next()).map(|runtime| &**runtime)
 }
 
-/// The page. `link` is the link to the program, if the form was sent, and `None` in it says that
-/// the program is too long for one.
+/// The page. `link` is the link to the program, if the form was sent. An inner `None` means that
+/// the program is too long for a link.
 fn page(
     service: &Service,
     fields: &Fields,
@@ -249,7 +249,7 @@ fn share(link: Option<Option<String>>) -> Markup {
                 Some(Some(link)) => {
                     p {
                         a href=(link) { "Link to this program" }
-                        " for sharing. It opens the form and runs nothing."
+                        " for sharing. It opens the form without running anything."
                     }
                 }
                 Some(None) => {

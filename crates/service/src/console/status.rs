@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// Seconds for each point of a chart.
 const GROUP_SECONDS: usize = 5;
-/// Seconds over which the present rate is measured.
+/// Seconds over which the current rate is measured.
 const RATE_SECONDS: usize = 10;
 /// Seconds between refreshes without JavaScript.
 const REFRESH_SECONDS: u32 = 5;
@@ -41,7 +41,7 @@ pub struct StatusQuery {
     all: bool,
 }
 
-/// The form that asks for a token.
+/// The form for entering a token.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TokenForm {
@@ -138,7 +138,7 @@ fn body(service: &Service, refresh: bool) -> Markup {
                 @if refresh {
                     "This page reloads itself. " a href="/status" { "Stop" } "."
                 } @else {
-                    "The figures are those of the moment of loading. "
+                    "The figures were current when the page was loaded. "
                     a href="/status?refresh=true" {
                         "Reload every " (REFRESH_SECONDS) " seconds"
                     }
@@ -290,8 +290,8 @@ fn languages(service: &Service) -> Markup {
                         @for runtime in missing {
                             tr {
                                 th scope="row" { (runtime.title) }
-                                td { (runtime.version.as_ref().err().map_or("", |reason| reason)) }
-                                td { (runtime.remedy.as_deref().unwrap_or_default()) }
+                                @if let Err(fault) = &runtime.version { td { (fault) } }
+                                td { @if let Some(remedy) = &runtime.remedy { (remedy) } }
                             }
                         }
                     }

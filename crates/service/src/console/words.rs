@@ -2,7 +2,7 @@
 
 use crate::http::v1::model::{BlameName, RunAnswer};
 
-/// How good a result is; the name is a class of the style sheet.
+/// How good a result is; the name is a class in the style sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The program exited with 0.
@@ -230,7 +230,7 @@ pub const BLAMES: [(BlameName, &str, &str); 3] = [
     ),
 ];
 
-/// What is at fault, in words.
+/// The text that names the party at fault.
 pub fn blame(blame: BlameName) -> &'static str {
     let found = BLAMES.iter().find(|(known, ..)| *known == blame);
     found.map_or("", |(.., words)| words)

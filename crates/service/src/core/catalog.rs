@@ -1,12 +1,16 @@
 //! The runtimes: languages that are installed, and programs compiled for them.
 
+mod runtime;
+
+pub use runtime::{CommandLines, Runtime};
+
 use super::engine::{Engine, Lane};
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
 use millibox_languages::files::SourceFile as CompiledFile;
 use millibox_languages::program::Executable;
-use millibox_languages::suite::{Product, Suite, Suites};
+use millibox_languages::suite::{Suite, Suites};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
@@ -17,61 +21,6 @@ use std::time::Duration;
 const MAX_PROGRAMS: usize = 256;
 /// Scripts that are kept ready to run, by runtime and name of the source.
 const MAX_SCRIPTS: usize = 64;
-
-/// A language in one variant, such as C++17.
-#[derive(Debug, Clone)]
-pub struct Runtime {
-    /// The unique name, such as `cpp17`.
-    pub name: String,
-    /// The language, which its variants share, such as `cpp`.
-    pub language: String,
-    /// The name for people, such as `C++17`.
-    pub title: String,
-    /// Other names, in lower case.
-    pub aliases: Vec<String>,
-    /// The variant that the name of the language stands for.
-    pub is_default: bool,
-    /// The file name of a single source.
-    pub file_name: String,
-    /// Extensions of sources, without the dot.
-    pub extensions: Vec<String>,
-    /// Whether a program file is compiled from the sources.
-    pub is_compiled: bool,
-    /// The program that sums numbers, which the suite brings.
-    pub example: String,
-    /// The version line of the compiler or interpreter, or the reason why it cannot be used.
-    pub version: Result<String, String>,
-    /// Further arguments of the compiler.
-    pub compiler_arguments: Vec<String>,
-    /// The language's numbers in Judge0, beside those that its interface knows by itself.
-    pub judge0: Vec<u32>,
-    /// What makes the runtime usable if it is not: usually a package to install.
-    pub remedy: Option<String>,
-}
-
-impl Runtime {
-    /// The same runtime with further arguments of the compiler.
-    pub fn with_compiler_arguments(&self, arguments: Vec<String>) -> Runtime {
-        Runtime {
-            compiler_arguments: arguments,
-            ..self.clone()
-        }
-    }
-
-    /// Whether programs can be run.
-    pub fn is_available(&self) -> bool {
-        self.version.is_ok()
-    }
-
-    /// The version number alone, such as `3.11.2`; empty without one.
-    pub fn version_number(&self) -> &str {
-        let line = self.version.as_deref().unwrap_or_default();
-        line.split(|character: char| !(character.is_ascii_digit() || character == '.'))
-            .map(|part| part.trim_matches('.'))
-            .find(|part| part.contains('.') && part.starts_with(|c: char| c.is_ascii_digit()))
-            .unwrap_or_default()
-    }
-}
 
 /// A source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +45,7 @@ pub struct Program {
 pub struct Compiled {
     /// The messages of the compiler.
     pub messages: String,
-    /// What the compiler used; `None` if none was run.
+    /// The figures of the compiler; `None` if none was run.
     pub figures: Option<Figures>,
     /// The program was compiled before.
     pub from_cache: bool,
@@ -113,6 +62,18 @@ pub struct CompileLimits {
     pub memory_bytes: Option<u64>,
 }
 
+/// Why a runtime cannot be used on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeFault {
+    /// Its tools are missing or do not work.
+    #[error("{0}")]
+    Unavailable(Box<Availability>),
+    /// No supervisor runs, so its tools were not tried.
+    #[error("the supervisor cannot be started")]
+    NoSupervisor,
+}
+
 /// Why there is nothing to compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -120,18 +81,18 @@ pub enum CatalogError {
     /// No runtime has this name.
     #[error("the runtime {name:?} is unknown; the installed ones are {}", installed.join(", "))]
     UnknownRuntime {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Names of the installed runtimes.
         installed: Vec<String>,
     },
     /// The runtime cannot be used on this machine.
-    #[error("the runtime {name:?} cannot be used here: {reason}")]
+    #[error("the runtime {name:?} cannot be used here: {fault}")]
     Unavailable {
         /// The runtime.
         name: String,
-        /// Why.
-        reason: String,
+        /// The reason.
+        fault: RuntimeFault,
     },
     /// There is no source.
     #[error("a program needs at least one source file")]
@@ -142,7 +103,7 @@ pub enum CatalogError {
     /// The supervisor cannot be started.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
-    /// A bug ended the thread that compiled; its message.
+    /// A bug ended the thread that compiled. The field is its message.
     #[error("compiling failed: {0}")]
     Panicked(String),
 }
@@ -157,7 +118,7 @@ pub enum ScriptError {
     /// The language cannot be used.
     #[error(transparent)]
     Language(CompileError),
-    /// No supervisor runs, or the runtime has gone.
+    /// No supervisor is running, or the runtime no longer exists.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
 }
@@ -194,8 +155,8 @@ impl CatalogError {
 }
 
 impl Catalog {
-    /// Finds out which languages are installed. Blocks for as long as their compilers need to tell
-    /// their versions.
+    /// Finds out which languages are installed. Blocks for as long as their compilers need to
+    /// report their versions.
     pub fn load(engine: &Engine, suites: Suites, cache: Cache) -> Catalog {
         let mut shared = Shared {
             engine: engine.clone(),
@@ -209,7 +170,7 @@ impl Catalog {
         let toolbox = shared.toolbox();
         let suites: Vec<&Suite> = shared.suites.iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // Compilers take up to seconds to tell their versions.
+        // Compilers take up to seconds to report their versions.
         let parts = std::thread::scope(|scope| {
             let part = |suites| {
                 let toolbox = toolbox.as_deref();
@@ -263,9 +224,9 @@ impl Catalog {
             }),
             Some(runtime) => match &runtime.version {
                 Ok(_) => Ok(runtime.clone()),
-                Err(reason) => Err(CatalogError::Unavailable {
+                Err(fault) => Err(CatalogError::Unavailable {
                     name: runtime.name.clone(),
-                    reason: reason.clone(),
+                    fault: fault.clone(),
                 }),
             },
         }
@@ -274,7 +235,7 @@ impl Catalog {
     /// Compiles sources, or finds the program that was compiled from them before.
     ///
     /// # Errors
-    /// The request cannot be compiled. A compiler that rejects the sources is no error.
+    /// The request cannot be compiled. A compiler that rejects the sources is not an error.
     pub async fn compile(
         &self,
         runtime: &Arc<Runtime>,
@@ -405,7 +366,7 @@ fn is_lasting(compiled: &Compiled) -> bool {
 }
 
 impl Shared {
-    /// The toolbox of the present supervisor.
+    /// The toolbox of the current supervisor.
     fn toolbox(&self) -> Option<Arc<Toolbox<'static>>> {
         let supervisor = self.engine.supervisor(Lane::CpuTime).ok()?;
         let mut current = self.toolbox.lock().unwrap_or_else(PoisonError::into_inner);
@@ -460,31 +421,13 @@ fn runtimes(suites: &[&Suite], toolbox: Option<&Toolbox<'_>>) -> Vec<Arc<Runtime
 fn runtime(suite: &Suite, toolbox: Option<&Toolbox<'_>>) -> Runtime {
     let availability = toolbox.map(|toolbox| toolbox.availability(suite));
     let remedy = availability.as_ref().and_then(Availability::remedy);
-    let remedy = remedy.map(ToString::to_string);
+    let remedy = remedy.cloned();
     let version = match availability {
         Some(Availability::Available { version }) => Ok(version),
-        Some(other) => Err(other.to_string()),
-        None => Err("the supervisor cannot be started".to_owned()),
+        Some(other) => Err(RuntimeFault::Unavailable(Box::new(other))),
+        None => Err(RuntimeFault::NoSupervisor),
     };
-    let aliases = suite.names.iter().map(|name| name.to_lowercase());
-    Runtime {
-        name: suite.name.clone(),
-        language: suite.language.clone(),
-        title: suite.title.clone(),
-        aliases: aliases.collect(),
-        is_default: suite.default,
-        file_name: suite.example.file.clone(),
-        extensions: suite.sources.extensions.clone(),
-        is_compiled: suite
-            .compile
-            .as_ref()
-            .is_some_and(|step| step.product == Product::Output),
-        example: suite.example.source.trim_start().to_owned(),
-        version,
-        compiler_arguments: Vec::new(),
-        judge0: suite.services.judge0.clone(),
-        remedy,
-    }
+    Runtime::new(suite, version, remedy)
 }
 
 /// The deepest directory that contains all sources.

@@ -3,7 +3,7 @@
 //! Two supervisors serve the runs. The supervisor for CPU time has one slot for each CPU, so that
 //! CPU times are fair. The supervisor for real time has several slots for each CPU, for runs whose
 //! limit is real time and whose callers would rather share a CPU than wait. A supervisor that ends
-//! is replaced, and its runs are begun once more.
+//! is replaced, and its runs are started once more.
 
 use super::execution::{
     Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
-/// Bytes that are read from a stream with one system call, at most.
+/// Maximum number of bytes that are read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Bytes of the first read. Most streams are short, and malloc tidies up its small blocks whenever
-/// one of 64 KiB is freed.
+/// Number of bytes of the first read. Most streams are short, and malloc tidies up its small blocks
+/// whenever one of 64 KiB is freed.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
-/// How often a run is begun if supervisors end during it.
+/// How many times a run is started if supervisors end during it.
 const MAX_ATTEMPTS: u32 = 2;
 
 /// The supervisor on which a run is executed.
@@ -90,11 +90,6 @@ impl Engine {
         self.keeper(lane).supervisor()
     }
 
-    /// The options of the supervisors.
-    pub fn builder(&self) -> Builder {
-        self.shared.cpu_time.builder.clone()
-    }
-
     fn keeper(&self, lane: Lane) -> &Keeper {
         match lane {
             Lane::CpuTime => &self.shared.cpu_time,
@@ -139,7 +134,7 @@ impl Engine {
                     report.attempts = attempt;
                     match (&report.outcome, next) {
                         (Outcome::SandboxError(error), Some(next)) => {
-                            tracing::warn!(%error, "the sandbox failed; the run is begun again");
+                            tracing::warn!(%error, "the sandbox failed; the run is started again");
                             execution = next;
                         }
                         _ => return Ok(report),
@@ -147,7 +142,7 @@ impl Engine {
                 }
                 Err(ExecutionError::Sandbox(error)) => match next {
                     Some(next) => {
-                        tracing::warn!(%error, "the supervisor ended; the run is begun again");
+                        tracing::warn!(%error, "the supervisor ended; the run is started again");
                         execution = next;
                     }
                     None => return Err(ExecutionError::Sandbox(error)),
@@ -240,7 +235,7 @@ impl Engine {
         if let Some(workspace) = workspace {
             match exchanged {
                 Ok(()) => returned = workspace.read_outputs(outputs).await?,
-                // The run's own end tells more, unless it ended because of this.
+                // The run's own result is more informative, unless the run ended because of this.
                 Err(failure) if matches!(result.outcome, Outcome::Exited(127)) => {
                     workspace::fail(&mut result, &failure, &program)?;
                 }
@@ -514,7 +509,7 @@ impl super::execution::Content {
         match self {
             super::execution::Content::Bytes(bytes) => workspace::memory_file(&bytes),
             super::execution::Content::File(file) => {
-                // A new description, so that each run has a position of its own.
+                // A new description, so that each run has its own position.
                 let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
                 std::fs::File::open(path)
                     .map(Into::into)

@@ -19,13 +19,13 @@ pub struct Execution {
     pub argv: Vec<OsString>,
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// What the program sees. The working directory must exist in it.
+    /// The files and other resources that the program sees. The working directory must exist in it.
     pub world: World,
     /// The working directory.
     pub current_dir: OsString,
     /// Files that are put into the working directory, which must then be a tmpfs of the world.
     pub files: Vec<InputFile>,
-    /// Standard input, output and error, and further descriptors from 3 on.
+    /// Standard input, output and error, and additional descriptors from 3 on.
     pub streams: Streams,
     /// Files of the working directory that are returned.
     pub outputs: Vec<OutputFile>,
@@ -61,11 +61,11 @@ pub struct ExecutionLimits {
 pub struct InputFile {
     /// Relative to the working directory, or absolute.
     pub path: PathBuf,
-    /// What is created.
+    /// The kind of file to create, and its content.
     pub content: InputContent,
 }
 
-/// What is created at a path.
+/// The kind of file that is created at a path.
 #[derive(Debug, Clone)]
 pub enum InputContent {
     /// A regular file with this mode.
@@ -106,7 +106,7 @@ pub struct Streams {
     pub stderr: Output,
     /// Descriptors from 3 on.
     pub extra: Vec<Stream>,
-    /// A terminal for all streams that ask for it, with the program in its foreground.
+    /// A terminal for all streams that request it, with the program in its foreground.
     pub terminal: bool,
 }
 
@@ -149,7 +149,7 @@ pub enum Output {
 /// How the bytes of a stream are kept.
 #[derive(Debug, Clone)]
 pub struct Capture {
-    /// Bytes that are kept.
+    /// Maximum number of bytes that are kept.
     pub max_bytes: u64,
     /// What happens to a program that writes more.
     pub excess: Excess,
@@ -157,7 +157,8 @@ pub struct Capture {
     pub live: Option<Live>,
 }
 
-/// Passes output on while the program runs. Clones share the record of whether there was any.
+/// Passes output on while the program runs. Clones share the record of whether any output was
+/// passed on.
 #[derive(Debug, Clone)]
 pub struct Live {
     sender: mpsc::Sender<Bytes>,
@@ -197,12 +198,12 @@ pub enum Excess {
     EndAfter(u64),
 }
 
-/// What was kept of a stream.
+/// The kept part of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The first bytes.
     pub bytes: Bytes,
-    /// Bytes that the program wrote, as far as they were read.
+    /// Number of bytes that the program wrote, as far as they were read.
     pub total: u64,
 }
 
@@ -218,7 +219,7 @@ impl Captured {
 pub struct OutputFile {
     /// Relative to the working directory.
     pub path: PathBuf,
-    /// Bytes that are returned.
+    /// Maximum number of bytes that are returned.
     pub max_bytes: u64,
     /// A larger file is returned in part, not refused.
     pub truncate: bool,
@@ -231,7 +232,7 @@ pub enum OutputFileError {
     /// The file does not exist.
     #[error("the file does not exist")]
     Missing,
-    /// A directory, link, device or the like.
+    /// A directory, link, device or similar file.
     #[error("not a regular file")]
     NotRegular,
     /// The file is larger than the limit.
@@ -253,12 +254,12 @@ pub enum OutputFileError {
 /// A returned file.
 #[derive(Debug, Clone)]
 pub struct ReturnedFile {
-    /// The file that was asked for.
+    /// The requested file.
     pub path: PathBuf,
     /// The bytes that were read; present also with the error [`OutputFileError::TooLarge`] if the
     /// file is returned in part.
     pub bytes: Bytes,
-    /// Why it is not returned, or not in whole.
+    /// Why it is not returned, or only in part.
     pub error: Option<OutputFileError>,
 }
 
@@ -275,9 +276,9 @@ pub struct ExecutionReport {
     pub figures: Figures,
     /// The captured streams by descriptor number; those that were not captured are empty.
     pub captured: Vec<Captured>,
-    /// The files that were asked for.
+    /// The requested files.
     pub outputs: Vec<ReturnedFile>,
-    /// How often the run was begun: 2 if the sandbox failed the first time.
+    /// How many times the run was started: 2 if the sandbox failed the first time.
     pub attempts: u32,
 }
 
@@ -292,25 +293,25 @@ impl ExecutionReport {
         &self.captured[2]
     }
 
-    /// Whose fault it is that the run did not succeed.
+    /// The party at fault if the run did not succeed.
     pub fn blame(&self) -> Blame {
         Blame::of(&self.outcome)
     }
 }
 
-/// Whose fault it is that a run did not succeed.
+/// The party at fault if a run did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
     /// The program: only this may count against a submission.
     Program,
-    /// The request asks for what cannot be executed, or the caller ended the run.
+    /// The request cannot be executed, or the caller ended the run.
     Request,
     /// The service or the sandbox; a retry may succeed.
     Service,
 }
 
 impl Blame {
-    /// Whose fault an outcome is. A run that exited with 0 is the program's.
+    /// The party at fault for an outcome. A run that exited with 0 is attributed to the program.
     pub fn of(outcome: &Outcome) -> Blame {
         match outcome {
             Outcome::NotStarted(_) | Outcome::Cancelled | Outcome::Killed => Blame::Request,
@@ -336,7 +337,7 @@ pub enum ExecutionError {
     /// A system call of the service failed.
     #[error("cannot {action}: {error}")]
     System {
-        /// What the service was doing.
+        /// The action that failed.
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -356,7 +357,7 @@ pub enum FilesError {
     /// A step in the sandbox failed.
     #[error("{step}: {}", errno_text(*.errno))]
     Step {
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
         /// The error number.
         errno: Option<i32>,
@@ -371,7 +372,7 @@ impl ExecutionError {
         move |error| ExecutionError::System { action, error }
     }
 
-    /// Whose fault the error is.
+    /// The party at fault for the error.
     pub fn blame(&self) -> Blame {
         match self {
             ExecutionError::Request(_) | ExecutionError::Files(_) => Blame::Request,

@@ -20,7 +20,7 @@ pub struct FileStore {
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
-    /// Removes the directory in the end, if it is the store's own.
+    /// Removes the directory at the end, if it is the store's own.
     _temporary: Option<tempfile::TempDir>,
     max_bytes: u64,
     keep: Duration,
@@ -30,9 +30,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     files: HashMap<String, Stored>,
-    /// Bytes of stored files.
+    /// Total size of the stored files in bytes.
     bytes: u64,
-    /// Bytes that arrived in uploads which continue.
+    /// Total size of the uploads in progress, in bytes.
     uploading: u64,
 }
 
@@ -43,7 +43,7 @@ struct Stored {
     owners: BTreeSet<Owner>,
 }
 
-/// What keeps a stored file. A file that was found at the start has no owner.
+/// The owner of a stored file. A file that was found at the start has no owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// A client that uploaded the file.
@@ -52,12 +52,12 @@ pub enum Owner {
     GoJudge,
 }
 
-/// What became of a request to remove a file.
+/// The result of a request to remove a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     /// The owner no longer keeps the file. It is removed with its last owner.
     Removed,
-    /// Only others keep the file, which stays.
+    /// Only other owners keep the file, so it stays.
     NotOwned,
     /// No such file is stored.
     Unknown,
@@ -67,7 +67,7 @@ pub enum Removal {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The content has another digest.
+    /// The content has a different digest.
     #[error("the content has the SHA-256 {found}, not {expected}")]
     Digest {
         /// The digest of the content.
@@ -78,9 +78,9 @@ pub enum StoreError {
     /// The store is full, and no file in it may be removed yet.
     #[error("the file store is full: {bytes} of {max_bytes} bytes are in use")]
     Full {
-        /// Bytes of stored files, and of uploads that continue.
+        /// Bytes of stored files, and of uploads in progress.
         bytes: u64,
-        /// Bytes that fit.
+        /// Number of bytes that the store can hold.
         max_bytes: u64,
     },
     /// The upload ended early.
@@ -146,7 +146,7 @@ impl FileStore {
     /// new.
     ///
     /// # Errors
-    /// The content has another digest than the expected one, does not fit, or cannot be stored.
+    /// The content has a digest other than the expected one, does not fit, or cannot be stored.
     pub async fn put<E>(
         &self,
         owner: Owner,
@@ -179,7 +179,7 @@ impl FileStore {
             });
         }
         let bytes = upload.bytes;
-        // Its bytes are those of the stored file from here on.
+        // From here on, its bytes are those of the stored file.
         let mut guard = upload.end();
         let state = &mut *guard;
         let is_new = !state.files.contains_key(&found);
@@ -248,14 +248,14 @@ impl FileStore {
     }
 }
 
-/// The room of an upload that continues, which dropping it frees.
+/// The space of an upload in progress. Dropping the value frees the space.
 struct Upload<'a> {
     shared: &'a Shared,
     bytes: u64,
 }
 
 impl<'a> Upload<'a> {
-    /// Takes room for a further piece.
+    /// Reserves space for another piece.
     fn take_room(&mut self, bytes: u64) -> Result<(), StoreError> {
         let mut state = self.shared.state();
         let max_bytes = self.shared.max_bytes;
@@ -273,7 +273,7 @@ impl<'a> Upload<'a> {
         Ok(())
     }
 
-    /// Frees the room. Nothing can take it before the caller unlocks the state.
+    /// Frees the space. Nothing can take it before the caller unlocks the state.
     fn end(mut self) -> MutexGuard<'a, State> {
         let mut state = self.shared.state();
         state.uploading -= std::mem::take(&mut self.bytes);

@@ -1,28 +1,32 @@
 //! Judges a submission to a problem with the judge of millibox.
 //!
-//! The judge blocks, so it works on a thread for blocking work, with a supervisor of its own. The
-//! thread keeps the place of the judging in the queue until it has ended. If the caller drops the
-//! future, the supervisor is closed, which ends the judge at its next step.
+//! The judge blocks, so it works on a thread for blocking work. It uses the service's supervisor
+//! for CPU time, and judges one test at a time, so it takes one of the slots. The thread keeps the
+//! place of the judging in the queue until it has ended. If the caller drops the future, the
+//! program of the submission is killed, and the judge ends at its next step.
 
-use super::engine::Lane;
+use super::engine::{Engine, Lane};
 use super::execution::Content;
 use super::program::Runner;
 use super::queue::{Permit, Refusal, Ticket};
-use millibox::{Backend, BackendChoice};
+use millibox::Supervisor;
 use millibox_judge::judge::{
     self, Judge, Machine, MachineError, Options, PackageError, PackageFault, SelectionError,
+    Supervisors,
 };
 use millibox_judge::report::{SubmissionReport, TestReport};
 use millibox_package::{Fault, Faults, Problem, Severity, ToolFault};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// The name of the package in its temporary directory, and in messages.
 const PACKAGE_NAME: &str = "package.zip";
+/// The memory limit of an interactor whose package names none.
+const DEFAULT_INTERACTOR_BYTES: u64 = 512 << 20;
 
 /// A submission and its problem.
 #[derive(Debug, Clone)]
@@ -37,7 +41,7 @@ pub struct Judging {
     pub language: Option<String>,
     /// Judging ends at the first test that is not accepted.
     pub fail_fast: bool,
-    /// The memory limit of a problem that names none, in bytes.
+    /// The memory limit of a problem that specifies none, in bytes.
     pub default_memory_bytes: u64,
     /// Observes the judging.
     pub observer: mpsc::UnboundedSender<Event>,
@@ -106,7 +110,7 @@ pub enum JudgingError {
     /// The package or the sources cannot be stored.
     #[error("cannot {action}: {error}")]
     System {
-        /// What the service was doing.
+        /// The action that failed.
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -183,11 +187,7 @@ impl Drop for StopOnDrop {
 ///
 /// # Errors
 /// There is no result: the judging was refused, the package has mistakes, or the service failed.
-pub async fn judge(
-    runner: &Runner,
-    backend: Backend,
-    judging: Judging,
-) -> Result<Judgement, JudgingError> {
+pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, JudgingError> {
     let begin = Instant::now();
     let ticket = Ticket {
         lane: Lane::CpuTime,
@@ -203,7 +203,8 @@ pub async fn judge(
         Ok((Package::read(package)?, permit))
     })
     .await?;
-    let memory_bytes = problem.memory_bytes().unwrap_or(ticket.memory_bytes);
+    let budget = runner.queue.bounds().memory_bytes;
+    let memory_bytes = problem.memory_bytes(ticket.memory_bytes, budget);
     let permit = if memory_bytes > ticket.memory_bytes {
         drop(permit);
         let ticket = Ticket {
@@ -219,8 +220,7 @@ pub async fn judge(
     let _ = judging.observer.send(Event::Started { queued });
     let (runner, judging_stop) = (runner.clone(), stop);
     let judgement =
-        blocking(move || judge_blocking(&runner, backend, judging, problem, &judging_stop, permit))
-            .await?;
+        blocking(move || judge_blocking(&runner, judging, problem, &judging_stop, permit)).await?;
     drop(stopping);
     Ok(Judgement {
         queued,
@@ -268,8 +268,19 @@ impl Package {
         Ok(Package { problem, directory })
     }
 
-    fn memory_bytes(&self) -> Option<u64> {
-        self.problem.limits.memory
+    /// The memory of the programs that run at the same time. Those of an interactive problem that
+    /// exceed the budget only together run alone.
+    fn memory_bytes(&self, default: u64, budget: u64) -> u64 {
+        let limits = &self.problem.limits;
+        let of_tests = self.problem.tests().filter_map(|test| test.memory);
+        let usual = limits.memory.unwrap_or(default);
+        let program = of_tests.fold(usual, u64::max);
+        if !self.problem.kind.is_interactive() {
+            return program;
+        }
+        let interactor = limits.validation_memory;
+        let interactor = interactor.unwrap_or(DEFAULT_INTERACTOR_BYTES);
+        program.saturating_add(interactor).min(budget).max(program)
     }
 }
 
@@ -286,19 +297,15 @@ fn below(path: &Path, directory: &Path) -> PathBuf {
 
 fn judge_blocking(
     runner: &Runner,
-    backend: Backend,
     judging: Judging,
     package: Package,
     stop: &Stop,
     permit: Permit,
 ) -> Result<Judgement, JudgingError> {
     stop.check()?;
-    let mut builder = runner.engine.builder();
-    if backend == Backend::Rlimit {
-        // The service has chosen this backend already.
-        builder = builder.backend(BackendChoice::Rlimit);
-    }
-    let machine = Arc::new(Machine::start(builder, Some(1), &[next_cpu()])?);
+    let cpu = BusyCpu::take();
+    let supervisors = Box::new(EngineSupervisors(runner.engine.clone()));
+    let machine = Arc::new(Machine::sharing(supervisors, &[cpu.0])?);
     stop.watch(&machine);
     let (suites, cache) = runner.catalog.sources();
     let options = Options {
@@ -349,17 +356,12 @@ fn judge_blocking(
         queued: Duration::ZERO,
         total: Duration::ZERO,
     };
-    // The machine ends before the place becomes free.
-    drop(prepared);
-    drop(judge);
-    *stop.machine.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    drop(machine);
     drop(permit);
     Ok(judgement)
 }
 
 fn observe(observer: &mpsc::UnboundedSender<Event>, told: &mut usize, event: &judge::Event<'_>) {
-    // An observer that has gone does not end the judging.
+    // The judging continues even if the observer has gone.
     match event {
         judge::Event::Begun { about } => {
             let compilation = about.compilation.as_ref();
@@ -384,19 +386,45 @@ fn observe(observer: &mpsc::UnboundedSender<Event>, told: &mut usize, event: &ju
     }
 }
 
-/// The CPUs in turn, so that judgings do not share one.
-fn next_cpu() -> usize {
-    static LAST: AtomicUsize = AtomicUsize::new(0);
-    let allowed = rustix::thread::sched_getaffinity(None);
-    let cpus: Vec<usize> = allowed.map_or_else(
-        |_| vec![0],
-        |set| {
-            (0..rustix::thread::CpuSet::MAX_CPU)
-                .filter(|cpu| set.is_set(*cpu))
-                .collect()
-        },
-    );
-    cpus[LAST.fetch_add(1, Ordering::Relaxed) % cpus.len().max(1)]
+/// The service's supervisors for CPU time.
+#[derive(Debug)]
+struct EngineSupervisors(Engine);
+
+impl Supervisors for EngineSupervisors {
+    fn current(&self) -> Result<Arc<Supervisor>, millibox::Error> {
+        self.0.supervisor(Lane::CpuTime)
+    }
+}
+
+/// The CPUs of the judgings that run.
+static BUSY_CPUS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// The CPU of a judging, until it is dropped.
+#[derive(Debug)]
+struct BusyCpu(usize);
+
+impl BusyCpu {
+    /// The CPU that the fewest judgings use.
+    fn take() -> BusyCpu {
+        let allowed = rustix::thread::sched_getaffinity(None);
+        let cpus = 0..rustix::thread::CpuSet::MAX_CPU;
+        let is_allowed = |cpu: &usize| allowed.as_ref().is_ok_and(|set| set.is_set(*cpu));
+        let mut busy = BUSY_CPUS.lock().unwrap_or_else(PoisonError::into_inner);
+        let judgings = |cpu: &usize| busy.iter().filter(|it| *it == cpu).count();
+        let cpu = cpus.filter(is_allowed).min_by_key(judgings);
+        let cpu = cpu.unwrap_or_default();
+        busy.push(cpu);
+        BusyCpu(cpu)
+    }
+}
+
+impl Drop for BusyCpu {
+    fn drop(&mut self) {
+        let mut busy = BUSY_CPUS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = busy.iter().position(|cpu| *cpu == self.0) {
+            busy.swap_remove(index);
+        }
+    }
 }
 
 fn write_sources(

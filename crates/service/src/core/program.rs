@@ -1,8 +1,8 @@
 //! A program run on one or several inputs: compiled once, then one execution for each test.
 //!
-//! This file holds what is asked for, what happens and what is answered. `runner` carries it out:
-//! admission, the compiler, the tests in order. `environment` decides what a program finds in its
-//! sandbox, and turns one test into an [`Execution`](super::execution::Execution).
+//! This file holds the request, the events and the answer. `runner` carries it out: admission, the
+//! compiler, the tests in order. `environment` decides what a program finds in its sandbox, and
+//! turns one test into an [`Execution`](super::execution::Execution).
 
 mod environment;
 mod runner;
@@ -34,13 +34,13 @@ pub struct ProgramRun {
     pub ticket: Ticket,
     /// Where the program is executed.
     pub lane: Lane,
-    /// What is run.
+    /// The program to run.
     pub source: ProgramSource,
     /// Arguments of the program, for all tests.
     pub args: Vec<OsString>,
     /// Variables that are added to the environment or replace others.
     pub env: Vec<(OsString, OsString)>,
-    /// Files in the working directory, beside sources.
+    /// Files in the working directory, in addition to sources.
     pub files: Vec<InputFile>,
     /// The inputs, at least one.
     pub tests: Vec<Test>,
@@ -58,7 +58,7 @@ pub struct ProgramRun {
     pub observer: Option<mpsc::Sender<Event>>,
 }
 
-/// What is run.
+/// The program to run.
 #[derive(Debug, Clone)]
 pub enum ProgramSource {
     /// Sources of a language.
@@ -122,7 +122,7 @@ pub struct RunLimits {
     pub processes: u32,
     /// Bytes of any one file that the program writes.
     pub file_bytes: u64,
-    /// Bytes of all files in the working directory.
+    /// Maximum size of all files in the working directory, in bytes.
     pub work_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
@@ -133,7 +133,7 @@ pub struct RunLimits {
 /// How an output stream is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
-    /// Bytes that are kept.
+    /// Maximum number of bytes that are kept.
     pub max_bytes: u64,
     /// What happens to a program that writes more.
     pub excess: Excess,
@@ -141,7 +141,7 @@ pub struct Keep {
     pub into_stdout: bool,
 }
 
-/// What connects a program with a client, in place of its standard input.
+/// The connection between a program and a client, in place of the program's standard input.
 #[derive(Debug)]
 pub enum Attachment {
     /// The reading end of a pipe.
@@ -229,7 +229,7 @@ pub enum ProgramError {
 }
 
 impl ProgramError {
-    /// Whose fault it is.
+    /// The party at fault.
     pub fn blame(&self) -> Blame {
         match self {
             ProgramError::Catalog(error) if error.is_service_failure() => Blame::Service,
@@ -242,7 +242,7 @@ impl ProgramError {
     }
 }
 
-/// Whose fault it is that there is no program.
+/// The party at fault if there is no program.
 pub fn compile_blame(error: &CompileError) -> Blame {
     match error {
         CompileError::Refused(_) | CompileError::Limit(_) => Blame::Program,

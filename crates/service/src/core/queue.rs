@@ -1,7 +1,7 @@
 //! Admission: which waiting request runs next, and which is refused.
 //!
-//! Requests wait in flows. Each client has its own, and within a client each batch has one, so that
-//! neither a client nor a batch with many requests delays the others: free places are given to the
+//! Requests wait in flows. Each client has its own flows, one for each of its batches, so that
+//! neither a client nor a batch with many requests delays the others. Free places are given to the
 //! clients in turn, and to the flows of a client in turn.
 //!
 //! Each lane has its own queue and its own bound of running requests, so that a full lane does not
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Completions over which the rate is measured.
+/// Number of completions over which the rate is measured.
 const RATE_SAMPLES: usize = 64;
 /// A rate older than this says nothing about the present.
 const RATE_AGE: Duration = Duration::from_secs(30);
@@ -32,9 +32,9 @@ pub type ClientId = u32;
 /// The bounds of the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Requests of [`Lane::CpuTime`] that run at one time.
+    /// Requests of [`Lane::CpuTime`] that run at the same time.
     pub cpu_time: usize,
-    /// Requests of [`Lane::RealTime`] that run at one time.
+    /// Requests of [`Lane::RealTime`] that run at the same time.
     pub real_time: usize,
     /// The sum of the memory limits of the running requests, in bytes.
     pub memory_bytes: u64,
@@ -45,7 +45,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Requests of a lane that run at one time.
+    /// Requests of a lane that run at the same time.
     pub fn running(&self, lane: Lane) -> usize {
         match lane {
             Lane::CpuTime => self.cpu_time,
@@ -54,14 +54,14 @@ impl Bounds {
     }
 }
 
-/// What a request asks of the queue.
+/// The place and resources for which a request waits in the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticket {
     /// The client.
     pub client: ClientId,
-    /// Where the request runs.
+    /// The place where the request runs.
     pub lane: Lane,
-    /// Requests of this client that may run at one time; 0: as many as the queue admits.
+    /// Requests of this client that may run at the same time; 0: as many as the queue admits.
     pub client_running: usize,
     /// Requests of this client that may wait; 0: as many as the queue holds.
     pub client_queued: usize,
@@ -145,7 +145,7 @@ struct Waiter {
     ticket: Ticket,
 }
 
-/// The place of a running request, which dropping it frees.
+/// The place of a running request. Dropping the value frees the place.
 #[derive(Debug)]
 pub struct Permit {
     /// `None` once the place is free.
@@ -186,12 +186,12 @@ impl Queue {
         &self.shared.bounds
     }
 
-    /// What runs and waits at this moment.
+    /// The requests that run and wait at this moment.
     pub fn load(&self) -> Load {
         self.shared.state().load
     }
 
-    /// Refuses all waiting and all further requests.
+    /// Refuses all waiting requests and all new ones.
     pub fn drain(&self) {
         let mut state = self.shared.state();
         state.draining = true;
@@ -540,8 +540,8 @@ impl State {
         self.ended.push_back(Instant::now());
     }
 
-    /// The time in which the requests that wait now will have been served, from the rate at which
-    /// the last ones ended.
+    /// The time until the currently waiting requests will have been served, estimated from the rate
+    /// at which the last requests ended.
     fn retry_after(&self) -> Duration {
         let recent = self
             .ended

@@ -2,7 +2,8 @@
 //!
 //! A job has a log of events, which any number of readers follow from any place, and in the end one
 //! answer, for which any number of callers wait. Answers are kept for a while. If they exceed a
-//! bound, the oldest ones are removed first, and those that a client has received before others.
+//! bound, answers that a client has received are removed before others, and older ones before newer
+//! ones.
 //!
 //! A client that repeats a request with the same idempotency key joins the job that the first
 //! request began. The key lives as long as the job's answer.
@@ -17,17 +18,17 @@ use tokio_util::sync::CancellationToken;
 
 /// Random bytes of an id, so that no client can guess the ids of another one.
 const ID_BYTES: usize = 12;
-/// What a job occupies beside its answer and its events, in bytes.
+/// The bytes that a job occupies in addition to its answer and its events.
 const JOB_OVERHEAD_BYTES: usize = 1024;
 
-/// What the registry keeps.
+/// The bounds of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegistryBounds {
     /// How long an answer is kept.
     pub keep: Duration,
-    /// Bytes of all answers and events of ended jobs.
+    /// Maximum size of all answers and events of ended jobs, in bytes.
     pub max_bytes: usize,
-    /// Bytes of the events of one job. The oldest ones are removed first.
+    /// Maximum size of the events of one job, in bytes. The oldest ones are removed first.
     pub max_log_bytes: usize,
 }
 
@@ -40,7 +41,7 @@ pub enum JobKind {
     Judging,
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The job waits for a place.
@@ -170,7 +171,7 @@ pub struct LogPart<E> {
     pub events: Vec<Logged<E>>,
     /// Events before these were removed, because the log was full.
     pub has_gap: bool,
-    /// No further events follow.
+    /// No more events follow.
     pub is_complete: bool,
 }
 
@@ -196,7 +197,7 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         self.begin_in(&mut self.shared.state(), client, kind, label)
     }
 
-    /// The job of a key. The digest of the request tells whether it is the same request.
+    /// The job of a key. The digest of the request shows whether it is the same request.
     ///
     /// # Errors
     /// The key stands for another request.
@@ -387,7 +388,7 @@ impl<A, E> Job<A, E> {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// How far the job is.
+    /// The progress of the job.
     pub fn phase(&self) -> Phase {
         self.progress().phase
     }
@@ -400,17 +401,17 @@ impl<A, E> Job<A, E> {
         }
     }
 
-    /// Asks for the end of the job.
+    /// Requests the end of the job.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
 
-    /// Waits until the end of the job is asked for.
+    /// Waits until the end of the job is requested.
     pub async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 
-    /// Whether the end of the job was asked for.
+    /// Whether the end of the job was requested.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
     }

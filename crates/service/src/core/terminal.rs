@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Bytes that are read with one system call.
+/// Number of bytes that are read with one system call.
 const CHUNK_BYTES: usize = 4096;
 
 /// The size of a terminal before a client sets it.
@@ -35,7 +35,7 @@ impl Terminal {
     /// A new terminal, and the end for the program. Call it on a thread of the runtime.
     ///
     /// # Errors
-    /// The kernel has no further terminals, or the process no further descriptors.
+    /// The kernel has no more terminals, or the process has no more descriptors.
     pub fn open(size: Size) -> io::Result<(Terminal, OwnedFd)> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;

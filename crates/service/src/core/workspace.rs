@@ -29,7 +29,7 @@ const STAGE: &str = "millibox-stage";
 /// Contents up to this size are put into an archive without a thread for blocking work.
 const SMALL_ARCHIVE_BYTES: usize = 64 << 10;
 
-/// The open executable `millibox-stage`. A process that gives up its rights opens it before.
+/// The open executable `millibox-stage`. A process that gives up its rights opens it first.
 #[derive(Debug)]
 pub struct Stage(pub(super) OwnedFd);
 
@@ -68,7 +68,7 @@ fn open_stage() -> Option<OwnedFd> {
         .map(Into::into)
 }
 
-/// The connection to `millibox-stage`: our end, and the program's.
+/// The connection to `millibox-stage`: the service's end, and the program's end.
 pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), ExecutionError> {
     socketpair(
         AddressFamily::UNIX,
@@ -205,7 +205,7 @@ fn archive_path(path: &Path, current_dir: &Path) -> Result<PathBuf, ExecutionErr
     }
 }
 
-/// Reads a shared file from its beginning, without its position.
+/// Reads a shared file from its beginning, without using its position.
 struct ReadAt<'f> {
     file: &'f std::fs::File,
     offset: u64,

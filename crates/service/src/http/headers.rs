@@ -1,20 +1,20 @@
 //! Headers that answers of the service's own interface and of the dialects have in common.
 
-use axum::http::{HeaderName, HeaderValue};
-use axum::response::Response;
+use crate::core::registry::{JobKind, new_id};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 
-/// The id of the run, in the service's own interface the one of `/v1/runs/{id}`.
+/// The id of the run; in the service's own interface, the id in `/v1/runs/{id}`.
 pub const RUN_ID: HeaderName = HeaderName::from_static("millibox-run-id");
 /// The outcome of the program, or what prevented it.
 pub const OUTCOME: HeaderName = HeaderName::from_static("millibox-outcome");
 /// The time in the queue in milliseconds.
 pub const QUEUED_MS: HeaderName = HeaderName::from_static("millibox-queued-ms");
 
-/// What the headers of an answer say.
+/// The content of the headers of an answer.
 #[derive(Debug, Clone, Default)]
 pub struct RunHeaders<'a> {
-    /// The id; a new one without it.
+    /// The id; a new one if the client gave no id.
     pub id: Option<&'a str>,
     /// The outcome of the only program.
     pub outcome: Option<&'static str>,
@@ -24,16 +24,15 @@ pub struct RunHeaders<'a> {
 
 impl RunHeaders<'_> {
     /// Adds the headers to an answer.
-    pub fn add_to(&self, response: &mut Response) {
-        let new_id;
+    pub fn add_to(&self, headers: &mut HeaderMap) {
+        let made;
         let id = match self.id {
             Some(id) => id,
             None => {
-                new_id = super::v1::runs::new_id();
-                &new_id
+                made = new_id(JobKind::Run);
+                &made
             }
         };
-        let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_str(id) {
             headers.insert(RUN_ID, id);
         }

@@ -1,4 +1,4 @@
-//! Whether the service lives and accepts requests, and its figures.
+//! Health checks: whether the service lives and accepts requests, and its figures.
 
 use crate::http::problem::Problem;
 use crate::http::v1::auth::bearer;

@@ -65,7 +65,7 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
     routes.layer(layers).with_state(service.clone())
 }
 
-/// Numbers requests that have no id of the client.
+/// Numbers the requests that have no id from the client.
 #[derive(Debug, Clone, Default)]
 struct NumberRequests(Arc<AtomicU64>);
 
@@ -106,10 +106,21 @@ fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
         .merge(docs::router())
         .merge(crate::console::router())
         .nest("/v1", v1::router(service));
-    for dialect in &service.config.dialects {
-        routes = routes.merge(crate::dialects::router(*dialect, service));
+    let mut at_root = Vec::new();
+    for served in &service.config.dialects {
+        let dialect = served.dialect;
+        match &served.prefix {
+            Some(prefix) => {
+                let alone = crate::dialects::alone(dialect, service);
+                routes = routes.nest(prefix, version::add(alone, &[dialect]));
+            }
+            None => {
+                routes = routes.merge(crate::dialects::router(dialect, service));
+                at_root.push(dialect);
+            }
+        }
     }
-    version::add(routes, &service.config.dialects)
+    version::add(routes.fallback(v1::not_found), &at_root)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 
 const DESCRIPTION: &str = "\
-Runs programs in a sandbox. A program that fails is no error of the request: look at `outcome` \
+Runs programs in a sandbox. A program that fails is not an error of the request: look at `outcome` \
 and `blame` of a result. Errors are problem details (RFC 9457) with the field `code`; \
 /docs/problems lists the codes. Answers 429, 503 and 504 have the header `Retry-After`; nothing \
 ran, so a retry is safe.";
@@ -70,6 +70,18 @@ mod tests {
         let document: serde_json::Value = serde_json::from_str(&json()).unwrap();
         assert_eq!(document["openapi"], "3.1.0");
         check(&document, &document);
+    }
+
+    #[test]
+    fn operations_have_ids_of_their_own() {
+        let document: serde_json::Value = serde_json::from_str(&json()).unwrap();
+        let paths = document["paths"].as_object().unwrap().values();
+        let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+        let ids: Vec<&str> = operations
+            .map(|operation| operation["operationId"].as_str().unwrap())
+            .collect();
+        let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(unique.len(), ids.len(), "{ids:?}");
     }
 
     fn check(document: &serde_json::Value, part: &serde_json::Value) {

@@ -32,7 +32,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "malformed",
         status: 400,
-        meaning: "The request cannot be read: no valid JSON, an unknown field, a wrong type.",
+        meaning: "The request cannot be read: invalid JSON, an unknown field or a wrong type.",
     },
     Kind {
         code: "unauthorized",
@@ -47,7 +47,8 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "not_found",
         status: 404,
-        meaning: "The address, run or file does not exist, has expired or is another client's.",
+        meaning: "The address, run or file does not exist, has expired or belongs to another \
+                  client.",
     },
     Kind {
         code: "method_not_allowed",
@@ -77,7 +78,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "above_limit",
         status: 422,
-        meaning: "A limit exceeds the largest one, which is `limit`.",
+        meaning: "A limit exceeds its maximum, which is `limit`.",
     },
     Kind {
         code: "unknown_runtime",
@@ -92,7 +93,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "wrong_digest",
         status: 422,
-        meaning: "The content of a file has another digest than its name.",
+        meaning: "The digest of a file's content differs from its name.",
     },
     Kind {
         code: "faulty_package",
@@ -102,7 +103,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "share_used",
         status: 429,
-        meaning: "As many requests of this client wait as it may have. Nothing ran.",
+        meaning: "This client has reached its maximum number of waiting requests. Nothing ran.",
     },
     Kind {
         code: "internal",
@@ -132,7 +133,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "queue_timeout",
         status: 504,
-        meaning: "No place became free within the time that the request may wait. Nothing ran.",
+        meaning: "No slot became free within the time that the request may wait. Nothing ran.",
     },
     Kind {
         code: "store_full",
@@ -191,7 +192,7 @@ impl Problem {
         )
     }
 
-    /// A request that can be read but not done.
+    /// A request that can be read but not carried out.
     pub fn impossible(field: &str, detail: impl ToString) -> Problem {
         Problem {
             field: Some(field.to_owned()),
@@ -238,7 +239,7 @@ impl Problem {
         )
     }
 
-    /// What was asked for does not exist.
+    /// The requested resource does not exist.
     pub fn not_found(detail: impl ToString) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
     }
@@ -370,7 +371,7 @@ impl From<Refusal> for Problem {
             Refusal::TimedOut { .. } => (
                 StatusCode::GATEWAY_TIMEOUT,
                 "queue_timeout",
-                "No place became free in time",
+                "No slot became free in time",
             ),
             Refusal::TooMuchMemory { .. } => (
                 StatusCode::UNPROCESSABLE_ENTITY,

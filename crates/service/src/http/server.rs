@@ -4,6 +4,7 @@
 //! connections, a time and a size for the headers of a request, and a time between two pieces of
 //! its body.
 
+pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
 use crate::service::Service;
@@ -12,8 +13,7 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,42 +23,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Header lines of a request.
+/// Maximum number of header lines of a request.
 const MAX_HEADERS: usize = 100;
-/// Bytes of all header lines of a request.
+/// Maximum size of all header lines of a request in bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// The same for HTTP/2.
 const MAX_HTTP2_HEADER_BYTES: u32 = 64 << 10;
 /// The first bytes of a connection of HTTP/2 (RFC 9113, section 3.4).
 const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How often a draining service looks for running requests.
+/// The interval at which a draining service checks whether requests still run.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
-/// How long answers may take to leave when no request runs.
+/// The time in which the last answers must be sent after the last request has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// The pause after a failure to accept a connection, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Why the service cannot listen.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServerError {
-    /// An address cannot be used.
-    #[error("cannot listen on {address}: {error}")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// The kernel's error.
-        error: io::Error,
-    },
-    /// A Unix socket cannot be made.
-    #[error("cannot listen on the Unix socket {}: {error}", .path.display())]
-    BindUnix {
-        /// The path.
-        path: PathBuf,
-        /// The kernel's error.
-        error: io::Error,
-    },
-}
 
 /// A server whose addresses are bound.
 #[derive(Debug)]
@@ -211,12 +189,12 @@ async fn pause(error: &io::Error) {
 struct Connections {
     tracker: TaskTracker,
     places: Arc<Semaphore>,
-    /// Connections end after their present requests.
+    /// Connections end after their current requests.
     closing: CancellationToken,
 }
 
 impl Connections {
-    /// Waits until a further connection is allowed.
+    /// Waits until another connection is allowed.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed.
         self.places.clone().acquire_owned().await.ok()
@@ -276,7 +254,7 @@ impl Connections {
     }
 }
 
-/// Serves a connection to its end, or until it has answered its present requests once `closing` is
+/// Serves a connection to its end, or until it has answered its current requests once `closing` is
 /// cancelled.
 async fn serve_until<C>(
     closing: CancellationToken,

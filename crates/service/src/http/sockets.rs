@@ -1,10 +1,9 @@
-//! The addresses of the service. They are bound before the service starts and before it gives up
+//! The sockets of the service. They are bound before the service starts and before it gives up
 //! the rights that low ports and directories of other users need.
 
-use super::server::ServerError;
 use crate::config::{Config, Listen};
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
@@ -15,6 +14,28 @@ const SOCKET_MODE: u32 = 0o660;
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 1024;
 
+/// Why the service cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// An address cannot be used.
+    #[error("cannot listen on {address}: {error}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// The kernel's error.
+        error: io::Error,
+    },
+    /// A Unix socket cannot be made.
+    #[error("cannot listen on the Unix socket {}: {error}", .path.display())]
+    BindUnix {
+        /// The path.
+        path: PathBuf,
+        /// The kernel's error.
+        error: io::Error,
+    },
+}
+
 /// Bound addresses.
 #[derive(Debug)]
 pub struct Sockets {
@@ -22,7 +43,7 @@ pub struct Sockets {
     pub(super) unix: Option<(SocketFile, UnixListener)>,
 }
 
-/// The file of a Unix socket, which is removed with this value.
+/// The file of a Unix socket, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile(pub(super) PathBuf);
 

@@ -1,7 +1,7 @@
 //! `/version`, which go-judge answers with JSON and Judge0 with text.
 //!
-//! The router of go-judge has the route. Where Judge0 is served as well, a request that prefers
-//! text is answered before it comes there. Where Judge0 is served without go-judge, the route is
+//! The router of go-judge has the route. If Judge0 is served as well, a request that prefers text
+//! is answered before it reaches this route. If Judge0 is served without go-judge, the route is
 //! Judge0's.
 
 use crate::config::Dialect;
@@ -15,7 +15,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// Adds what an address with these dialects needs.
+/// Adds the routes that an address with these dialects needs.
 pub fn add(routes: Router<Arc<Service>>, dialects: &[Dialect]) -> Router<Arc<Service>> {
     match (
         dialects.contains(&Dialect::Judge0),

@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 
 /// A file stays, because a person wrote or changed it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("stays, because a person wrote or changed it; remove it, and it is made again ({by})")]
+#[error("kept, because a person wrote or changed it; remove it to generate it again ({by})")]
 #[non_exhaustive]
 pub struct KeptFile {
     /// The generator with its arguments, or the model solution.

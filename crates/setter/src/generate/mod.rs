@@ -33,9 +33,9 @@ impl Setter<'_> {
     /// Makes inputs and answers.
     ///
     /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names.
-    /// Answers are made for these tests, and for others without an answer or with an unchanged
-    /// answer that the model solution made here. Files that a person wrote or changed stay. If this
-    /// would make something different, it reports a warning.
+    /// Answers are made for these tests. They are also made for other tests without an answer, or
+    /// with an unchanged answer that the model solution made here. Files that a person wrote or
+    /// changed stay. If generation would give different bytes, it reports a warning.
     ///
     /// # Errors
     /// The package cannot be read, a program fails or gives different bytes in a second run (if

@@ -129,7 +129,8 @@ impl Setter<'_> {
         }
     }
 
-    /// The answers to make. `new_inputs` has the paths and digests of inputs that were just made.
+    /// The answers to make. `new_inputs` contains the paths and digests of inputs that were just
+    /// made.
     pub(super) fn answers<'p>(
         &self,
         workspace: &mut Workspace<'p>,
@@ -279,7 +280,8 @@ impl Setter<'_> {
         Ok(digest.with(format!("{:?}", problem.format)).done())
     }
 
-    /// The program `sh -c` in the package's directory, without its line, and the staged package.
+    /// The program `sh -c` in the package's directory, without the command line to execute, and the
+    /// staged package.
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<StagedDirectory>), SetterError> {
         let failed = |fault: FileFault| SetterError::from(MachineError::Shell(fault));
         let staged = StagedDirectory::new(&problem.directory, self.supervisor.info().ids())

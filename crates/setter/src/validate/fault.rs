@@ -1,6 +1,5 @@
 //! The faults that validation finds.
 
-use super::tools::ACCEPTED_STATUS;
 use crate::error::{BuildFault, FileKind, ProgramFault};
 use millibox_judge::convention::ValidatorFailure;
 use millibox_judge::failure::JudgeFailure;
@@ -8,12 +7,15 @@ use millibox_judge::tool::ToolFailure;
 use millibox_package::Cause;
 use std::fmt;
 
+/// Exit status of an input validator that accepts, in the ICPC formats.
+pub(super) const ACCEPTED_STATUS: i32 = 42;
+
 /// A fault that validation finds. Its place is a file of the package.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationFault {
     /// A file of a test does not exist.
-    #[error("the {kind} of test {test} does not exist{}", MakesIt(.generated))]
+    #[error("the {kind} of test {test} does not exist{}", GenerateHint(.generated))]
     MissingFile {
         /// The file.
         kind: FileKind,
@@ -86,29 +88,29 @@ pub enum ValidationFault {
     /// An invalid output is accepted.
     #[error("the checker accepts it, but it must be rejected")]
     InvalidOutputAccepted,
-    /// A text begins with a byte-order mark.
+    /// A string begins with a byte-order mark.
     #[error("begins with a byte-order mark; remove it")]
     ByteOrderMark,
-    /// A text has a carriage return.
+    /// A string has a carriage return.
     #[error("has a carriage return; lines end with a line feed alone")]
     CarriageReturn,
-    /// A text has a zero byte.
+    /// A string has a zero byte.
     #[error("has a zero byte; is this a text file?")]
     ZeroByte,
-    /// A text is not UTF-8.
+    /// A string is not UTF-8.
     #[error("is not UTF-8")]
     NotUtf8,
     /// A file is empty.
     #[error("is empty")]
     Empty,
-    /// The last line of a text has no line feed.
+    /// The last line of a string has no line feed.
     #[error("its last line has no line feed; add one")]
     NoLineFeed,
 }
 
-struct MakesIt<'a>(&'a bool);
+struct GenerateHint<'a>(&'a bool);
 
-impl fmt::Display for MakesIt<'_> {
+impl fmt::Display for GenerateHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self.0 {
             "; `millibox problem gen` makes it"
@@ -159,7 +161,7 @@ pub enum CheckerFailure {
     Judge(Cause<JudgeFailure>),
 }
 
-/// Shows the lines that a program or compiler wrote in one line.
+/// Shows in one line the lines that a program or compiler wrote.
 struct OneLine<'a, T>(&'a T);
 
 impl<T: fmt::Display> fmt::Display for OneLine<'_, T> {

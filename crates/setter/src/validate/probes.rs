@@ -62,7 +62,9 @@ impl Setter<'_> {
         tools: &Tools<'_>,
         faults: &mut FoundFaults,
     ) -> Result<(), SetterError> {
-        let Probe { kind, test, output } = probe;
+        let Probe {
+            kind, test, output, ..
+        } = probe;
         if *kind == ProbeKind::InvalidInput {
             let refusals = self.refusals(problem, test, tools, false)?;
             if !tools.validators.is_empty() && refusals.is_empty() {

@@ -1,6 +1,6 @@
 //! Compiles validators and the checker, and runs them on the tests.
 
-use super::fault::{CheckerFailure, Refusal, ValidationFault};
+use super::fault::{ACCEPTED_STATUS, CheckerFailure, Refusal, ValidationFault};
 use super::report::{FoundFaults, Report};
 use crate::error::{FileAction, MachineError, ProgramFault, file};
 use crate::{Setter, SetterError, below};
@@ -17,9 +17,6 @@ use millibox_package::{Problem, Severity};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Exit status of an input validator that accepts, in the ICPC formats.
-pub(super) const ACCEPTED_STATUS: i32 = 42;
 
 /// The programs that each test is tried with: validators for its input, the checker for its answer.
 pub struct Tools<'a> {
@@ -231,7 +228,7 @@ impl Setter<'_> {
         path: &Path,
         checker: &CheckerInstance,
     ) -> Result<Checked, SetterError> {
-        // A file that cannot be read is no failure of the checker.
+        // A file that cannot be read is not a failure of the checker.
         File::open(path).map_err(|error| file(FileAction::Read, path, error))?;
         let case = Case::new(test, &problem.checker_flags);
         Ok(match checker.check_file(worker, &case, path) {

@@ -1,4 +1,4 @@
-//! Unified cgroups: each run has a new cgroup, and its pid1 starts in it.
+//! The backend for unified cgroups: each run has a new cgroup, and its pid1 starts in it.
 //!
 //! The counters of a new cgroup start at zero. Creating and removing it is off the critical path.
 
@@ -292,8 +292,8 @@ const LIMIT_TOLERANCE_BYTES: u64 = 2 << 20;
 /// Whether the peak of a run shows that the run exceeds its limit.
 ///
 /// The kernel charges data that arrives at a socket even above the limit, because an interrupt
-/// cannot wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12). It does nothing
-/// against this until a process requests memory itself. memory.events counts such charges.
+/// cannot wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12). It takes no
+/// action until a process requests memory itself. memory.events counts such charges.
 pub fn is_above(peak: u64, limit: u64) -> bool {
     peak > limit.saturating_add(LIMIT_TOLERANCE_BYTES)
 }

@@ -1,4 +1,4 @@
-//! Version 1 hierarchies: memory, pids, cpu, cpuacct.
+//! The backend for version 1 hierarchies: memory, pids, cpu, cpuacct.
 //!
 //! A thread that moves itself into a version 1 cgroup through the file `tasks` takes a lock of the
 //! whole machine for some 20 us. A process that starts in the cgroup of its parent costs nothing.
@@ -14,7 +14,7 @@
 //!   time of its choice.
 //!
 //! All files are opened by the keeper as root and belong to root. Neither the supervisor nor the
-//! target could open them, independent of the part of /sys/fs/cgroup that they see.
+//! target could open them, regardless of the part of /sys/fs/cgroup that they see.
 
 use crate::launch::{AppliedLimits, End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
@@ -142,7 +142,7 @@ impl Runner {
             let fresh = self.request_cgroup(RENEW_MEMORY)?;
             applied_limits.mark_memory_unknown();
             if self.enter_memory(&fresh, socket).is_err() {
-                // The open files may not belong to the present cgroup, so writing to them may limit
+                // The open files may not belong to the current cgroup, so writing to them may limit
                 // nothing.
                 calls::exit(1);
             }
@@ -171,13 +171,13 @@ impl Runner {
     }
 
     pub fn reset(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
-        // Memory beyond the least that this runner ever held does not belong to the next run. Its
+        // Memory beyond the minimum that this runner ever held does not belong to the next run. Its
         // world may take more to prepare, or an earlier run has left a small amount.
         let usage = read_number(self.files.limits.memory_usage)?;
         let least = applied_limits.least_memory.load(Relaxed).min(usage);
         applied_limits.least_memory.store(least, Relaxed);
         applied_limits.left_memory.store(usage - least, Relaxed);
-        // Writing sets memory.max_usage_in_bytes to the present usage.
+        // Writing sets memory.max_usage_in_bytes to the current usage.
         calls::write(self.files.figures.memory_peak, b"0")
     }
 
@@ -231,8 +231,8 @@ impl Runner {
         }
         write_limit(self.files.limits.memory, memory)
             .map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
-        // Version 1 counts the buffers of network sockets separately, so they may have as much
-        // again.
+        // Version 1 counts the buffers of network sockets separately, so they may use the same
+        // amount again.
         if let Some(fd) = self.files.limits.sockets {
             write_limit(fd, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
         }
@@ -339,7 +339,7 @@ impl Runner {
         if self.files.figures.pids_peak.is_some()
             && applied_limits.peak_tasks.load(Relaxed) > OWN_PROCESSES + 1
         {
-            // After a partial failure the open files may not belong to the present cgroup and may
+            // After a partial failure the open files may not belong to the current cgroup and may
             // limit nothing. Then this runner must not continue.
             self.renew_pids()?;
             applied_limits.peak_tasks.store(0, Relaxed);

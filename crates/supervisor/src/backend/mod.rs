@@ -1,4 +1,4 @@
-//! Limiting and measuring a run. There are three backends, with one file for each.
+//! The backends, which limit and measure runs. There are three backends, with one file for each.
 //!
 //! | backend | cgroup of a run | how pid1 starts in it |
 //! | --- | --- | --- |
@@ -92,8 +92,8 @@ impl Backend {
         }
     }
 
-    /// Enters the cgroup in which runs will start. A runner calls this once. `socket` leads to the
-    /// supervisor.
+    /// Enters the cgroup in which runs will start. A runner calls this once. `socket` is connected
+    /// to the supervisor.
     pub fn join(&self, again: bool, socket: i32) -> Result<(), Failure> {
         match self {
             Backend::Hybrid(runner) => runner.join(again, socket),
@@ -231,7 +231,7 @@ impl Backend {
         matches!(self, Backend::Cgroup2(_))
     }
 
-    /// Whether a run could write its own limits if it could create further cgroup namespaces.
+    /// Whether a run could write its own limits if it could create more cgroup namespaces.
     pub fn needs_no_other_cgroup_namespace(&self) -> bool {
         matches!(self, Backend::Cgroup2(runner) if !runner.limits_hold_inside())
     }

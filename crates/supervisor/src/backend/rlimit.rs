@@ -1,4 +1,4 @@
-//! No cgroups: resource limits of each process, and the figures of wait4(2).
+//! The backend without cgroups: resource limits of each process, and the figures of wait4(2).
 //!
 //! This backend is weaker. It is chosen only explicitly, or if no other backend is available and
 //! none was requested.
@@ -57,8 +57,8 @@ pub fn measure(usage: &Waited, start: &Start, end: &mut End) {
     end.peak_processes = UNLIMITED;
 }
 
-/// CPU time of all descendants of a process: of the living by their clocks, of the dead by the sums
-/// of their parents (in clock ticks, proc_pid_stat(5)).
+/// CPU time of all descendants of a process: living processes by their clocks, dead ones by the
+/// sums of their parents (in clock ticks, proc_pid_stat(5)).
 pub fn tree_cpu_ns(root: i32) -> u64 {
     if root <= 0 {
         // No process. For the clocks 0 would mean this process (clock_getcpuclockid(3)).
@@ -78,8 +78,8 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
             .sum::<u64>()
 }
 
-/// The most processes of a run whose CPU time is added up, because other runs wait meanwhile. By
-/// default a run has no more.
+/// The maximum number of processes of a run whose CPU time is added up, because other runs wait
+/// meanwhile. By default a run has no more processes.
 const MAX_COUNTED_PROCESSES: usize = millibox_wire::DEFAULT_PROCESS_LIMIT as usize;
 
 #[cfg(test)]

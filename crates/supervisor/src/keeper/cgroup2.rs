@@ -17,7 +17,7 @@
 //! disables controllers there as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
-use super::{Made, Supervisor, Top, cause, fresh_name, remove};
+use super::{Made, OwnCgroup, Supervisor, cause, fresh_name, remove};
 use crate::backend::Handover;
 use crate::options::Options;
 use millibox_wire::{BackendCause, BackendStep, ProcessEnd};
@@ -113,7 +113,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, Vec<BackendCause>>
     Err(causes)
 }
 
-/// Whether PARENT has processes, which must not be beside child cgroups.
+/// Whether PARENT has processes, which must not exist next to child cgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occupancy {
     /// It must be empty already.
@@ -361,7 +361,7 @@ fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, 
             return Err(why);
         }
     }
-    let top = Top::make(parent, &fresh_name())?;
+    let top = OwnCgroup::make(parent, &fresh_name())?;
     let path = top.path.clone();
     let made = (|| {
         enable(&path)?;

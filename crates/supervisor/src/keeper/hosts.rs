@@ -145,7 +145,7 @@ fn has_nsdelegate(mountinfo: &str) -> bool {
 }
 
 /// The part of a cgroup's path that ends with its systemd unit. Cgroups of a container have no
-/// unit: its top is not shown as the unit that it is outside.
+/// unit: the top of the container does not show the unit to which it belongs outside.
 pub fn unit_of(path: &str) -> Option<&str> {
     let mut end = path.len();
     loop {

@@ -6,7 +6,7 @@
 
 use super::hosts::{Hierarchy, Hosts};
 use super::{
-    Made, Supervisor, Top, answer, cause, fresh_name, open_control, open_if_present, remove,
+    Made, OwnCgroup, Supervisor, answer, cause, fresh_name, open_control, open_if_present, remove,
     seqpacket_pair,
 };
 use crate::backend::Handover;
@@ -58,7 +58,7 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Ba
         return Err(BackendCause::new(BackendStep::BecomeRoot));
     }
     let name = fresh_name();
-    let mut tops: Vec<Top> = Vec::new();
+    let mut tops: Vec<OwnCgroup> = Vec::new();
     // cpu and cpuacct are often mounted together.
     let mut top_of = |hierarchy: &Hierarchy| -> Result<String, BackendCause> {
         let parent = format!(
@@ -73,7 +73,7 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Ba
         let path = format!("{parent}/{name}");
         if !tops.iter().any(|top| top.path == path) {
             remove::sweep_orphans(&parent);
-            tops.push(Top::make(&parent, &name)?);
+            tops.push(OwnCgroup::make(&parent, &name)?);
         }
         Ok(path)
     };
@@ -129,8 +129,8 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Ba
 /// runner's socket.
 ///
 /// A switch between tasks of different cpu cgroups costs the scheduler more than a switch within
-/// one. The two programs of a pair do hardly anything but switch, so they share the cpu cgroup of
-/// their slot. A runner's own cpu cgroup is for a run with limited bandwidth. If cpuacct is mounted
+/// one. The two programs of a pair do little except switch, so they share the cpu cgroup of their
+/// slot. A runner's own cpu cgroup is for a run with limited bandwidth. If cpuacct is mounted
 /// together with cpu, this separation is not possible.
 fn runner(
     index: usize,

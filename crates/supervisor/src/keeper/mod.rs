@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 pub struct Made {
     pub handover: Handover,
     /// The top directories, which are removed at the end.
-    pub tops: Vec<Top>,
+    pub tops: Vec<OwnCgroup>,
     /// Descriptors that must stay open until the supervisor has them.
     pub open: Vec<OwnedFd>,
     /// The cgroup of the supervisor.
@@ -61,22 +61,22 @@ pub enum Supervisor {
 
 /// A directory of millibox among other cgroups. Its lock shows that its owner lives: the lock
 /// disappears with the last process that has it open, in any PID namespace.
-pub struct Top {
+pub struct OwnCgroup {
     pub path: String,
     _lock: OwnedFd,
 }
 
-impl Top {
+impl OwnCgroup {
     /// Creates `parent/name` and locks it.
-    fn make(parent: &str, name: &str) -> Result<Top, BackendCause> {
+    fn make(parent: &str, name: &str) -> Result<OwnCgroup, BackendCause> {
         let path = format!("{parent}/{name}");
         let failed = |errno| cause(BackendStep::CreateCgroup, path.as_str())(errno);
-        // Another keeper that starts now takes a directory that is not locked yet for an orphan.
+        // Another keeper that starts now mistakes a directory that is not locked yet for an orphan.
         // Each keeper looks only once.
         for _ in 0..1000 {
             rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
             match remove::lock(&path, rustix::fs::FlockOperation::LockExclusive) {
-                Ok(lock) => return Ok(Top { path, _lock: lock }),
+                Ok(lock) => return Ok(OwnCgroup { path, _lock: lock }),
                 Err(rustix::io::Errno::NOENT) => {}
                 Err(errno) => return Err(failed(errno)),
             }
@@ -113,7 +113,7 @@ pub fn main(
         // Only root may lower the value.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
     }
-    // Another cgroup than the one of the command line may be in use.
+    // The cgroup in use may differ from the one on the command line.
     let options = &Options {
         socket: socket.as_ref().map_or(-1, AsRawFd::as_raw_fd),
         ..options.clone()
@@ -471,7 +471,7 @@ mod tests {
         let keeper = || {
             for _ in 0..300 {
                 remove::sweep_orphans(parent);
-                let top = Top::make(parent, &fresh_name()).unwrap();
+                let top = OwnCgroup::make(parent, &fresh_name()).unwrap();
                 let runner = format!("{}/home", top.path);
                 std::fs::create_dir(&runner).unwrap_or_else(|error| panic!("{runner}: {error}"));
                 std::thread::yield_now();
@@ -491,8 +491,8 @@ mod tests {
     fn orphaned_cgroups_are_swept() {
         let parent = tempfile::tempdir().unwrap();
         let parent = parent.path().to_str().unwrap();
-        let lives = Top::make(parent, &fresh_name()).unwrap();
-        let orphan = Top::make(parent, &fresh_name()).unwrap().path;
+        let lives = OwnCgroup::make(parent, &fresh_name()).unwrap();
+        let orphan = OwnCgroup::make(parent, &fresh_name()).unwrap().path;
         std::fs::create_dir(format!("{orphan}/home")).unwrap();
         std::fs::create_dir(format!("{parent}/foreign")).unwrap();
         remove::sweep_orphans(parent);

@@ -13,8 +13,8 @@ pub const PREFIX: &str = "millibox-";
 /// How long dying processes may keep a cgroup busy.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Removes a cgroup and the cgroups below it. Returns whether it is gone; it stays if it still has
-/// processes (EBUSY).
+/// Removes a cgroup and the cgroups below it. Returns whether it no longer exists; it stays if it
+/// still has processes (EBUSY).
 fn remove(path: &str) -> bool {
     let removed = || matches!(rustix::fs::rmdir(path), Ok(()) | Err(Errno::NOENT));
     // Most cgroups have none below, and listing takes longer than removing.

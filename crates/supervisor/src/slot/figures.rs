@@ -103,7 +103,7 @@ impl Runner {
         happened
     }
 
-    /// Whether the present run was out of memory.
+    /// Whether the current run was out of memory.
     pub fn saw_oom_kill(&self) -> bool {
         self.saw_oom_kill
     }

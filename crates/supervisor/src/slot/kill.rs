@@ -1,4 +1,4 @@
-//! Killing a run, or the whole runner.
+//! Kills a run, or the whole runner.
 
 use super::{Runner, State, Survivors};
 use crate::backend;
@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::SeqCst;
 /// The number of attempts, a millisecond apart, to end a run whose launch has not reached its
 /// target, before the whole runner is killed.
 const MAX_KILL_ATTEMPTS: u32 = 1000;
-/// The number of processes that the supervisor kills itself at first. Finding them takes time that
+/// The number of processes that the supervisor initially kills itself. Finding them takes time that
 /// other runs need.
 const INITIAL_KILL_PROCESSES: usize = 16;
 /// The bound of that number, which doubles with each scan until pid1 runs.
@@ -18,7 +18,7 @@ const MAX_KILL_PROCESSES: usize = 512;
 const SURVIVOR_SCAN_INTERVAL_NS: u64 = 1_000_000;
 
 impl Runner {
-    /// Kills the present pid1 and thereby everything in its namespace. For a run, only the pid1 of
+    /// Kills the current pid1 and thereby everything in its namespace. For a run, only the pid1 of
     /// the running launch is killed; for a runner that must become idle, any pid1.
     ///
     /// The launch may not have reached its target yet, and pid1 may be unknown. Then the caller

@@ -93,7 +93,7 @@ pub struct Runner {
     pub memory: Memory,
     /// The world that the runner prepares or has prepared.
     pub world: Option<WorldId>,
-    /// When the latest launch was sent (`CLOCK_MONOTONIC_RAW`).
+    /// The time at which the latest launch was sent (`CLOCK_MONOTONIC_RAW`).
     pub last_used: u64,
     /// The time of the next check of the real-time clock (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,
@@ -120,13 +120,13 @@ pub struct Runner {
     cpu_mask: Vec<u64>,
     /// The number of the latest launch.
     launches: u64,
-    /// The files of the present pid1's cgroup if each run has a new one, in the order of
+    /// The files of the current pid1's cgroup if each run has a new one, in the order of
     /// `Backend::watched`.
     files: [Option<OwnedFd>; WATCHED_FILES],
     saw_oom_kill: bool,
-    /// The sockets of the present run, if it has a loopback interface.
+    /// The sockets of the current run, if it has a loopback interface.
     pub sockets: Option<Sockets>,
-    /// The file that limits the present run's CPU bandwidth, if it is limited.
+    /// The file that limits the current run's CPU bandwidth, if it is limited.
     pub bandwidth: Option<OwnedFd>,
 }
 
@@ -201,7 +201,7 @@ impl Runner {
         self.cleanup_since_ns = None;
     }
 
-    /// Stores the descriptors of the present pid1's cgroup.
+    /// Stores the descriptors of the current pid1's cgroup.
     pub fn set_files(&mut self, files: [Option<OwnedFd>; WATCHED_FILES]) {
         self.files = files;
         self.saw_oom_kill = false;

@@ -333,7 +333,7 @@ impl Supervisor {
         }
     }
 
-    /// Answers a run that will not be started, and its partner if that waits as well.
+    /// Answers a run that will not be started, and its partner if the partner waits as well.
     pub(super) fn reject_dequeued(&mut self, id: u64, outcome: Outcome) {
         let partner = self.remove_request(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);

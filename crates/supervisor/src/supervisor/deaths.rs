@@ -1,11 +1,13 @@
 //! Dead runners and killed processes that the supervisor must still reap.
 
 use super::limits::{MAX_TICK_NS, MIN_WAIT_NS};
-use super::runners::MAX_START_ATTEMPTS;
 use crate::launch::Shared;
 use crate::sys::{calls, process};
 use millibox_wire::ProcessEnd;
 use std::sync::atomic::Ordering::SeqCst;
+
+/// The number of attempts to start a runner. The pauses between them grow: half a minute in all.
+pub(super) const MAX_START_ATTEMPTS: u32 = 40;
 
 /// The history of starting the runner of a place.
 #[derive(Debug, Clone, Copy, Default)]

@@ -106,7 +106,7 @@ impl Supervisor {
         self.worlds.trim();
     }
 
-    /// Whether a free slot has a runner that will accept launches without a further message.
+    /// Whether a free slot has a runner that will accept launches without another message.
     fn has_runner_in_cleanup(&self) -> bool {
         let clears = |runner: &Runner| runner.state == State::Ready && !runner.accepts_launch();
         self.free_slots(&[], None)

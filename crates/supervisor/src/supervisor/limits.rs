@@ -150,7 +150,7 @@ impl Supervisor {
         }
     }
 
-    /// Requests a scan that records the existing file locks, if the last one is long ago. The
+    /// Requests a scan that records the existing file locks, if the last scan was long ago. The
     /// supervisor calls this before a launch.
     pub(super) fn request_lock_history(&mut self, now: u64) {
         if let Some(locks) = &self.locks
@@ -258,9 +258,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Reading many processes takes time, of which other runs need most. The next
-                // reading depends on the CPU time of this one and not on the elapsed time:
-                // otherwise it would come later the more other processes compute.
+                // Reading many processes takes time that other runs need. The next reading depends
+                // on the CPU time of this one and not on the elapsed time: otherwise it would come
+                // later the more other processes compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
                     .max(MIN_CPU_WAIT_NS)

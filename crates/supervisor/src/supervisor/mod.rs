@@ -52,7 +52,7 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    /// The number of CPUs that the run can use at one time.
+    /// The number of CPUs that the run can use at the same time.
     cpus: u64,
     /// The run that starts together with this one.
     partner: Option<u64>,
@@ -77,7 +77,7 @@ struct Ended {
     at_ns: u64,
     /// CPU time used until then, for backends that cannot read it afterwards.
     used_ns: u64,
-    /// Further figures of its processes. Only the ratio of their times is used.
+    /// More figures of its processes. Only the ratio of their times is used.
     used: Used,
 }
 

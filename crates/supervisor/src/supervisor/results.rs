@@ -85,8 +85,8 @@ impl Supervisor {
             && end.pid1_died == 1
             && started != 0
         {
-            // The kernel may take long to end the last process. Its work until then is in the CPU
-            // time, so it belongs to the real time as well.
+            // The kernel may take a long time to end the last process. Its work until then is in
+            // the CPU time, so it belongs to the real time as well.
             figures.real_time_ns = end.end_ns.max(ended.at_ns).saturating_sub(started);
             ended_ns = ended.at_ns.max(started);
             // Without pid1's report the peak is that of pid1 itself.

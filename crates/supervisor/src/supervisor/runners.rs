@@ -1,6 +1,6 @@
 //! The messages of runners, their ends and their restarts.
 
-use super::deaths::{DeadRunner, StartHistory, Unreaped};
+use super::deaths::{DeadRunner, MAX_START_ATTEMPTS, StartHistory, Unreaped};
 use super::limits::MIN_WAIT_NS;
 use super::{Supervisor, Token};
 use crate::backend::{self, Handover};
@@ -26,11 +26,9 @@ const MAX_UNEXPLAINED_DEATHS: u32 = 10;
 /// How long to wait for the processes of a dead runner before its run is answered with the
 /// available figures.
 const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
-/// The number of attempts to start a runner. The pauses between them grow: half a minute in all.
-pub(super) const MAX_START_ATTEMPTS: u32 = 40;
 
-/// A runner that must be restarted. The kernel may lack memory, processes or descriptors at the
-/// moment, perhaps because of a run, and have them again later.
+/// A runner that must be restarted. The kernel may temporarily lack memory, processes or
+/// descriptors, possibly because of a run.
 pub(super) struct PendingRestart {
     index: usize,
     /// `None` if a dying process still writes to its memory.

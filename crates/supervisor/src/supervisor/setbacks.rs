@@ -8,8 +8,8 @@
 //!
 //! The number of attempts is bounded, so that a broken machine yields an error that names the
 //! cause: a run is set back at most [`MAX_SETBACKS`] times. The first runner has
-//! [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it. Each further runner has twice as long as the one
-//! before, up to 5 s: 26 s in all. From the third attempt on a pause precedes each attempt: 1.5 s
+//! [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it. Each later runner has twice as long as the one
+//! before, up to 5 s: 26 s in all. From the third attempt on, a pause precedes each attempt: 1.5 s
 //! in all, in which a machine without free processes or memory may recover. The run's own clocks
 //! begin at its exec, so none of this counts towards its limits.
 
@@ -21,13 +21,13 @@ use crate::sys::{Errno, calls};
 use millibox_wire::{Hint, Outcome, RunError, Step};
 use std::os::fd::OwnedFd;
 
-/// The most times that a run is set back before it ends with an error.
+/// The maximum number of times that a run is set back before it ends with an error.
 const MAX_SETBACKS: u32 = 12;
 /// The time that the first runner has to receive a run.
 const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
-/// The most times that this time is doubled, to 5 s.
+/// The maximum number of times that this time is doubled, to 5 s.
 const MAX_DOUBLINGS: u32 = 8;
-/// The pause before the third attempt. It is doubled for each further one.
+/// The pause before the third attempt. It is doubled for each later attempt.
 const INITIAL_PAUSE_NS: u64 = 1_000_000;
 
 impl Setbacks {

@@ -1,4 +1,4 @@
-//! Landlock (landlock(7), Linux 5.13): restricts the files that a process may open, independent of
+//! Landlock (landlock(7), Linux 5.13): restricts the files that a process may open, regardless of
 //! their owner.
 
 use super::{Result, raw};
@@ -17,8 +17,8 @@ pub const MAKE_DIR: u64 = 1 << 7;
 /// Truncate a file.
 pub const TRUNCATE: u64 = 1 << 14;
 
-/// The rights on files that this version of landlock knows. A ruleset handles all of them, so that
-/// only its rules grant any.
+/// The rights on files that this version of landlock knows. A ruleset handles all of them, so
+/// only the rules of the ruleset grant rights.
 fn file_rights(version: u32) -> u64 {
     let count = match version {
         1 => 13,

@@ -10,7 +10,7 @@ use millibox_wire::ProcessEnd;
 /// clone(2), Linux 5.7 (libc's constant overflows).
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
 
-/// What a cloned process shares, and its cgroup. The default is a plain copy.
+/// The resources that a cloned process shares, and its cgroup. The default is a plain copy.
 #[derive(Default, Clone, Copy)]
 pub struct Clone {
     /// `CLONE_*` flags (clone(2)).
@@ -51,7 +51,7 @@ pub fn run_child<T: Sync>(
 ///
 /// This is not vfork(2). The parent of a vfork counts as working (uninterruptible) in the host's
 /// load average, and a prepared target may wait for its launch for hours.
-pub fn spawn_for_good<T: Sync>(
+pub fn spawn_and_replace_caller<T: Sync>(
     stack: &Stack,
     main: fn(&T) -> !,
     argument: &T,

@@ -1,5 +1,5 @@
 // Prints some numbers, closes its standard output, input and error, and sleeps for an hour. A judge
-// that takes the end of the output for the end of the program would judge a program that still
+// that mistakes the end of the output for the end of the program would judge a program that still
 // runs. The real-time limit must end it and decide the verdict.
 #include <cstdio>
 #include <unistd.h>

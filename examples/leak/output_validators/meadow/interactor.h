@@ -19,6 +19,6 @@ struct Said {
 /// without end.
 Said hear(long sections);
 
-/// Sends a line at once. A submission that no longer reads is no error: its next line, or the end
-/// of its output, decides.
+/// Sends a line at once. A submission that no longer reads is not an error: its next line, or the
+/// end of its output, decides.
 void say(const std::string& line);

@@ -1,5 +1,5 @@
 // Finds the leak, closes its input and output, runs for another tenth of a second and exits with 0.
-// This is no fault: accepted.
+// This is not a fault: accepted.
 #include <chrono>
 #include <iostream>
 #include <string>

@@ -44,7 +44,7 @@ static void attack(void)
             head->cmsg_level = SOL_SOCKET;
             head->cmsg_type = 37; /* SO_TIMESTAMPING */
             head->cmsg_len = CMSG_LEN(4);
-            int when = 1 << 1 | 1 << 8; /* at sending by software, and at queueing */
+            int when = 1 << 1 | 1 << 8; /* stamp when software sends and when it queues */
             memcpy(CMSG_DATA(head), &when, 4);
             if (sendmsg(fd, &message, MSG_DONTWAIT) < 0 && errno != ECONNREFUSED)
                 break;

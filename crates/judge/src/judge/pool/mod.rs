@@ -35,7 +35,7 @@ use retry::judge_fairly;
 use runner::TestRunner;
 use std::thread::Builder;
 
-/// The submissions to judge, and how.
+/// The submissions to judge, and how to judge them.
 pub(super) struct Pool<'a, 'm> {
     pub judge: &'a Judge<'m>,
     pub prepared: &'a PreparedProblem,
@@ -103,7 +103,7 @@ impl<'a, 'm> Pool<'a, 'm> {
         self.token.is_cancelled() || self.judge.machine.is_stopped()
     }
 
-    /// Drops a result that may come from being stopped.
+    /// Drops a result that the stop may have caused.
     fn unless_stopped<T>(&self, result: T) -> Option<T> {
         Some(result).filter(|_| !self.is_stopped())
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 pub trait PoolObserver: Send {
     /// The compilation has ended. The following steps are those of this submission.
     fn begun(&mut self, about: &SubmissionInfo);
-    /// This number of tests have results. Tests may end in any order.
+    /// The number of tests that have results. Tests may end in any order.
     fn judged(&mut self, tests: usize);
     /// More tests are settled.
     fn settled(&mut self, progress: &Progress<'_>);
@@ -68,7 +68,7 @@ pub(super) struct Queue<'a, 't> {
     changed: Condvar,
     /// Maximum number of submissions that are compiled or judged at a time.
     window: usize,
-    /// All runs and compilations hold it.
+    /// Every run and every compilation holds this lock.
     pub lock: RunLock,
 }
 
@@ -193,6 +193,7 @@ impl State<'_, '_> {
             from_cache,
             figures,
             result,
+            ..
         }) = compilation
         {
             // Figures of an earlier compilation do not belong in this report.

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(super) struct RunLock(RwLock<()>);
 
 impl RunLock {
-    /// Permits runs beside those of other threads. Waits while a thread runs alone.
+    /// Permits runs at the same time as those of other threads. Waits while a thread runs alone.
     pub fn shared(&self) -> RwLockReadGuard<'_, ()> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,8 +85,8 @@ mod tests {
         }
     }
 
-    /// Returns the final result, and how often the test was judged. `all` are the results of the
-    /// first and the second time.
+    /// Returns the final result, and how often the test was judged. `all` holds the results of the
+    /// first and the second attempt.
     fn judge_fairly(all: [(TestResult, Option<f64>); 2], is_stopped: bool) -> (TestResult, usize) {
         let (lock, times) = (RunLock::default(), Cell::new(0));
         let once = || {

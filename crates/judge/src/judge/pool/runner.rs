@@ -73,7 +73,7 @@ impl TestRunner<'_> {
     }
 }
 
-/// Whether the kernel refused to execute the submission. That is a judge error at first.
+/// Whether the kernel refused to execute the submission. That is a judge error initially.
 fn is_exec_refused(result: &TestResult) -> bool {
     let outcome = result.run.as_ref().map(|run| &run.outcome);
     matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == RunStep::Exec)
@@ -91,7 +91,7 @@ fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>)
     })
 }
 
-/// The result of a submission that is at fault for being unexecutable: a run-time error.
+/// The result of a submission that cannot be executed through its own fault: a run-time error.
 fn broken(result: TestResult) -> TestResult {
     let reason = result
         .run

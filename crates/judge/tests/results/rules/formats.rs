@@ -1,7 +1,8 @@
 //! Points in the successor of the legacy format and in Sim packages.
 
-use super::{fault, points, sim_problem, successor, successor_problem};
+use super::{points, points_fault, sim_problem, successor, successor_problem};
 use crate::tree::*;
+use millibox_judge::scoring::PointsError;
 use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::ScoreMode;
 
@@ -57,25 +58,35 @@ fn successor_groups_have_points_by_their_rules() {
         Accepted,
         Some(100.0),
     );
-    fault(
+    points_fault(
         &problem,
         "AC  AC=1 -  AC AC AC  AC AC",
-        "test a/1: the checker gave points, but those of its group are all or nothing",
+        1,
+        PointsError::AllOrNothing,
     );
-    fault(
+    points_fault(
         &problem,
         "AC  AC AC  AC=10.5 AC AC  AC AC",
-        "test b/1: the checker gave 10.5 points; the test is worth 0 to 10",
+        3,
+        PointsError::OutOfWorth {
+            points: 10.5,
+            max: 10.0,
+        },
     );
-    fault(
+    points_fault(
         &problem,
         "AC  AC AC  AC WA=0 AC  AC AC",
-        "test b/2: the checker gave points for an output that it rejected",
+        4,
+        PointsError::Rejected,
     );
-    fault(
+    points_fault(
         &problem,
         "AC  AC AC  AC=-1 AC AC  AC AC",
-        "test b/1: the checker gave -1 points; the test is worth 0 to 10",
+        3,
+        PointsError::OutOfWorth {
+            points: -1.0,
+            max: 10.0,
+        },
     );
 }
 
@@ -87,22 +98,13 @@ fn unbounded_groups_take_the_checkers_points() {
     );
     points(&problem, "AC AC=1000 AC=0.5", Accepted, Some(1000.5));
     points(&problem, "AC AC=1000 WA", WrongAnswer, Some(1000.0));
-    let reasons = [
-        (
-            "AC AC AC=1",
-            "test a/1: the checker gave no points (score.txt), and its group has no maximum",
-        ),
-        (
-            "AC AC%1 AC=1",
-            "test a/1: the checker gave a part of the points, but its group has no maximum",
-        ),
-        (
-            "AC AC=-1 AC=1",
-            "test a/1: the checker gave -1 points; the minimum is 0",
-        ),
+    let errors = [
+        ("AC AC AC=1", PointsError::Missing),
+        ("AC AC%1 AC=1", PointsError::PartWithoutMaximum),
+        ("AC AC=-1 AC=1", PointsError::Negative(-1.0)),
     ];
-    for (words, reason) in reasons {
-        fault(&problem, words, reason);
+    for (words, error) in errors {
+        points_fault(&problem, words, 1, error);
     }
 }
 
@@ -128,7 +130,7 @@ fn sim_groups_have_the_least_share() {
     );
     points(&problem, "AC AC@1 AC AC AC", Accepted, Some(60.0));
     points(&problem, "AC AC@1.01 AC AC AC", Accepted, Some(60.0));
-    // The smaller of both shares counts, not their product.
+    // The smaller of the two shares counts, not their product.
     points(&problem, "AC AC%0.5@0.8 AC AC AC", Accepted, Some(80.0));
     points(&problem, "AC AC%0.9@0.9 AC AC AC", Accepted, Some(72.0));
     // Points of groups are whole numbers.
@@ -139,11 +141,7 @@ fn sim_groups_have_the_least_share() {
         Some(13.0 + 60.0),
     );
     points(&problem, "AC AC%0 AC AC AC", Accepted, Some(60.0));
-    fault(
-        &problem,
-        "AC AC=7 - AC AC",
-        "test 1/1: the checker gave 7 points; its group counts parts from 0 to 1",
-    );
+    points_fault(&problem, "AC AC=7 - AC AC", 1, PointsError::NotAPart(7.0));
     // Sim groups may have negative points.
     points(
         &sim_problem(&[(0.0, 1), (-5.0, 1), (60.0, 1)]),

@@ -80,7 +80,7 @@ fn own_grader_decides_verdict_and_points() {
         says(all.clone(), "AC TL", "AC 4\nTLE 0\n", "AC 9"),
         well(Accepted, 9.0, "")
     );
-    let said = "group secret: its grader decided so";
+    let said = "group secret: decision of its grader";
     assert_eq!(
         says(all.clone(), "AC AC", "AC 4\nAC 4\n", "WA 1"),
         well(WrongAnswer, 1.0, said)

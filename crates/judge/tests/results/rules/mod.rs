@@ -7,7 +7,7 @@ mod skipping;
 mod verdicts;
 
 use crate::tree::*;
-use millibox_judge::scoring::Plan;
+use millibox_judge::scoring::{Plan, PointsError};
 use millibox_judge::verdict::Verdict::{self, *};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring};
 
@@ -73,6 +73,20 @@ pub fn fault(problem: &Problem, words: &str, reason: &str) {
         "{words}"
     );
     assert_eq!(submission.reason, reason);
+}
+
+/// The checker's points for the test with this index are wrong.
+#[track_caller]
+pub fn points_fault(problem: &Problem, words: &str, test: usize, error: PointsError) {
+    let plan = plan(problem);
+    let progress = judge(&plan, words);
+    let submission = progress.submission();
+    assert_eq!(
+        (submission.verdict, submission.points, submission.decided_by),
+        (Some(JudgeError), None, Some(test)),
+        "{words}"
+    );
+    assert_eq!(progress.points_error(test), Some(error), "{words}");
 }
 
 /// A Sim problem, whose samples are group 0.

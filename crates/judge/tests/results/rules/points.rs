@@ -2,7 +2,8 @@
 
 use super::{fault, one_group, plan, points, scored, sim_problem};
 use crate::tree::*;
-use millibox_judge::scoring::{Plan, PlanError};
+use millibox_judge::scoring::{Plan, PlanError, PointsError, Progress};
+use millibox_judge::verdict::Points;
 use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::{Format, Problem, Rules, ScoreMode};
 
@@ -176,14 +177,14 @@ fn plan_rejects_what_cannot_be_scored() {
     );
     assert_eq!(
         refused(&custom),
-        "group secret asks for the package's own grader (grading: custom), but graders/ has none; \
+        "group secret requires the package's own grader (grading: custom), but graders/ has none; \
          add one"
     );
     custom.grader = Some(program());
     assert_eq!(
         refused(&custom),
-        "group secret cannot be scored: the package's own grader makes points, but the problem has \
-         none"
+        "group secret cannot be scored: the package's own grader assigns points, but the problem \
+         has none"
     );
     let later = one_group(
         Rules {
@@ -234,4 +235,33 @@ fn plan_rejects_what_cannot_be_scored() {
         Plan::new(&one_group(continuing(), 0)).unwrap_err(),
         PlanError::NoTests
     );
+}
+
+#[test]
+fn wrong_points_keep_the_recorded_result() {
+    let problem = scored(legacy(12.0), 2);
+    let plan = plan(&problem);
+    let mut progress = Progress::new(&plan);
+    let wrong = |verdict: &str, reason: &str| {
+        let mut judged = word(verdict).unwrap();
+        judged.result.reason = reason.to_owned();
+        judged.result.score = Some(Points::Absolute(f64::INFINITY));
+        judged
+    };
+    progress.record(0, wrong("WA", "pass 2"));
+    let error = PointsError::NotFinite(f64::INFINITY);
+    assert_eq!(progress.verdict(0), Some(JudgeError));
+    assert_eq!(progress.points_error(0), Some(error));
+    assert_eq!(progress.points(0), None);
+    assert_eq!(progress.reason(0), Some(format!("pass 2; {error}")));
+    let recorded = &progress.judged(0).unwrap().result;
+    assert_eq!(
+        (recorded.verdict, &recorded.reason[..]),
+        (WrongAnswer, "pass 2")
+    );
+    // If the judge failed first, points mean nothing.
+    progress.record(1, wrong("JE", "no sandbox"));
+    assert_eq!(progress.verdict(1), Some(JudgeError));
+    assert_eq!(progress.points_error(1), None);
+    assert_eq!(progress.reason(1).as_deref(), Some("no sandbox"));
 }

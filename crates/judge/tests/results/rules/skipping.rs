@@ -182,7 +182,7 @@ fn failure_ends_later_tests_while_earlier_results_are_open() {
         [0, 1, 2, 3]
     );
     progress.record(1, word("WA").unwrap());
-    // Group a continues. Neither b nor y will be judged for any result of x/1 and a/2.
+    // Group a continues. Neither b nor y is judged, regardless of the results of x/1 and a/2.
     let needed: Vec<_> = (0..5).filter(|test| progress.is_needed(*test)).collect();
     assert_eq!(
         (needed, progress.settled(), progress.next_test()),

@@ -1,20 +1,69 @@
-//! go-judge, a server with an HTTP interface. The lab keeps one connection.
+//! go-judge, a server with an HTTP interface. The experiment `peers` keeps one
+//! connection, and `service` several.
 
 use super::PreparedPeer;
 use crate::{Error, Lab};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The request: /bin/true, with limits.
-const REQUEST_BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
+pub const REQUEST_BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
 
 /// The server, which ends on drop.
-struct Server {
+pub struct Server {
     child: Child,
-    connection: Option<BufReader<TcpStream>>,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Server {
+    /// Starts the server with these options beside its defaults, and waits until it answers.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start(lab: &Lab, path: &Path, options: &[&str]) -> Result<Server, Error> {
+        let directory = lab.directory().join("go-judge");
+        std::fs::create_dir_all(&directory)
+            .map_err(Error::system("create a directory for go-judge"))?;
+        let failed = |what: &'static str| Error::system::<std::io::Error>(what);
+        // A free port. Another process could take it before go-judge does, which is unlikely.
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("find a port"))?;
+        let address = listener.local_addr().map_err(failed("find a port"))?;
+        drop(listener);
+        let child = Command::new(path)
+            .current_dir(&directory)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", &directory)
+            .arg("-http-addr")
+            .arg(address.to_string())
+            .args(["-release", "-silent", "-cgroup-prefix"])
+            .arg(super::cgroups_of("go-judge"))
+            .args(options)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed("start go-judge"))?;
+        let mut server = Server { child, address };
+        let begin = Instant::now();
+        while let Err(error) = TcpStream::connect(address) {
+            if begin.elapsed() > Duration::from_secs(10) {
+                return Err(Error::System {
+                    what: "connect to go-judge".to_owned(),
+                    error,
+                });
+            }
+            if let Ok(Some(status)) = server.child.try_wait() {
+                return Err(Error::other(format!("go-judge did not start: {status}")));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
 }
 
 impl Drop for Server {
@@ -35,66 +84,25 @@ impl Drop for Server {
     }
 }
 
-/// Starts the server and waits until it answers.
-pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
-    let directory = lab.directory().join("go-judge");
-    std::fs::create_dir_all(&directory)
-        .map_err(Error::system("create a directory for go-judge"))?;
+/// Starts the server for one run at a time, and one connection to it.
+pub(super) fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let failed = |what: &'static str| Error::system::<std::io::Error>(what);
-    // A free port. Another process could take it before go-judge does, which is unlikely.
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("find a port"))?;
-    let address = listener.local_addr().map_err(failed("find a port"))?;
-    drop(listener);
-    let mut command = Command::new(path);
-    command
-        .current_dir(&directory)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", &directory);
-    command.arg("-http-addr").arg(address.to_string()).args([
-        "-release",
-        "-silent",
-        "-parallelism",
-        "1",
-        "-cgroup-prefix",
-        &super::cgroups_of("go-judge"),
-    ]);
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(failed("start go-judge"))?;
-    let mut server = Server {
-        child,
-        connection: None,
-    };
-    let begin = Instant::now();
-    let stream = loop {
-        match TcpStream::connect(address) {
-            Ok(stream) => break stream,
-            Err(error) if begin.elapsed() > Duration::from_secs(10) => {
-                return Err(Error::System {
-                    what: "connect to go-judge".to_owned(),
-                    error,
-                });
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
-        }
-        if let Ok(Some(status)) = server.child.try_wait() {
-            return Err(Error::other(format!("go-judge did not start: {status}")));
-        }
-    };
+    let server = Server::start(lab, path, &["-parallelism", "1"])?;
+    let stream = TcpStream::connect(server.address).map_err(failed("connect to go-judge"))?;
     stream
         .set_nodelay(true)
         .map_err(failed("set a socket's option"))?;
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
         .map_err(failed("set a socket's option"))?;
-    server.connection = Some(BufReader::new(stream));
-    ask(&mut server)?;
+    let mut connection = BufReader::new(stream);
+    ask(&mut connection)?;
     Ok(PreparedPeer {
-        run: Box::new(move || ask(&mut server)),
+        run: Box::new(move || {
+            // The server ends with this closure.
+            let _server = &server;
+            ask(&mut connection)
+        }),
         about: "a server, over HTTP on one connection: it runs the program in a prepared \
                 container, with limits and figures by cgroups where it finds them (it reuses the \
                 container with its namespaces; no seccomp program)",
@@ -102,11 +110,8 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
 }
 
 /// Sends one request and reads the answer.
-fn ask(server: &mut Server) -> Result<(), Error> {
+fn ask(connection: &mut BufReader<TcpStream>) -> Result<(), Error> {
     let failed = |what: &'static str| Error::system::<std::io::Error>(what);
-    let Some(connection) = &mut server.connection else {
-        return Err(Error::other("go-judge is not connected"));
-    };
     let head = format!(
         "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: \
          application/json\r\nContent-Length: {}\r\n\r\n",

@@ -42,6 +42,6 @@ pub fn prepare(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
         make,
         "PID, mount, IPC and network namespaces fresh, binds read-only, its box writable, resource \
          limits of single processes, run as a user of its own, from version 2.4 a seccomp program \
-         (no control groups); the box is sandbox_box before",
+         (no control groups); the box is created beforehand",
     )
 }

@@ -8,7 +8,7 @@
 //! | `go_judge` | go-judge, a server |
 
 mod command;
-mod go_judge;
+pub(super) mod go_judge;
 mod isolate;
 mod oci;
 
@@ -22,13 +22,14 @@ use std::time::Duration;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "peers",
-    title: "Beside other sandboxes",
+    title: "Comparison with other sandboxes",
     about: "Thesis, chapter 5: /bin/true bare, in millibox, and in every other installed \
             sandbox. Settings are as similar as the sandboxes allow: namespaces, a read-only \
             root of the system's files, an empty tmpfs, no network, and limits. Below the table \
             is what each sandbox does, and which are missing. The time covers everything that a \
-            run needs: a client's request to a server (millibox, go-judge), or a whole command; \
-            of isolate, whose box a judge creates once for many runs, only the run.",
+            run needs: a client's request to a server (millibox, go-judge), or a whole command. \
+            For isolate it covers only the run, because a judge creates its box once for many \
+            runs.",
     run,
 };
 

@@ -358,6 +358,38 @@ fn services_belong_to_default_variant() {
 }
 
 #[test]
+fn variant_has_services_of_its_own() {
+    let suites = |services: &str| {
+        let text = format!(
+            "{GOOD}[services]\njudge0 = [8001]\n[variant.x1]\ntitle = \"X1\"\n[variant.x2]\n\
+             title = \"X2\"\ndefault = true\n{services}"
+        );
+        Suites::from_files(&[("x.toml".to_owned(), text)])
+    };
+    let good = "[variant.x1.services]\njudge0 = [8002]\njudge0_options = true\n\
+                piston = { name = \"y\", aliases = [\"y\"], runtime = \"z\" }\n";
+    let suites_of = suites(good).unwrap_or_else(|faults| panic!("{faults}"));
+    let services = |name: &str| &suites_of.named(name).unwrap().services;
+    assert_eq!(services("x2").judge0, [8001]);
+    assert_eq!(services("x1").judge0, [8002]);
+    assert!(services("x1").judge0_options && !services("x2").judge0_options);
+    let piston = services("x1").piston.as_ref().unwrap();
+    assert_eq!(piston.runtime.as_deref(), Some("z"));
+
+    let kind = |services: &str| suites(services).unwrap_err().0.remove(0).kind;
+    let of_default = kind("[variant.x2.services]\njudge0 = [8002]\n");
+    assert!(
+        matches!(of_default, FaultKind::DefaultServices),
+        "{of_default:?}"
+    );
+    let twice = kind("[variant.x1.services]\njudge0 = [8001]\n");
+    assert!(
+        matches!(twice, FaultKind::ServiceNameTaken { .. }),
+        "{twice:?}"
+    );
+}
+
+#[test]
 fn services_with_wrong_values_are_rejected() {
     let faults = |services: &str| match read("x.toml", &format!("{GOOD}[services]\n{services}")) {
         Ok(_) => String::new(),

@@ -16,7 +16,7 @@ function insertText(area, text) {
   }
 }
 
-// Indents the selected lines, or takes an indent away from each.
+// Indents the selected lines, or removes one level of indentation from each.
 function shiftLines(area, isOutdent) {
   const { value, selectionStart, selectionEnd } = area;
   if (selectionStart === selectionEnd && !isOutdent) {

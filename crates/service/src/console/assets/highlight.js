@@ -14,7 +14,7 @@ function grammar(name) {
   const comments = (language.block || []).map(
     ([open, close]) => `${escapeRegex(open)}[\\s\\S]*?(?:${escapeRegex(close)}|$)`);
   if (language.comment) comments.push(language.comment);
-  // A line comment may be a regular expression already (Forth).
+  // The start of a line comment may already be a regular expression (Forth).
   for (const start of language.line || []) {
     comments.push(`${start.includes('\\') ? start : escapeRegex(start)}[^\\n]*`);
   }
@@ -66,7 +66,7 @@ function highlighted(code, languageName) {
     fragment.append(span);
     end = match.index + text.length;
   }
-  // The last line has its height also if it is empty.
+  // The last line keeps its height even if it is empty.
   fragment.append(code.slice(end), '\n');
   return fragment;
 }

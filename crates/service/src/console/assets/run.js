@@ -191,8 +191,8 @@ function startRunPage(form) {
       // Without the right to use the clipboard, the link can be copied by hand.
     }
     text.append(link, copied
-      ? ' was copied. It opens the form and runs nothing.'
-      : ' for sharing. It opens the form and runs nothing.');
+      ? ' was copied. It opens the form without running anything.'
+      : ' for sharing. It opens the form without running anything.');
     shareBox.replaceChildren(text);
     byId('announcement').textContent = text.textContent;
   };

@@ -14,7 +14,7 @@ function fromBase64Url(text) {
   return bytesOfBase64(text.replace(/-/g, '+').replace(/_/g, '/'));
 }
 
-// All bytes of a stream. More than the bound is an error: a short link can unpack to much.
+// All bytes of a stream. More than the bound is an error: a short link can unpack to a large text.
 async function readAll(stream) {
   const chunks = [];
   let length = 0;

@@ -1,4 +1,4 @@
-// The page of the state: refreshes its figures while it is visible.
+// The status page: refreshes its figures while it is visible.
 
 const REFRESH_MILLISECONDS = 2000;
 

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 pub const WORK_DIRECTORY: &str = "/work";
 /// Files and directories in the working directory.
 const MAX_WORK_INODES: u64 = 20_000;
-/// What a program finds in its environment, beside what its runtime needs.
+/// What a program finds in its environment, in addition to what its runtime needs.
 pub const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", WORK_DIRECTORY),
@@ -60,7 +60,7 @@ impl ProgramRun {
                 Some(limits.memory_bytes),
                 limits.processes,
             ),
-            // There is a program for all sources that are executed.
+            // One program executes all sources.
             (None, ProgramSource::Sources { .. } | ProgramSource::Program(_)) => {
                 (Vec::new(), command_world(), Some(limits.memory_bytes), 1)
             }
@@ -112,8 +112,8 @@ impl ProgramRun {
         }
     }
 
-    /// Several sources lie in the working directory as well, because programs look there for the
-    /// files that came with them.
+    /// Several sources are also placed in the working directory, because programs look there for
+    /// the files that came with them.
     fn sources_beside(&self) -> Vec<InputFile> {
         match &self.source {
             ProgramSource::Sources { files, .. } if files.len() > 1 => files

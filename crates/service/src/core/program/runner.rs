@@ -31,7 +31,7 @@ impl Runner {
         self.run_attached(run, None).await
     }
 
-    /// Runs a program that is connected with a client during its first test.
+    /// Runs a program that is connected to a client during its first test.
     ///
     /// # Errors
     /// As [`Runner::run`].
@@ -198,7 +198,7 @@ impl StopOn {
 impl ProgramRun {
     async fn observe(&self, event: Event) {
         if let Some(observer) = &self.observer {
-            // An observer that has gone does not end the run.
+            // The run continues even if the observer has gone.
             let _ = observer.send(event).await;
         }
     }

@@ -16,7 +16,7 @@ pub enum Refusal {
         retry_after: Duration,
     },
     /// The client's share of the queue is used up.
-    #[error("this client has {queued} requests waiting, as many as it may have")]
+    #[error("this client has {queued} requests waiting, which is its maximum")]
     ShareUsed {
         /// The client's requests that wait.
         queued: usize,
@@ -24,7 +24,7 @@ pub enum Refusal {
         retry_after: Duration,
     },
     /// The request waited as long as it may.
-    #[error("no place became free within {} ms", .waited.as_millis())]
+    #[error("no slot became free within {} ms", .waited.as_millis())]
     TimedOut {
         /// How long it waited.
         waited: Duration,

@@ -1,4 +1,4 @@
-//! Results in JSON.
+//! Results of commands in JSON.
 
 use super::model::CommandResult;
 use serde_json::{Map, Value, json};

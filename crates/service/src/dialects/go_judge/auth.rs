@@ -1,4 +1,4 @@
-//! The client of a request.
+//! Determines the client of a request.
 
 use super::INTERFACE;
 use crate::http::v1::auth::bearer;

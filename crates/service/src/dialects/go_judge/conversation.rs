@@ -3,12 +3,12 @@
 use super::error::{GroupError, RequestError};
 use super::model::{CommandFile, CommandResult, End, Group, Status};
 use super::pipes::new_pipe;
-use super::run::{self, Attached, TerminalChannel};
-use super::terminal::TerminalInput;
+use super::run::{self, Attached};
+use super::terminal::{TerminalChannel, TerminalInput};
 use crate::service::Service;
 use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};
-use futures_util::future::{AbortHandle, AbortRegistration, Abortable, join_all};
+use futures_util::future::{AbortHandle, AbortRegistration, Abortable, Aborted, join_all};
 use rustix::termios::Winsize;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 const MAX_NUMBER: usize = 15;
 /// Messages that wait between the client and the group.
 const CHANNEL_MESSAGES: usize = 16;
-/// Bytes that are read with one system call.
+/// Number of bytes that are read with one system call.
 const CHUNK_BYTES: usize = 16 << 10;
 
 /// A descriptor of a command.
@@ -42,7 +42,7 @@ pub struct Conversation {
     cancelled: AbortRegistration,
 }
 
-/// What the client may do while the group runs.
+/// The client's controls of a running group.
 #[derive(Debug)]
 pub struct Control {
     inputs: BTreeMap<Place, mpsc::Sender<TerminalInput>>,
@@ -203,7 +203,7 @@ impl Conversation {
             let sender = sender.clone();
             async move {
                 while let Some(bytes) = received.recv().await {
-                    // A client that is gone ends the group in another way.
+                    // If a client disconnects, the group ends in another way.
                     let _ = sender.send((place, bytes)).await;
                 }
             }
@@ -223,7 +223,10 @@ impl Conversation {
             (ended, _, _) = async { tokio::join!(group, piped, shown) } => ended,
             never = typing => match never {},
         };
-        ended.unwrap_or_else(|_| Ok(cancelled_results(commands)))
+        match ended {
+            Ok(report) => Ok(report?.results),
+            Err(Aborted) => Ok(cancelled_results(commands)),
+        }
     }
 }
 

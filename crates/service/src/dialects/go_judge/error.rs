@@ -22,7 +22,7 @@ pub enum RequestError {
          streamIn or streamOut"
     )]
     FileType,
-    /// A symbolic link is named where a descriptor is needed, or the like.
+    /// A symbolic link is named where a descriptor is needed, or a similar mistake.
     #[error("file type is not valid here: {file:?}")]
     FileUse {
         /// The file.
@@ -36,7 +36,7 @@ pub enum RequestError {
         /// The directories that requests may read.
         prefixes: Vec<PathBuf>,
     },
-    /// A field that the service does not carry out.
+    /// A field that the service does not support.
     #[error("{field} is not supported by this service")]
     Unsupported {
         /// The field.
@@ -106,7 +106,7 @@ pub enum GroupError {
     /// A system call failed.
     #[error("cannot {action}: {error}")]
     System {
-        /// What the service was doing.
+        /// The action that failed.
         action: &'static str,
         /// The kernel's error.
         error: std::io::Error,

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
-/// Bytes that are sent at one time.
+/// Number of bytes that are sent at a time.
 const CHUNK_BYTES: usize = 64 << 10;
-/// The field of the form that has the file.
+/// The field of the form that contains the file.
 const FIELD: &str = "file";
 /// Types of contents by the extension of the name.
 const TYPES: [(&str, &str); 10] = [
@@ -42,7 +42,7 @@ pub async fn list(
     Json(service.go_judge.files.list(&service.files))
 }
 
-/// `POST /file`: stores the file of a form and answers its id.
+/// `POST /file`: stores the file of a form and returns its id.
 pub async fn add(
     State(service): State<Arc<Service>>,
     Authenticated(client): Authenticated,

@@ -1,4 +1,5 @@
-//! What clients ask about the service. Hydro refuses to work without some of these values.
+//! Answers to questions of clients about the service. Hydro refuses to work without some of these
+//! values.
 
 use super::WORK_DIRECTORY;
 use crate::service::Service;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 const BUILD_VERSION: &str = "v1.9.0";
 /// The user and group that `/config` names.
 const USER: u32 = 1000;
-/// What the service can do.
+/// The abilities of the service.
 const FEATURES: [&str; 9] = [
     "copyOutOptional",
     "pipeProxy",
@@ -59,7 +60,7 @@ fn runner_config(backend: Backend) -> Value {
     let (kind, controllers): (u8, &[&str]) = match backend {
         Backend::Cgroup2 => (2, &["cpu", "memory", "pids"]),
         Backend::Hybrid => (1, &["cpu", "cpuacct", "memory", "pids"]),
-        // Hydro warns of this, and it is right.
+        // Hydro warns about this, and rightly so.
         _ => (0, &[]),
     };
     json!({

@@ -3,10 +3,8 @@
 use super::INTERFACE;
 use super::error::GroupError;
 use super::model::{CommandResult, CopyOut, FileErrorKind, Status};
-use super::prepare::file_error;
-use super::result::Measured;
-use super::run::TerminalChannel;
-use super::terminal::{Terminal, TerminalInput};
+use super::result::{Measured, file_error};
+use super::terminal::{Terminal, TerminalChannel, TerminalInput};
 use crate::core::engine::Lane;
 use crate::core::execution::{Captured, Execution, ExecutionError, FilesError};
 use crate::service::Service;
@@ -179,7 +177,7 @@ impl PreparedTerminal {
                 let room = usize::try_from(room).unwrap_or(usize::MAX);
                 kept.extend_from_slice(&bytes[..room.min(bytes.len())]);
                 if let Some(live) = &live {
-                    // A client that is gone does not end the run here.
+                    // A client that disconnects does not end the run here.
                     let _ = live.send(bytes).await;
                 }
             }

@@ -40,7 +40,6 @@ pub use grpc::decode;
 pub use pipes::Pipes;
 pub use run::check;
 
-use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use auth::Authenticated;
 use axum::Json;
@@ -61,7 +60,7 @@ const INTERFACE: &str = "go-judge";
 /// The working directory of commands.
 const WORK_DIRECTORY: &str = "/w";
 
-/// What all addresses of this interface share.
+/// The state that all addresses of this interface share.
 #[derive(Debug)]
 pub struct GoJudge {
     files: FileIds,
@@ -71,7 +70,7 @@ pub struct GoJudge {
 }
 
 impl GoJudge {
-    /// No files, and groups that use at most this number of slots at one time.
+    /// Creates the state without files. Groups use at most this number of slots at the same time.
     pub fn new(slots: usize) -> GoJudge {
         GoJudge {
             files: FileIds::default(),
@@ -131,9 +130,9 @@ async fn run_group(
     };
     drop(body);
     match run::run(&service, &client, group, Attached::default()).await {
-        Ok(results) => {
-            let mut response = Json(answer::results(&results)).into_response();
-            RunHeaders::default().add_to(&mut response);
+        Ok(report) => {
+            let mut response = Json(answer::results(&report.results)).into_response();
+            report.headers().add_to(response.headers_mut());
             response
         }
         Err(error) => error.into_response(),

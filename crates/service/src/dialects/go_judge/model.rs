@@ -32,15 +32,15 @@ pub struct Command {
     pub clock_limit: u64,
     /// Memory. 0 is a limit of 0.
     pub memory_limit: u64,
-    /// Stack. 0 is no limit of its own.
+    /// Limit on the stack. 0: no separate limit.
     pub stack_limit: u64,
     /// Processes and threads. 0 is as many as the service allows.
     pub process_limit: u64,
     /// The CPUs to run on.
     pub cpu_set: String,
-    /// The memory limit is also one for the data segment.
+    /// The memory limit also applies to the data segment.
     pub limits_data_segment: bool,
-    /// The memory limit is also one for the address space.
+    /// The memory limit also applies to the address space.
     pub limits_address_space: bool,
     /// Files that are put into the working directory.
     pub copy_in: BTreeMap<String, CommandFile>,
@@ -56,12 +56,12 @@ pub struct Command {
     pub truncates_copy_out: bool,
 }
 
-/// Where a descriptor or a file of the working directory comes from, or goes to.
+/// The source or destination of a descriptor or of a file in the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandFile {
     /// A file of the host.
     Local(PathBuf),
-    /// Bytes of the request.
+    /// The content is in the request.
     Content(Bytes),
     /// A stored file.
     Stored(String),
@@ -69,7 +69,7 @@ pub enum CommandFile {
     Collector {
         /// The name in the result.
         name: String,
-        /// Bytes that are collected.
+        /// Maximum number of bytes that are collected.
         max: u64,
     },
     /// The client sends the input while the command runs.
@@ -83,7 +83,7 @@ pub enum CommandFile {
 pub struct CopyOut {
     /// Its path.
     pub name: String,
-    /// It is no error if the file does not exist.
+    /// It is not an error if the file does not exist.
     pub is_optional: bool,
 }
 
@@ -128,7 +128,7 @@ pub struct PipeMapping {
 pub struct Proxy {
     /// The name of a copy of the traffic in the writer's result. Empty: no copy.
     pub name: String,
-    /// Bytes that are copied.
+    /// Maximum number of bytes that are copied.
     pub max: u64,
 }
 
@@ -145,7 +145,7 @@ pub enum Status {
     OutputLimitExceeded,
     /// A file could not be put into the working directory or returned.
     FileError,
-    /// Exited with another code than 0.
+    /// Exited with a code other than 0.
     NonzeroExit,
     /// Ended by a signal.
     Signalled,
@@ -172,7 +172,7 @@ impl Status {
     }
 }
 
-/// What is wrong with one file.
+/// The fault of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileErrorKind {
     /// A source cannot be opened.
@@ -183,7 +183,7 @@ pub enum FileErrorKind {
     CopyInCopyContent,
     /// A file to return cannot be opened.
     CopyOutOpen,
-    /// A file to return is a directory, link or the like.
+    /// A file to return is a directory, a link or similar.
     CopyOutNotRegularFile,
     /// A file to return is too large.
     CopyOutSizeExceeded,
@@ -212,7 +212,7 @@ impl FileErrorKind {
     }
 }
 
-/// A file that was not put into the working directory, or not returned in whole.
+/// A file that was not put into the working directory, or not returned completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The file.
@@ -228,6 +228,8 @@ pub struct FileError {
 pub struct CommandResult {
     /// How it ended.
     pub status: Status,
+    /// The outcome in the service's own words, if the command was executed.
+    pub outcome: Option<&'static str>,
     /// The exit code, or the number of the signal.
     pub exit_status: i32,
     /// Why the command was not executed. Empty if it was.
@@ -253,6 +255,7 @@ impl CommandResult {
     pub fn not_executed(status: Status, error: impl ToString) -> CommandResult {
         CommandResult {
             status,
+            outcome: None,
             exit_status: 0,
             error: error.to_string(),
             time: 0,

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 
 /// The largest number of descriptors of a command.
 pub const MAX_DESCRIPTORS: usize = 128;
-/// Bytes that a proxy reads with one system call.
+/// Number of bytes that a proxy reads with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The pipes of a group: the ends that its commands receive, and the service's side of proxies.

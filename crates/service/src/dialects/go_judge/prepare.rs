@@ -3,12 +3,9 @@
 use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
-use super::model::{
-    Command, CommandFile, CommandResult, CopyOut, End, FileError, FileErrorKind, Status,
-};
-use super::result::not_started_text;
-use super::run::TerminalChannel;
-use super::terminal::{Terminal, typed};
+use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
+use super::result::{file_error, not_started_text};
+use super::terminal::{Terminal, TerminalChannel, typed};
 use crate::core::execution::{
     Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
     OutputFile, Stream, Streams,
@@ -27,18 +24,19 @@ use std::time::Duration;
 const DIRECTORY_BYTES: u64 = 128 << 20;
 /// Files and directories in each of them.
 const DIRECTORY_INODES: u64 = 4 << 10;
-/// Bytes of one file that a command writes, and of one collector.
+/// Maximum size in bytes of one file that a command writes, and of one collector.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 /// The default and largest size of a returned file, in bytes.
 const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
-/// Memory beyond the limit, so that the kernel does not kill a command that stays below it.
+/// Memory that is added to the limit, so that the kernel does not kill a command that stays below
+/// it.
 const EXTRA_MEMORY_BYTES: u64 = 16 << 10;
 /// The sandbox starts no command with less memory or time.
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 const MIN_TIME: Duration = Duration::from_millis(1);
 
-/// What commands see. All runs share it, so that the supervisor prepares it once.
+/// The files that commands see. All runs share it, so that the supervisor prepares it once.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let directory = |path: &str| {
         Mount::tmpfs(path)
@@ -54,7 +52,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         .mount(directory(WORK_DIRECTORY))
 });
 
-/// What is put at a descriptor.
+/// The object that a descriptor refers to.
 enum Slot {
     Null,
     Descriptor(OwnedFd),
@@ -231,7 +229,7 @@ fn limits(service: &Service, command: &Command) -> ExecutionLimits {
     }
 }
 
-/// What a file of the request puts at a descriptor.
+/// The object that a file of the request puts at a descriptor.
 fn slot(service: &Service, file: &CommandFile) -> Result<Slot, Stop> {
     Ok(match file {
         CommandFile::Local(path) if path == Path::new("/dev/null") => Slot::Null,
@@ -426,17 +424,6 @@ fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, S
     });
     files.extend(links);
     Ok(files)
-}
-
-pub(super) fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
-    let message = error.to_string();
-    let mut result = CommandResult::not_executed(Status::FileError, &message);
-    result.file_errors.push(FileError {
-        name: name.to_owned(),
-        kind,
-        message,
-    });
-    result
 }
 
 /// A path as the core needs it: relative to the working directory.

@@ -137,7 +137,7 @@ impl GroupRequest {
     /// The group.
     ///
     /// # Errors
-    /// It is empty, or a file has no source.
+    /// The group is empty, or a file has no source.
     pub fn into_group(self, size_bytes: usize) -> Result<Group, RequestError> {
         let commands: Result<Vec<Command>, RequestError> =
             self.cmd.into_iter().map(Command::try_from).collect();
@@ -152,7 +152,7 @@ impl GroupRequest {
 /// Reads a group.
 ///
 /// # Errors
-/// The bytes are not a request, it is empty, or a file has no source.
+/// The bytes are not a request, the group is empty, or a file has no source.
 pub fn parse(body: &[u8]) -> Result<Group, RequestError> {
     serde_json::from_slice::<GroupRequest>(body)?.into_group(body.len())
 }

@@ -1,4 +1,4 @@
-//! What a report of the core is in this dialect.
+//! Converts reports of the core to results of this dialect.
 
 use super::model::{CommandResult, CopyOut, FileError, FileErrorKind, Status};
 use crate::core::execution::{Captured, ExecutionReport, OutputFileError, ReturnedFile};
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 pub struct Measured {
     /// The result so far.
     pub result: CommandResult,
-    /// The memory figure is that of the command, and may be judged on.
+    /// The memory figure is that of the command, so it may decide the status.
     pub has_memory_figure: bool,
     cpu_limit: u64,
     memory_limit: u64,
@@ -24,6 +24,7 @@ impl Measured {
         let (status, exit_status, error) = status(&report.outcome);
         let figures = &report.figures;
         let mut result = CommandResult::not_executed(status, error);
+        result.outcome = Some(report.outcome.name());
         result.exit_status = exit_status;
         result.time = figures.cpu_user_ns.saturating_add(figures.cpu_system_ns);
         result.memory = figures.peak_memory_bytes;
@@ -149,6 +150,18 @@ pub fn not_started_text(program: &str, errno: Option<i32>) -> String {
         None => "failed".to_owned(),
     };
     format!("start: {program}: execve: {reason}")
+}
+
+/// The result of a command with a file that cannot be used.
+pub(super) fn file_error(name: &str, kind: FileErrorKind, error: impl ToString) -> CommandResult {
+    let message = error.to_string();
+    let mut result = CommandResult::not_executed(Status::FileError, &message);
+    result.file_errors.push(FileError {
+        name: name.to_owned(),
+        kind,
+        message,
+    });
+    result
 }
 
 #[cfg(test)]

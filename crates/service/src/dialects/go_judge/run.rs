@@ -1,8 +1,8 @@
-//! Runs groups.
+//! Runs groups of commands.
 //!
 //! A group is admitted as one request. Its commands run at the same time. Commands that exchange
-//! data need a slot each at the same time, so groups with pipes run on the lane for real time, and
-//! a semaphore with the number of its slots lets a group start only as a whole.
+//! data need a slot each at the same time, so groups with pipes run on the lane for real time. A
+//! semaphore with the number of its slots lets a group start only as a whole.
 
 use super::INTERFACE;
 use super::error::{GroupError, RequestError};
@@ -10,25 +10,24 @@ use super::member::Member;
 use super::model::{Command, CommandResult, End, Group};
 use super::pipes::{MAX_DESCRIPTORS, Pipes};
 use super::prepare::prepare;
-use super::terminal::TerminalInput;
+use super::terminal::TerminalChannel;
 use crate::config::LimitValues;
 use crate::core::engine::Lane;
+use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
-use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// Requests of this dialect wait for a place as long as their clients do.
 const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a client that follows the run is connected to.
+/// The streams that connect a client with a run.
 #[derive(Debug, Default)]
 pub struct Attached {
-    /// Descriptors of the commands, beside those of pipes.
+    /// Descriptors of the commands, without those of pipes.
     pub ends: BTreeMap<End, OwnedFd>,
     /// Input and output of terminals, by the index of the command.
     pub terminals: BTreeMap<usize, TerminalChannel>,
@@ -36,13 +35,28 @@ pub struct Attached {
     pub is_interactive: bool,
 }
 
-/// Input and output of a terminal.
+/// The results of a group.
 #[derive(Debug)]
-pub struct TerminalChannel {
-    /// What the client sends.
-    pub input: mpsc::Receiver<TerminalInput>,
-    /// What the command writes.
-    pub output: mpsc::Sender<Bytes>,
+pub struct GroupReport {
+    /// Those of the commands, in their order.
+    pub results: Vec<CommandResult>,
+    /// The time in the queue.
+    pub queued: Duration,
+}
+
+impl GroupReport {
+    /// The headers of the answer. The outcome is that of a group's only command.
+    pub fn headers(&self) -> RunHeaders<'static> {
+        let outcome = match &self.results[..] {
+            [result] => result.outcome,
+            _ => None,
+        };
+        RunHeaders {
+            id: None,
+            outcome,
+            queued: Some(self.queued),
+        }
+    }
 }
 
 /// Runs a group. If the future is dropped, the group is cancelled.
@@ -54,7 +68,7 @@ pub async fn run(
     client: &Client,
     group: Group,
     attached: Attached,
-) -> Result<Vec<CommandResult>, GroupError> {
+) -> Result<GroupReport, GroupError> {
     let result = run_group(service, client, group, attached).await;
     match &result {
         Err(GroupError::QueueFull | GroupError::Refused(_)) => {
@@ -74,7 +88,7 @@ async fn run_group(
     client: &Client,
     group: Group,
     mut attached: Attached,
-) -> Result<Vec<CommandResult>, GroupError> {
+) -> Result<GroupReport, GroupError> {
     let begin = Instant::now();
     check(&group, &service.config.limits.max)?;
     let queue = &service.runner.queue;
@@ -87,7 +101,7 @@ async fn run_group(
     let mut ticket = client.ticket(group.size_bytes, PATIENCE);
     ticket.lane = lane;
     let memory = group.commands.iter().map(|command| command.memory_limit);
-    // A group that asks for more than all requests may have runs alone.
+    // A group that requests more than the bounds of all requests together runs alone.
     ticket.memory_bytes = memory
         .fold(0, u64::saturating_add)
         .min(queue.bounds().memory_bytes);
@@ -123,7 +137,7 @@ async fn run_group(
             result.files.insert(traffic.name, traffic.bytes);
         }
     }
-    Ok(results)
+    Ok(GroupReport { results, queued })
 }
 
 async fn execute(
@@ -138,10 +152,10 @@ async fn execute(
     }
 }
 
-/// Checks that the service can carry out a group with these largest limits.
+/// Checks that the service can carry out a group whose largest limits are `max`.
 ///
 /// # Errors
-/// The group is empty, above a limit, or asks for something that the service does not have.
+/// The group is empty, exceeds a limit, or requires something that the service does not have.
 pub fn check(group: &Group, max: &LimitValues) -> Result<(), RequestError> {
     if group.commands.is_empty() {
         return Err(RequestError::NoCommand);

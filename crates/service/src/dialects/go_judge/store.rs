@@ -99,7 +99,7 @@ impl FileIds {
     /// The names of all files by their ids.
     pub fn list(&self, store: &FileStore) -> BTreeMap<String, String> {
         let mut files = self.files();
-        // The store has removed files that were not used for long.
+        // The store has removed files that were not used for a long time.
         files.retain(|_, file| store.size(&file.digest).is_some());
         files
             .iter()

@@ -11,7 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
-/// Bytes that are read with one system call.
+/// Number of bytes that are read with one system call.
 const CHUNK_BYTES: usize = 16 << 10;
 /// The character that ends the input (`VEOF` in termios(3)).
 const END_OF_INPUT: u8 = 4;
@@ -23,6 +23,15 @@ pub enum TerminalInput {
     Bytes(Bytes),
     /// A new size.
     Resize(Winsize),
+}
+
+/// Input and output of a terminal.
+#[derive(Debug)]
+pub struct TerminalChannel {
+    /// What the client sends.
+    pub input: mpsc::Receiver<TerminalInput>,
+    /// What the command writes.
+    pub output: mpsc::Sender<Bytes>,
 }
 
 /// The service's side of a terminal.
@@ -66,7 +75,7 @@ impl Terminal {
         loop {
             tokio::select! {
                 read = self.read() => match read.map_err(GroupError::system("read a terminal"))? {
-                    // The result does not matter if the client is gone.
+                    // The result does not matter if the client has disconnected.
                     Some(bytes) => drop(output.send(bytes).await),
                     None => return Ok(()),
                 },

@@ -1,4 +1,4 @@
-//! `/ws`: many requests at one time on one connection.
+//! `/ws`: many simultaneous requests on one connection.
 //!
 //! Every message is a request as for `/run`, with an id, or cancels the request with an id. Each
 //! answer carries the id of its request. When the connection ends, its requests are cancelled.
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const PING_INTERVAL: Duration = Duration::from_secs(50);
 /// How long the client may be silent.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Requests of one connection at one time.
+/// Maximum number of simultaneous requests of one connection.
 const MAX_REQUESTS: usize = 10_000;
 
 /// `GET /ws`.
@@ -94,7 +94,7 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
             Some((id, commands, ended)) = running.next(), if !running.is_empty() => {
                 pending.cancel.remove(&id);
                 match ended {
-                    Ok(Ok(results)) => render(&id, &results, ""),
+                    Ok(Ok(report)) => render(&id, &report.results, ""),
                     Ok(Err(error)) => render(&id, &[], &error.to_string()),
                     Err(Aborted) => render(&id, &cancelled_results(commands), ""),
                 }

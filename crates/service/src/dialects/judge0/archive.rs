@@ -6,10 +6,10 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
-/// KiB of all files together.
+/// Maximum size of all files together, in KiB.
 pub const MAX_EXTRACT_KIB: u64 = 10_240;
 const MAX_FILES: usize = 2_000;
-/// Permissions of a file whose archive knows none.
+/// Permissions of a file for which the archive has none.
 const DEFAULT_MODE: u32 = 0o755;
 
 /// A file of an archive.
@@ -28,7 +28,7 @@ pub struct ArchiveFile {
 #[non_exhaustive]
 pub enum ArchiveError {
     /// No archive, or a damaged one.
-    #[error("is no zip archive that can be read")]
+    #[error("is not a readable zip archive")]
     Unreadable,
     /// A name leads out of the directory.
     #[error("has a file with the name {0:?}, which leads out of the directory")]
@@ -36,7 +36,7 @@ pub enum ArchiveError {
     /// A symbolic link.
     #[error("has a symbolic link, {0:?}")]
     Link(String),
-    /// Two files have one name, or a file has the name of a directory.
+    /// Two files have the same name, or a file has the name of a directory.
     #[error("has two files with the name {0:?}")]
     Twice(String),
     /// The files are too large together.
@@ -58,7 +58,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
     }
     let mut files = Vec::new();
     let mut directories = HashSet::new();
-    // The sizes in the archive may lie, so what is read is counted.
+    // The sizes in the archive may be wrong, so the bytes that are read are counted.
     let mut room = MAX_EXTRACT_KIB << 10;
     for index in 0..archive.len() {
         let entry = archive

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How often a result is sent.
+/// How many times the service tries to send a result.
 pub const MAX_TRIES: u32 = 3;
-/// How long a try may take.
+/// How long an attempt may take.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The addresses that may receive results.
@@ -40,7 +40,7 @@ pub enum SendError {
 }
 
 impl Receivers {
-    /// Receivers below these prefixes. A prefix that is no plain HTTP address allows nothing.
+    /// Receivers below these prefixes. A prefix that is not a plain HTTP address allows nothing.
     pub fn new(prefixes: &[String]) -> Receivers {
         let parsed = prefixes.iter().filter_map(|prefix| {
             let uri = plain_http(prefix);

@@ -1,9 +1,10 @@
-//! How values look in documents: Base64 in lines, decimals as strings, dates and tokens.
+//! The form of values in documents: Base64 in lines, decimals as strings, dates and tokens.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use rustix::io::Errno;
 use std::time::SystemTime;
 
 /// Characters of a line of Base64, as Ruby's `encode64` writes them.
@@ -40,7 +41,7 @@ pub fn decode(text: &str) -> Vec<u8> {
         .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
         .collect();
     if digits.len() % 4 == 1 {
-        // Six bits are no byte.
+        // Six bits do not make a byte.
         digits.pop();
     }
     LENIENT.decode(&digits).unwrap_or_default()
@@ -64,7 +65,7 @@ pub fn date(time: SystemTime) -> String {
 ///
 /// # Errors
 /// The kernel has no random bytes.
-pub fn new_token() -> std::io::Result<String> {
+pub fn new_token() -> Result<String, Errno> {
     let mut bytes = [0_u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     bytes[6] = bytes[6] & 0x0f | 0x40;

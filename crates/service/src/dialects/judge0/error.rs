@@ -1,10 +1,11 @@
 //! Answers to requests that are not carried out.
 
-use super::model::FieldErrors;
-use super::submission::Status;
+use super::field_errors::FieldErrors;
+use super::status::Status;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use rustix::io::Errno;
 use serde_json::json;
 
 const NOT_UTF8: &str = "cannot be converted to UTF-8, use base64_encoded=true query parameter";
@@ -12,7 +13,7 @@ const NOT_UTF8: &str = "cannot be converted to UTF-8, use base64_encoded=true qu
 /// Why a request is not carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestError {
-    /// The body is no JSON.
+    /// The body is not JSON.
     Malformed,
     /// The token is missing or unknown.
     Unauthorized,
@@ -42,8 +43,8 @@ pub enum RequestError {
     NotFound,
     /// Too many submissions are waiting.
     QueueFull,
-    /// The service failed.
-    Failed(String),
+    /// The kernel gave no random bytes for a token.
+    NoToken(Errno),
 }
 
 impl IntoResponse for RequestError {
@@ -93,9 +94,9 @@ impl IntoResponse for RequestError {
                 StatusCode::SERVICE_UNAVAILABLE,
                 json!({ "error": "queue is full" }),
             ),
-            Error::Failed(reason) => (
+            Error::NoToken(errno) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                json!({ "status": 500, "error": reason }),
+                json!({ "status": 500, "error": std::io::Error::from(errno).to_string() }),
             ),
         };
         (status, Json(body)).into_response()

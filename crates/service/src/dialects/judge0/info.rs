@@ -1,4 +1,4 @@
-//! What the service is, what it can do and how it does.
+//! Describes the service: what it is, what it can do and how it is doing.
 
 use super::auth::{Authenticated, Authorized};
 use super::callbacks;
@@ -8,8 +8,8 @@ use super::languages::Language;
 use super::model::{
     CPU_EXTRA_TIME, CPU_TIME, FILE_SIZE, LimitRule, MEMORY, PROCESSES, RUNS, STACK, WALL_TIME,
 };
+use super::status::Status;
 use super::store::day;
-use super::submission::Status;
 use super::submissions::MAX_BATCH;
 use super::{VERSION, archive};
 use crate::core::engine::Lane;

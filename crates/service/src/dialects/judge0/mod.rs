@@ -3,10 +3,10 @@
 //! | file | content |
 //! | --- | --- |
 //! | `auth`, `parameters`, `error` | clients, parameters of addresses, and answers to bad requests |
-//! | `model` | the submission of a request: fields, defaults and checks |
+//! | `model`, `field_errors` | the submission of a request: fields, defaults and checks |
 //! | `archive`, `languages`, `encoding` | additional files, numbers of languages, forms of values |
 //! | `submissions` | the calls that create, show and delete submissions |
-//! | `submission`, `store` | a submission with its result, and where they are kept |
+//! | `submission`, `status`, `store` | a submission with its result, and where they are kept |
 //! | `run`, `project` | running submissions, and multi-file programs |
 //! | `callbacks` | sending results |
 //! | `info` | the calls that describe the service |
@@ -18,20 +18,23 @@ mod auth;
 mod callbacks;
 pub mod encoding;
 mod error;
+mod field_errors;
 mod info;
 mod languages;
 mod model;
 mod parameters;
 mod project;
 mod run;
+mod status;
 mod store;
 mod submission;
 mod submissions;
 
 pub use callbacks::Receivers;
 pub use error::RequestError;
+pub use field_errors::{FieldErrors, FieldFault};
 pub use languages::Languages;
-pub use model::{Draft, FieldErrors, LIMITS, LimitRule, Min, Rules};
+pub use model::{Draft, LIMITS, LimitRule, Min, Rules};
 
 use crate::config::Config;
 use crate::core::catalog::Runtime;
@@ -46,7 +49,7 @@ use tower_http::cors::{Any, CorsLayer};
 pub const VERSION: &str = "1.13.1";
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "judge0";
-/// Results that are sent at one time.
+/// Number of results that are sent at the same time.
 const MAX_CALLBACKS: usize = 16;
 /// The state of this interface.
 #[derive(Debug)]
@@ -101,19 +104,19 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     let routes = routes
         .into_iter()
         .fold(Router::new(), |router, (path, method)| {
-            // Rails, and therefore many clients, do not care about a slash at the end.
+            // Rails ignores a trailing slash, and therefore many clients may send one.
             router
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)
         });
-    routes.layer(cors())
+    routes.route_layer(cors())
 }
 
 /// The route `/version`, for an address without go-judge.
 pub fn version_router() -> Router<Arc<Service>> {
     Router::new()
         .route("/version", get(info::version))
-        .layer(cors())
+        .route_layer(cors())
 }
 
 /// Any page may use the service.

@@ -6,17 +6,14 @@
 use super::archive::{self, ArchiveFile};
 use super::callbacks::Receivers;
 use super::encoding;
+use super::field_errors::{FieldErrors, FieldFault, MAX_OPTION_CHARACTERS};
 use super::languages::{Kind, Language, Languages};
 use bytes::Bytes;
-use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Characters of options and arguments.
-const MAX_OPTION_CHARACTERS: usize = 512;
-
-/// What a submission or a file occupies beside its contents.
+/// The bytes that a submission or a file occupies in addition to its contents.
 const RECORD_BYTES: usize = 1024;
 
 /// A limit of a submission, with its default and its bounds.
@@ -24,13 +21,13 @@ const RECORD_BYTES: usize = 1024;
 pub struct LimitRule {
     /// The name of the field.
     pub name: &'static str,
-    /// The value of a submission that names none.
+    /// The value of a submission that does not specify one.
     pub default: f64,
     /// The smallest value.
     pub min: Min,
     /// The largest value.
     pub max: f64,
-    /// Whether fractions count.
+    /// Whether fractions are kept.
     pub decimal: bool,
 }
 
@@ -73,8 +70,11 @@ pub const PROCESSES: LimitRule = rule(
 );
 /// The size of any one file, and of each output, in KiB.
 pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 4096.0, false);
-/// How often the program is run.
+/// The number of times that the program is run.
 pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
+
+/// CPU time of a compiler.
+pub const COMPILE_CPU_TIME: Duration = Duration::from_secs(15);
 
 /// The number of [`LIMITS`]. A length computed from `LIMITS` makes rustc report a cycle (E0391) in
 /// release builds.
@@ -92,28 +92,12 @@ pub const LIMITS: [LimitRule; LIMIT_COUNT] = [
     RUNS,
 ];
 
-/// What is wrong with each field.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct FieldErrors(BTreeMap<&'static str, Vec<String>>);
-
-impl FieldErrors {
-    fn add(&mut self, field: &'static str, message: impl Into<String>) {
-        self.0.entry(field).or_default().push(message.into());
-    }
-
-    /// The messages of a field.
-    pub fn of(&self, field: &str) -> &[String] {
-        self.0.get(field).map_or(&[], Vec::as_slice)
-    }
-}
-
-/// What a submission is checked against.
+/// The rules that a submission is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// The languages.
     pub languages: &'a Languages,
-    /// Where results may be sent.
+    /// The addresses to which results may be sent.
     pub receivers: &'a Receivers,
 }
 
@@ -132,11 +116,11 @@ pub struct Draft {
     pub stdin: Option<Bytes>,
     /// The output to compare with.
     pub expected_output: Option<Bytes>,
-    /// The archive of further files.
+    /// The archive of additional files.
     pub additional_files: Option<Bytes>,
     /// The files in it.
     pub files: Vec<ArchiveFile>,
-    /// Where the result is sent.
+    /// The address to which the result is sent.
     pub callback_url: Option<String>,
     /// Standard error goes to standard output.
     pub redirect_stderr_to_stdout: bool,
@@ -163,18 +147,18 @@ impl Draft {
         let source_code = encoded("source_code");
         let additional_files = bytes(fields, "additional_files", true).filter(|it| !it.is_empty());
         match (is_project, is_blank(source_code.as_deref())) {
-            (false, true) => errors.add("source_code", "can't be blank"),
-            (true, false) => errors.add("source_code", "must be blank"),
+            (false, true) => errors.add("source_code", FieldFault::Blank),
+            (true, false) => errors.add("source_code", FieldFault::NotBlank),
             _ => {}
         }
         if is_project && additional_files.is_none() {
-            errors.add("additional_files", "can't be blank");
+            errors.add("additional_files", FieldFault::Blank);
         }
         let files = match additional_files.as_deref().map(archive::read) {
             None => Vec::new(),
             Some(Ok(files)) => files,
             Some(Err(error)) => {
-                errors.add("additional_files", error.to_string());
+                errors.add("additional_files", FieldFault::Archive(error));
                 Vec::new()
             }
         };
@@ -187,18 +171,18 @@ impl Draft {
             "enable_per_process_and_thread_memory_limit",
         ] {
             if boolean(fields, name) {
-                errors.add(name, "this option cannot be enabled");
+                errors.add(name, FieldFault::NotEnabled);
             }
         }
         if boolean(fields, "enable_network") {
-            errors.add("enable_network", "enabling network is not allowed");
+            errors.add("enable_network", FieldFault::Network);
         }
         let callback_url = text(fields, "callback_url").filter(|url| !url.trim().is_empty());
         if callback_url
             .as_ref()
             .is_some_and(|url| !rules.receivers.allow(url))
         {
-            errors.add("callback_url", "setting callback is not allowed");
+            errors.add("callback_url", FieldFault::Callback);
         }
         let compiler_options = option(fields, "compiler_options", &mut errors);
         if let (Some(_), Some(language)) = (&compiler_options, &language) {
@@ -273,27 +257,24 @@ impl LimitRule {
             Some(Value::Bool(_)) => None,
         };
         let Some(number) = number.filter(|number: &f64| number.is_finite()) else {
-            errors.add(self.name, "is not a number");
+            errors.add(self.name, FieldFault::NotNumber);
             return self.default;
         };
         // Turns -0 into 0.
         let number = number + 0.0;
-        let shown = |bound: f64| match self.decimal {
-            true if matches!(self.min, Min::At(min) if min == bound) => format!("{bound}"),
-            true => format!("{bound:.1}"),
-            false => format!("{bound}"),
-        };
         match self.min {
             Min::At(min) if number < min => {
-                let message = format!("must be greater than or equal to {}", shown(min));
-                errors.add(self.name, message);
+                errors.add(self.name, FieldFault::BelowMin(min));
             }
             Min::Above(min) if number <= min => {
-                errors.add(self.name, format!("must be greater than {}", shown(min)));
+                errors.add(self.name, FieldFault::NotAbove(min));
             }
             _ if number > self.max => {
-                let message = format!("must be less than or equal to {}", shown(self.max));
-                errors.add(self.name, message);
+                let fault = FieldFault::AboveMax {
+                    max: self.max,
+                    decimals: usize::from(self.decimal),
+                };
+                errors.add(self.name, fault);
             }
             _ if self.decimal => return number,
             Min::Above(min) => return number.trunc().max(min + 1.0),
@@ -327,7 +308,7 @@ fn is_blank(bytes: Option<&[u8]>) -> bool {
     bytes.is_none_or(|bytes| bytes.trim_ascii().is_empty())
 }
 
-/// Everything is true but what Rails takes for false.
+/// Every value is true except those that Rails treats as false.
 fn boolean(fields: &Map<String, Value>, name: &str) -> bool {
     text(fields, name).is_some_and(|text| {
         !matches!(
@@ -344,8 +325,7 @@ fn option(
 ) -> Option<String> {
     let option = text(fields, name)?;
     if option.chars().count() > MAX_OPTION_CHARACTERS {
-        let message = format!("is too long (maximum is {MAX_OPTION_CHARACTERS} characters)");
-        errors.add(name, message);
+        errors.add(name, FieldFault::TooLong);
     }
     Some(option).filter(|option| !option.trim().is_empty())
 }
@@ -365,19 +345,17 @@ fn language(
         _ => None,
     };
     let Some(id) = id else {
-        errors.add(FIELD, "can't be blank");
+        errors.add(FIELD, FieldFault::Blank);
         return None;
     };
     let found = u32::try_from(id).ok().and_then(|id| languages.get(id));
     if found.is_none() {
-        errors.add(
-            FIELD,
-            if Languages::is_archived(id) {
-                format!("language with id {id} is archived and cannot be used anymore")
-            } else {
-                format!("language with id {id} doesn't exist")
-            },
-        );
+        let fault = if Languages::is_archived(id) {
+            FieldFault::ArchivedLanguage(id)
+        } else {
+            FieldFault::UnknownLanguage(id)
+        };
+        errors.add(FIELD, fault);
     }
     found.cloned()
 }
@@ -385,20 +363,10 @@ fn language(
 fn check_compiler_options(language: &Language, languages: &Languages, errors: &mut FieldErrors) {
     const FIELD: &str = "compiler_options";
     if language.compile_command.is_none() {
-        errors.add(
-            FIELD,
-            "setting compiler options is only allowed for compiled languages",
-        );
+        errors.add(FIELD, FieldFault::OptionsOfInterpreted);
     } else if !language.takes_options {
         let allowed = languages.with_compiler_options();
-        let allowed = match allowed.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => allowed.concat(),
-        };
-        errors.add(
-            FIELD,
-            format!("setting compiler options is only allowed for {allowed}"),
-        );
+        errors.add(FIELD, FieldFault::OptionsOf { allowed });
     }
 }
 
@@ -424,18 +392,18 @@ mod tests {
         fields[field] = value;
         match parse(fields, false) {
             Ok(_) => Vec::new(),
-            Err(errors) => errors.of(field).to_vec(),
+            Err(errors) => errors.of(field).iter().map(ToString::to_string).collect(),
         }
     }
 
     #[test]
     fn required_fields_must_not_be_blank() {
         let errors = parse(json!({ "source_code": " \n" }), false).unwrap_err();
-        assert_eq!(errors.of("source_code"), ["can't be blank"]);
-        assert_eq!(errors.of("language_id"), ["can't be blank"]);
+        assert_eq!(errors.of("source_code"), [FieldFault::Blank]);
+        assert_eq!(errors.of("language_id"), [FieldFault::Blank]);
         let errors = parse(json!({ "source_code": "a", "language_id": 89 }), false).unwrap_err();
-        assert_eq!(errors.of("source_code"), ["must be blank"]);
-        assert_eq!(errors.of("additional_files"), ["can't be blank"]);
+        assert_eq!(errors.of("source_code"), [FieldFault::NotBlank]);
+        assert_eq!(errors.of("additional_files"), [FieldFault::Blank]);
     }
 
     #[test]
@@ -531,7 +499,7 @@ mod tests {
             (
                 "additional_files",
                 json!("bm8gemlw"),
-                "is no zip archive that can be read",
+                "is not a readable zip archive",
             ),
         ];
         for (field, value, message) in cases {

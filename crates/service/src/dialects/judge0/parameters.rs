@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
 
-/// Fields that are returned if a request names none.
+/// Fields that are returned if a request does not specify any.
 pub const DEFAULT_FIELDS: [&str; 8] = [
     "token",
     "time",
@@ -42,7 +42,7 @@ impl Parameters {
         self.get(name) == Some("true")
     }
 
-    /// A whole number; text that begins with no digits is 0.
+    /// A whole number; text that does not begin with a digit is 0.
     pub fn number(&self, name: &str) -> Option<i64> {
         let text = self.get(name)?.trim();
         let digits = text

@@ -1,13 +1,13 @@
 //! Multi-file programs: an archive with the scripts `compile` and `run`.
 //!
-//! The scripts run one after the other in sandboxes of their own. What the first one leaves in its
-//! directory is packed by `tar` in the same sandbox, and unpacked here without trust.
+//! The scripts run one after the other in separate sandboxes. The files that the first one leaves
+//! in its directory are packed by `tar` in the same sandbox, and unpacked here without trust.
 
 use super::archive::ArchiveFile;
 use super::languages::Kind;
-use super::model::{Draft, MEMORY, PROCESSES, WALL_TIME};
-use super::run::COMPILE_CPU_TIME;
-use super::submission::{Status, Verdict};
+use super::model::{COMPILE_CPU_TIME, Draft, MEMORY, PROCESSES, WALL_TIME};
+use super::status::Status;
+use super::submission::Verdict;
 use crate::core::execution::{Content, Excess, InputContent, InputFile, OutputFile};
 use crate::core::program::{
     Keep, ProgramError, ProgramReport, ProgramRun, ProgramSource, RunLimits, StopOn, Test,
@@ -24,12 +24,12 @@ const MAX_PRODUCT_BYTES: u64 = 64 << 20;
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 const MAX_PRODUCT_FILES: usize = 10_000;
 
-/// What the script `compile` has left.
+/// The product of the script `compile`.
 #[derive(Debug)]
 pub struct Product {
     /// The files, those of the archive included.
     pub files: Vec<InputFile>,
-    /// What the script wrote.
+    /// The output of the script.
     pub messages: Bytes,
 }
 
@@ -97,7 +97,7 @@ pub fn compile_run(draft: &Draft, run: &ProgramRun) -> Option<ProgramRun> {
     })
 }
 
-/// What the script `compile` has left, or the result of the submission if it failed.
+/// The product of the script `compile`, or the result of the submission if the script failed.
 pub fn compiled(report: Result<ProgramReport, ProgramError>) -> Result<Product, Box<Verdict>> {
     let internal_error = |reason: &dyn Display| Box::new(Verdict::internal_error(reason));
     let report = report.map_err(|error| internal_error(&error))?;

@@ -4,11 +4,12 @@ use super::INTERFACE;
 use super::encoding::safe_words;
 use super::languages::Kind;
 use super::model::{
-    CPU_EXTRA_TIME, CPU_TIME, Draft, FILE_SIZE, LimitRule, MEMORY, PROCESSES, RUNS, STACK,
-    WALL_TIME,
+    COMPILE_CPU_TIME, CPU_EXTRA_TIME, CPU_TIME, Draft, FILE_SIZE, LimitRule, MEMORY, PROCESSES,
+    RUNS, STACK, WALL_TIME,
 };
 use super::project;
-use super::submission::{Status, Verdict};
+use super::status::Status;
+use super::submission::Verdict;
 use crate::core::catalog::{CompileLimits, Compiled, Runtime, SourceFile};
 use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
@@ -30,11 +31,9 @@ use std::time::{Duration, Instant};
 
 /// How long a submission may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The least CPU time before a program is killed. The sandbox needs some, and the program is too
+/// The minimum CPU time before a program is killed. The sandbox needs some, and the program is too
 /// slow in any case if it exceeds its own limit.
 const MIN_CPU_TIME: Duration = Duration::from_millis(1);
-/// CPU time of a compiler.
-pub const COMPILE_CPU_TIME: Duration = Duration::from_secs(15);
 /// Extensions of files that C and C++ sources include.
 const HEADER_EXTENSIONS: [&str; 6] = ["h", "hh", "hpp", "hxx", "inc", "tcc"];
 
@@ -91,7 +90,7 @@ fn finish(draft: &Draft, report: Result<ProgramReport, ProgramError>) -> Verdict
 fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun {
     let config = &service.config.limits.default;
     let seconds = |rule: LimitRule| match draft.limit(rule) {
-        // Isolate takes 0 for no limit.
+        // Isolate interprets 0 as no limit.
         0.0 => Duration::from_secs_f64(rule.max),
         seconds => Duration::from_secs_f64(seconds),
     };
@@ -144,7 +143,7 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
     }
 }
 
-/// What is run, and the files beside it.
+/// The program to run, and the files beside it.
 fn source(draft: &Draft) -> (ProgramSource, Vec<InputFile>) {
     let code = draft.source_code.clone().unwrap_or_default();
     let name = draft.language.source_file.clone().unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Submissions in memory: those that wait and run, and those that have ended, for a time.
 
 use super::model::Draft;
-use super::submission::{Status, Submission, Verdict};
+use super::status::Status;
+use super::submission::{Submission, Verdict};
 use crate::config::Judge0Config;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +35,7 @@ struct State {
     counts: Counts,
 }
 
-/// How many submissions arrived and ended since the start.
+/// The numbers of submissions that arrived and ended since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All submissions.
@@ -47,7 +48,7 @@ pub struct Counts {
     pub statuses: BTreeMap<Status, u64>,
 }
 
-/// What the store holds at one moment.
+/// The content of the store at one moment, in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Submissions that wait.
@@ -94,7 +95,7 @@ impl Store {
         self.shared.max_queued
     }
 
-    /// What the store holds.
+    /// The current content of the store, in figures.
     pub fn load(&self) -> Load {
         let state = self.state();
         Load {

@@ -6,6 +6,7 @@ use super::model::{
     CPU_EXTRA_TIME, CPU_TIME, Draft, FILE_SIZE, LimitRule, MEMORY, PROCESSES, RUNS, STACK,
     WALL_TIME,
 };
+use super::status::Status;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -64,105 +65,6 @@ pub const FIELDS: [&str; 40] = [
     "status",
     "language",
 ];
-
-/// The state of a submission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
-    /// The submission waits.
-    InQueue = 1,
-    /// The submission is compiled or runs.
-    Processing,
-    /// The program exited with 0 and wrote what was expected.
-    Accepted,
-    /// The program wrote something different.
-    WrongAnswer,
-    /// A time limit was reached.
-    TimeLimitExceeded,
-    /// The compiler rejected the source.
-    CompilationError,
-    /// The program was ended by SIGSEGV.
-    SegmentationFault,
-    /// A file became too large.
-    FileSizeExceeded,
-    /// The program was ended by SIGFPE.
-    ArithmeticError,
-    /// The program was ended by SIGABRT.
-    Aborted,
-    /// The program exited with another code than 0.
-    NonzeroExitCode,
-    /// The program was ended in another way.
-    OtherError,
-    /// The service failed.
-    InternalError,
-    /// The program cannot be executed.
-    ExecFormatError,
-}
-
-impl Status {
-    /// All states by their numbers, which begin at 1.
-    pub const ALL: [Status; 14] = [
-        Status::InQueue,
-        Status::Processing,
-        Status::Accepted,
-        Status::WrongAnswer,
-        Status::TimeLimitExceeded,
-        Status::CompilationError,
-        Status::SegmentationFault,
-        Status::FileSizeExceeded,
-        Status::ArithmeticError,
-        Status::Aborted,
-        Status::NonzeroExitCode,
-        Status::OtherError,
-        Status::InternalError,
-        Status::ExecFormatError,
-    ];
-
-    /// The number.
-    pub fn id(self) -> u32 {
-        self as u32
-    }
-
-    /// The name for people.
-    pub fn description(self) -> &'static str {
-        match self {
-            Status::InQueue => "In Queue",
-            Status::Processing => "Processing",
-            Status::Accepted => "Accepted",
-            Status::WrongAnswer => "Wrong Answer",
-            Status::TimeLimitExceeded => "Time Limit Exceeded",
-            Status::CompilationError => "Compilation Error",
-            Status::SegmentationFault => "Runtime Error (SIGSEGV)",
-            Status::FileSizeExceeded => "Runtime Error (SIGXFSZ)",
-            Status::ArithmeticError => "Runtime Error (SIGFPE)",
-            Status::Aborted => "Runtime Error (SIGABRT)",
-            Status::NonzeroExitCode => "Runtime Error (NZEC)",
-            Status::OtherError => "Runtime Error (Other)",
-            Status::InternalError => "Internal Error",
-            Status::ExecFormatError => "Exec Format Error",
-        }
-    }
-
-    /// The state of a program that was ended by a signal.
-    pub fn of_signal(signal: i32) -> Status {
-        match signal {
-            6 => Status::Aborted,
-            8 => Status::ArithmeticError,
-            11 => Status::SegmentationFault,
-            25 => Status::FileSizeExceeded,
-            _ => Status::OtherError,
-        }
-    }
-
-    /// Whether the submission has a result.
-    pub fn is_final(self) -> bool {
-        self > Status::Processing
-    }
-
-    /// The document.
-    pub fn to_json(self) -> Value {
-        json!({ "id": self.id(), "description": self.description() })
-    }
-}
 
 /// The result of a submission.
 #[derive(Debug, Clone, PartialEq)]
@@ -226,7 +128,7 @@ impl Verdict {
 pub struct Submission {
     /// The name.
     pub token: Arc<str>,
-    /// What is run.
+    /// The program to run.
     pub draft: Arc<Draft>,
     /// When the request arrived; the submission then waits.
     pub created_at: SystemTime,

@@ -71,7 +71,7 @@ fn created(token: &str, document: Value) -> Response {
         id: Some(token),
         ..RunHeaders::default()
     };
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     response
 }
 
@@ -231,7 +231,7 @@ impl Judge0 {
         };
         let parse = || Draft::parse(fields, is_base64, rules);
         let draft = if fields.contains_key("additional_files") {
-            // To unpack an archive takes time.
+            // Unpacking an archive takes time.
             tokio::task::block_in_place(parse)
         } else {
             parse()
@@ -240,7 +240,7 @@ impl Judge0 {
     }
 
     fn insert(&self, draft: Draft) -> Answer<Submission> {
-        let token = new_token().map_err(|error| RequestError::Failed(error.to_string()))?;
+        let token = new_token().map_err(RequestError::NoToken)?;
         self.store
             .insert(token, draft)
             .map_err(|_| RequestError::QueueFull)
@@ -335,7 +335,7 @@ fn document(headers: &HeaderMap, body: &[u8]) -> Answer<Map<String, Value>> {
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok());
     let is_form = kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
-    // Some clients send JSON and leave the content type of a form.
+    // Some clients send JSON with the content type of a form.
     if is_form && !body.trim_ascii_start().starts_with(b"{") {
         let pairs = form_urlencoded::parse(body).into_owned();
         return Ok(pairs.map(|(name, value)| (name, value.into())).collect());

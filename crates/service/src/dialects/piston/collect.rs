@@ -2,8 +2,8 @@
 
 use super::INTERFACE;
 use super::error::JobError;
-use super::execute::{Observer, StageExecution};
 use super::model::Stage;
+use super::observer::{Observer, StageExecution};
 use super::text::Decoder;
 use crate::core::engine::Lane;
 use crate::core::execution::{
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use millibox::Outcome;
 use tokio::sync::mpsc;
 
-/// Pieces of a stream that wait to be joined with those of the other one.
+/// Pieces of a stream that wait to be joined with those of the other stream.
 const LIVE_PIECES: usize = 4;
 
 /// Collects the output of the stages.
@@ -44,7 +44,7 @@ impl Observer for Collect {
         let next = execution.repeat();
         let mut collected = collect(service, execution, output_bytes).await;
         if let (Some(next), true) = (next, has_sandbox_failed(&collected)) {
-            tracing::warn!("the sandbox failed; the run is begun again");
+            tracing::warn!("the sandbox failed; the run is started again");
             collected = collect(service, next, output_bytes).await;
         }
         let (report, output) = collected?;
@@ -100,7 +100,7 @@ async fn joined(mut stdout: mpsc::Receiver<Bytes>, mut stderr: mpsc::Receiver<By
     let mut output = String::new();
     let (mut stdout_text, mut stderr_text) = (Decoder::default(), Decoder::default());
     loop {
-        // The order of pieces that are ready at one time is not known.
+        // If several pieces are ready at the same time, their order is not known.
         let text = tokio::select! {
             biased;
             Some(piece) = stdout.recv() => stdout_text.decode(&piece),

@@ -2,14 +2,15 @@
 //! the client while it runs.
 //!
 //! One task serves a connection. It polls the job, sends its events, and reads messages. If the
-//! program does not read its input, the task stops reading messages until it does, so that no more
-//! than some messages are held. If the client leaves, the job is dropped, which cancels it.
+//! program does not read its input, the task stops reading messages until it does, so that the task
+//! holds only a few messages. If the client leaves, the job is dropped, which cancels it.
 
 use super::Authorized;
 use super::error::JobError;
-use super::execute::{Observer, StageExecution, admit, count_failure, observe, run_stages};
+use super::execute::{admit, count_failure, observe, run_stages};
 use super::messages::{Closing, Command, End, Event};
 use super::model::{Job, Stage};
+use super::observer::{Observer, StageExecution};
 use super::runtimes::Runtimes;
 use super::stage::is_signal_name;
 use super::text::Decoder;
@@ -47,7 +48,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_EVENTS: usize = 16;
 /// Messages with input that wait for the program to read.
 const MAX_INPUTS: usize = 64;
-/// Bytes of output that are sent in one message.
+/// Number of bytes of output that are sent in one message.
 const CHUNK_BYTES: usize = 16 << 10;
 /// Signals that end the program. Others cannot be delivered.
 const ENDING_SIGNALS: [&str; 2] = ["SIGKILL", "SIGTERM"];
@@ -270,7 +271,7 @@ async fn send(sender: &mut Sender, event: &Event) -> Result<(), End> {
     }
 }
 
-/// Sends the events of a job, and connects its streams with the client.
+/// Sends the events of a job, and connects its streams to the client.
 struct Live {
     events: mpsc::Sender<Event>,
     stdin: mpsc::Receiver<Stdin>,
@@ -401,7 +402,7 @@ async fn feed(input: &mut mpsc::Receiver<Stdin>, writer: Option<pipe::Sender>) -
         }
     }
     drop(writer);
-    // What the client still sends is of no use.
+    // Input that the client still sends is useless.
     while input.recv().await.is_some() {}
     std::future::pending().await
 }

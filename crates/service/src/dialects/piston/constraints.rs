@@ -1,4 +1,4 @@
-//! The limits of a job: defaults, the values of the request, and what they may be.
+//! The limits of a job: defaults, the values of the request, and their maxima.
 
 use super::error::RequestError;
 use crate::config::LimitsConfig;
@@ -9,8 +9,8 @@ use std::time::Duration;
 /// Piston's default limits of time, in milliseconds.
 const DEFAULT_COMPILE_MS: u64 = 10_000;
 const DEFAULT_RUN_MS: u64 = 3_000;
-/// The memory of a package's compiler if the request names none. Piston has no limit here, and
-/// compilers of C++ and Rust need several hundred MiB.
+/// The memory limit of a package's compiler if the request does not specify one. Piston has no
+/// limit here, and compilers of C++ and Rust need several hundred MiB.
 const DEFAULT_COMPILE_MEMORY_BYTES: u64 = 1 << 30;
 
 /// The limits of both stages.
@@ -29,9 +29,9 @@ pub struct StageLimits {
     pub real_time: Duration,
     /// CPU time of all processes.
     pub cpu_time: Duration,
-    /// Memory that the request or the package names, in bytes.
+    /// Memory limit that the request or the package specifies, in bytes.
     pub memory_bytes: Option<u64>,
-    /// Memory if none is named, in bytes.
+    /// Memory limit if none is specified, in bytes.
     pub default_memory_bytes: u64,
 }
 
@@ -42,8 +42,8 @@ impl StageLimits {
     }
 }
 
-/// Limits that a package sets for its language (`limit_overrides` in metadata.json). They are
-/// default and maximum at once, as everything that is configured in Piston.
+/// Limits that a package sets for its language (`limit_overrides` in metadata.json). Each is both
+/// the default and the maximum, like every configured limit in Piston.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the names are those of Piston's documentation")]
@@ -63,11 +63,11 @@ pub struct Overrides {
 /// A limit as it is configured.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
-    /// The value if the request names none.
+    /// The value if the request does not specify one.
     default: u64,
     /// The largest value; 0: none.
     max: u64,
-    /// A negative value of the request means that it names none.
+    /// A negative value in the request has the same meaning as a missing one.
     negative_is_none: bool,
 }
 
@@ -84,7 +84,7 @@ impl Bound {
                 max: value,
                 negative_is_none: false,
             },
-            // The package lifts the limit, as far as the service can.
+            // The package removes the limit, as far as the service can do that.
             Some(Err(_)) => Bound {
                 default: max,
                 max,
@@ -98,7 +98,7 @@ impl Constraints {
     /// Reads and checks the limits of a request, in the order in which Piston does.
     ///
     /// # Errors
-    /// A limit is no number, too large or negative.
+    /// A limit is not a number, too large or negative.
     pub fn read(
         body: &Map<String, Value>,
         overrides: &Overrides,
@@ -161,8 +161,8 @@ impl Constraints {
     }
 }
 
-/// One limit of a request. 0 stands for the largest value, which for memory is that of the
-/// service's default, because nothing is named.
+/// One limit of a request. 0 stands for the largest value. For memory that is the service's
+/// default, because the request specifies no value.
 fn limit(body: &Map<String, Value>, name: &'static str, bound: Bound) -> Result<u64, RequestError> {
     let value = match body.get(name) {
         None | Some(Value::Null) => return Ok(bound.default),
@@ -172,7 +172,7 @@ fn limit(body: &Map<String, Value>, name: &'static str, bound: Bound) -> Result<
         Some(_) => return Err(RequestError::NotNumber(name)),
     };
     if value == 0.0 {
-        // Without a limit, as far as the service can.
+        // No limit, as far as the service can do that.
         return Ok(if bound.default == 0 { 0 } else { bound.max });
     }
     if value < 0.0 {

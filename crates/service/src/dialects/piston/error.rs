@@ -4,6 +4,7 @@ use crate::core::catalog::CatalogError;
 use crate::core::execution::ExecutionError;
 use crate::core::queue::Refusal;
 use axum::Json;
+use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
@@ -15,13 +16,13 @@ use serde_json::json;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The language is missing or no string.
+    /// The language is missing or not a string.
     #[error("language is required as a string")]
     Language,
-    /// The version is missing or no string.
+    /// The version is missing or not a string.
     #[error("version is required as a string")]
     Version,
-    /// The list of files is missing or no array.
+    /// The list of files is missing or not an array.
     #[error("files is required as an array")]
     Files,
     /// A file has no content.
@@ -38,7 +39,7 @@ pub enum RequestError {
     /// All files are binary.
     #[error("files must include at least one utf8 encoded file")]
     NoTextFile,
-    /// A limit is no number.
+    /// A limit is not a number.
     #[error("If specified, {0} must be a number")]
     NotNumber(&'static str),
     /// A limit is above the largest one.
@@ -55,7 +56,7 @@ pub enum RequestError {
     /// The arguments are not a list of strings.
     #[error("args must be an array of strings")]
     Args,
-    /// The standard input is no string.
+    /// The standard input is not a string.
     #[error("stdin must be a string")]
     Stdin,
 }
@@ -85,7 +86,7 @@ pub enum JobError {
     /// The sandbox failed.
     #[error("the sandbox failed: {0}")]
     Sandbox(RunError),
-    /// What the compiler left could not be kept for the run.
+    /// The files that the compiler left could not be kept for the run.
     #[error("the files of the compile stage cannot be kept: {0}")]
     Product(crate::core::execution::OutputFileError),
 }
@@ -100,8 +101,12 @@ pub enum Failure {
     Unauthorized,
     /// The token is not for this interface.
     Forbidden,
-    /// The body is not JSON, or too large.
-    Body(String),
+    /// The body cannot be read; usually it is too large.
+    Body(BytesRejection),
+    /// The body is not JSON.
+    Malformed(serde_json::Error),
+    /// The body is JSON, but neither an object nor an array.
+    NoObject,
     /// Packages cannot be installed or removed.
     Packages,
 }
@@ -130,6 +135,10 @@ impl IntoResponse for Failure {
         let message = |status: StatusCode, text: &str| {
             (status, Json(json!({ "message": text }))).into_response()
         };
+        // Piston answers bad bodies with the stack of its parser.
+        let stack = |text: String| {
+            (StatusCode::BAD_REQUEST, Json(json!({ "stack": text }))).into_response()
+        };
         match self {
             // Piston's own answer has no body.
             Failure::Job(JobError::Path(_)) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -151,9 +160,13 @@ impl IntoResponse for Failure {
                 StatusCode::FORBIDDEN,
                 "this token is not for the interface piston",
             ),
-            Failure::Body(stack) => {
-                (StatusCode::BAD_REQUEST, Json(json!({ "stack": stack }))).into_response()
+            Failure::Body(error) => stack(format!("PayloadTooLargeError: {error}")),
+            Failure::Malformed(error) => {
+                stack(format!("SyntaxError: the body is not JSON: {error}"))
             }
+            Failure::NoObject => stack(
+                "SyntaxError: the body is not JSON: neither an object nor an array".to_owned(),
+            ),
             Failure::Packages => message(
                 StatusCode::FORBIDDEN,
                 "packages are installed by the administrator of the service, not by requests",

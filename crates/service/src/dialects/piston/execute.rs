@@ -4,14 +4,15 @@ use super::collect::Collect;
 use super::constraints::StageLimits;
 use super::error::{Failure, JobError};
 use super::model::{Answer, Job, JobFile, Stage};
+use super::observer::{Observer, StageExecution};
 use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
 use super::runtimes::{Runtimes, Source};
 use super::{Authorized, INTERFACE, JsonBody};
 use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
 use crate::core::engine::Lane;
 use crate::core::execution::{
-    Blame, Content, Execution, ExecutionLimits, ExecutionReport, Input, InputContent, InputFile,
-    OutputFile, Streams, WHOLE_DIRECTORY,
+    Blame, Content, Execution, ExecutionLimits, Input, InputContent, InputFile, OutputFile,
+    Streams, WHOLE_DIRECTORY,
 };
 use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
@@ -32,32 +33,6 @@ const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
 const MIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
-
-/// What happens around the stages of a job: their output is collected or sent as it comes.
-pub(super) trait Observer {
-    /// A stage begins.
-    async fn begin(&mut self, stage: &'static str) -> Result<(), JobError>;
-    /// The compiler of the service has ended, with its messages as output.
-    async fn show(&mut self, stage: &Stage) -> Result<(), JobError>;
-    /// Executes a stage.
-    async fn execute(
-        &mut self,
-        service: &Service,
-        execution: StageExecution,
-    ) -> Result<(Stage, Option<ExecutionReport>), JobError>;
-    /// A stage has ended.
-    async fn end(&mut self, name: &'static str, stage: &Stage) -> Result<(), JobError>;
-}
-
-/// An execution without output streams.
-pub(super) struct StageExecution {
-    /// What is executed.
-    pub(super) execution: Execution,
-    /// Bytes of each output stream that are kept if they are collected.
-    pub(super) output_bytes: u64,
-    /// The stage reads what the client sends.
-    pub(super) is_interactive: bool,
-}
 
 /// Executes a program: `POST /execute`. If the client leaves, the job is cancelled.
 pub(super) async fn execute(
@@ -87,7 +62,7 @@ pub(super) async fn execute(
         queued: Some(queued),
     };
     let mut response = Json(answer).into_response();
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     Ok(response)
 }
 
@@ -259,7 +234,7 @@ async fn compile_suite(
 }
 
 /// The sources for the compiler, and the name of the main one. The main source is renamed if its
-/// name does not tell the language, as the name `file0.code` of a file without a name.
+/// name does not tell the language, such as the name `file0.code` of a file without a name.
 fn suite_sources(
     job: &Job,
     runtime: &catalog::Runtime,
@@ -278,7 +253,7 @@ fn suite_sources(
     for file in &job.files {
         let path = file.path()?;
         let is_main = main.is_none() && file.is_text;
-        // Scripts read files beside them, whichever they are.
+        // Scripts may read any files beside them.
         if !is_main && runtime.is_compiled && !(file.is_text && is_source(&path)) {
             continue;
         }
@@ -294,7 +269,7 @@ fn suite_sources(
         } else {
             path
         };
-        // As on disk, the last file of a name is the one that counts, but not for the main source.
+        // As on disk, the last file with a name counts, except for the main source.
         if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
             sources.retain(|known| known.path != path);
             sources.push(SourceFile {
@@ -390,7 +365,7 @@ async fn compile_package(
         package_execution(service, job, package, Script::Compile, args, files, limits);
     execution.outputs.push(OutputFile {
         path: WHOLE_DIRECTORY.into(),
-        // Headers of the archive are beside what the directory may hold.
+        // The size of the directory does not include the headers of the archive.
         max_bytes: service.config.limits.default.files_bytes.saturating_mul(2),
         truncate: false,
     });
@@ -503,7 +478,7 @@ mod tests {
     use serde_json::json;
 
     fn sources(files: serde_json::Value) -> (Vec<String>, String) {
-        let runtime = suite("cpp20", "cpp", "12.2.0");
+        let runtime = suite("cpp20", "12.2.0");
         let runtimes = Runtimes::new(std::slice::from_ref(&runtime), &[]);
         let body = json!({ "language": "c++", "version": "*", "files": files });
         let body = body.as_object().unwrap();

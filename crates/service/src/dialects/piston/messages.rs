@@ -39,7 +39,7 @@ impl Closing {
 pub(super) enum End {
     /// The client has gone, or receives nothing.
     Gone,
-    /// The service closes the connection, perhaps after an error message.
+    /// The service closes the connection, possibly after an error message.
     Closed(Closing, Option<String>),
 }
 
@@ -90,7 +90,7 @@ pub(super) enum Command {
         is_end: bool,
     },
     Signal(String),
-    /// Piston passes over messages of other types.
+    /// Piston ignores messages of other types.
     Other,
 }
 
@@ -98,7 +98,7 @@ impl Command {
     /// Parses a message.
     ///
     /// # Errors
-    /// The message is no JSON object, in words.
+    /// The message is not a JSON object; the error describes why.
     pub(super) fn parse(message: &[u8]) -> Result<Command, String> {
         let message: Map<String, Value> =
             serde_json::from_slice(message).map_err(|error| error.to_string())?;

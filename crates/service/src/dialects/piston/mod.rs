@@ -8,6 +8,7 @@
 //! | `version` | versions and ranges of versions |
 //! | `packages` | package directories as runtimes |
 //! | `execute` | the stages of a job, and `/execute` |
+//! | `observer` | what happens around the stages of a job |
 //! | `collect` | the output of the stages as one answer |
 //! | `stage` | results of the core as results of a stage |
 //! | `connect` | the WebSocket `/connect` |
@@ -25,6 +26,7 @@ pub mod error;
 mod execute;
 mod messages;
 pub mod model;
+mod observer;
 pub mod packages;
 pub mod runtimes;
 mod stage;
@@ -176,7 +178,7 @@ impl FromRequest<Arc<Service>> for JsonBody {
     async fn from_request(request: Request, service: &Arc<Service>) -> Result<JsonBody, Failure> {
         let bytes = Bytes::from_request(request, service)
             .await
-            .map_err(|error| Failure::Body(format!("PayloadTooLargeError: {error}")))?;
+            .map_err(Failure::Body)?;
         let size_bytes = bytes.len();
         if size_bytes == 0 {
             return Ok(JsonBody {
@@ -184,17 +186,14 @@ impl FromRequest<Arc<Service>> for JsonBody {
                 size_bytes,
             });
         }
-        let malformed = |error: &dyn std::fmt::Display| {
-            Failure::Body(format!("SyntaxError: the body is not JSON: {error}"))
-        };
         match serde_json::from_slice(&bytes) {
             Ok(Value::Object(body)) => Ok(JsonBody { body, size_bytes }),
             Ok(Value::Array(_)) => Ok(JsonBody {
                 body: Map::new(),
                 size_bytes,
             }),
-            Ok(_) => Err(malformed(&"neither an object nor an array")),
-            Err(error) => Err(malformed(&error)),
+            Ok(_) => Err(Failure::NoObject),
+            Err(error) => Err(Failure::Malformed(error)),
         }
     }
 }

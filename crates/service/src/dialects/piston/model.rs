@@ -24,7 +24,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// A program to execute.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// How it is compiled and run.
+    /// The runtime that compiles and runs the files.
     pub runtime: Runtime,
     /// Files of the working directory.
     pub files: Vec<JobFile>,
@@ -43,7 +43,7 @@ pub struct JobFile {
     pub name: String,
     /// The content.
     pub content: Bytes,
-    /// Whether it is text, and so one of the sources.
+    /// Whether it is text, and therefore one of the sources.
     pub is_text: bool,
 }
 
@@ -76,9 +76,9 @@ pub struct Stage {
     pub output: String,
     /// The highest memory use, in bytes.
     pub memory: Option<u64>,
-    /// What happened, in words.
+    /// A description of an end other than an exit with status 0.
     pub message: Option<String>,
-    /// What happened, if not an exit with 0.
+    /// The kind of end, if it was not an exit with status 0.
     pub status: Option<Status>,
     /// CPU time, in milliseconds.
     pub cpu_time: Option<u64>,
@@ -147,7 +147,7 @@ impl Job {
         }
         let constraints = Constraints::read(body, &runtime.overrides, limits)?;
         let files: Vec<JobFile> = files.iter().enumerate().map(JobFile::read).collect();
-        // A job for files has a main file as well.
+        // A job with files also has a main file.
         if files.is_empty() {
             return Err(RequestError::NoTextFile);
         }
@@ -160,7 +160,8 @@ impl Job {
         })
     }
 
-    /// The sources: files of text, or all files if the language is that of programs.
+    /// The sources: files of text, or all files if the language is `file`, whose
+    /// sources are programs.
     pub fn sources(&self) -> impl Iterator<Item = &JobFile> {
         let all = self.runtime.language == "file";
         self.files.iter().filter(move |file| all || file.is_text)
@@ -247,7 +248,7 @@ fn stdin(value: Option<&Value>) -> Result<Bytes, RequestError> {
     Ok(text.into())
 }
 
-/// Decodes base64 as Node.js does: both alphabets, characters of neither are passed over, and
+/// Decodes base64 as Node.js does: both alphabets are accepted, other characters are skipped, and
 /// padding ends the text.
 fn base64(text: &str) -> Vec<u8> {
     let mut clean: Vec<u8> = text
@@ -267,7 +268,7 @@ fn base64(text: &str) -> Vec<u8> {
     BASE64.decode(clean).unwrap_or_default()
 }
 
-/// Decodes hexadecimal digits as Node.js does: up to the first pair that is none.
+/// Decodes hexadecimal digits as Node.js does: up to the first pair that is not hexadecimal.
 fn hex(text: &str) -> Vec<u8> {
     text.as_bytes()
         .chunks_exact(2)
@@ -286,7 +287,7 @@ mod tests {
     use serde_json::json;
 
     fn read(body: &Value) -> Result<Job, String> {
-        let runtimes = Runtimes::new(&[suite("cpp20", "cpp", "12.2.0")], &[]);
+        let runtimes = Runtimes::new(&[suite("cpp20", "12.2.0")], &[]);
         let Value::Object(body) = body else {
             panic!("not an object")
         };

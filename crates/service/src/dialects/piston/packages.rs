@@ -9,7 +9,6 @@
 //! variables in `.env`.
 
 use super::constraints::Overrides;
-use super::runtimes::{Runtime, Source};
 use super::version::Version;
 use crate::core::program::{command_world, work_directory_at};
 use millibox::World;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 
 /// The working directory of every stage.
 pub const SUBMISSION_DIRECTORY: &str = "/box/submission";
-/// Where Piston installs packages.
+/// The directory into which Piston installs packages.
 const PACKAGES_DIRECTORY: &str = "/piston/packages";
 /// The description of a package, as built from a checkout and as installed by Piston.
 const METADATA_FILES: [&str; 2] = ["metadata.json", "pkg-info.json"];
@@ -45,12 +44,12 @@ pub struct Package {
     /// Whether it compiles programs.
     pub has_compile: bool,
     /// The languages that it provides.
-    languages: Vec<Provided>,
+    pub(super) languages: Vec<Provided>,
     /// The variables of `.env`; `None`: the script `environment` sets them.
     variables: Option<Vec<(OsString, OsString)>>,
     /// Its directory in the sandbox.
     place: String,
-    /// What its scripts see, except the directory of the submission.
+    /// The world of its scripts, without the directory of the submission.
     world: World,
 }
 
@@ -74,13 +73,14 @@ struct Metadata {
     limit_overrides: Option<Overrides>,
 }
 
+/// A language of a package.
 #[derive(Debug, Clone, Deserialize)]
-struct Provided {
-    language: String,
+pub(super) struct Provided {
+    pub(super) language: String,
     #[serde(default)]
-    aliases: Vec<String>,
+    pub(super) aliases: Vec<String>,
     #[serde(default)]
-    limit_overrides: Option<Overrides>,
+    pub(super) limit_overrides: Option<Overrides>,
 }
 
 /// Why a package cannot be used.
@@ -100,7 +100,7 @@ pub enum PackageError {
     Metadata {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The fault and its place.
         error: serde_json::Error,
     },
     /// The version is not of the form MAJOR.MINOR.PATCH.
@@ -239,19 +239,7 @@ impl Package {
         })
     }
 
-    /// A runtime for each language that the package provides.
-    pub fn runtimes(package: &Arc<Package>) -> impl Iterator<Item = Runtime> {
-        package.languages.iter().map(|provided| Runtime {
-            language: provided.language.clone(),
-            version: package.version.clone(),
-            aliases: provided.aliases.clone(),
-            runtime: (provided.language != package.name).then(|| package.name.clone()),
-            overrides: provided.limit_overrides.unwrap_or_default(),
-            source: Source::Package(package.clone()),
-        })
-    }
-
-    /// What a stage sees, with a submission directory of this size.
+    /// The world of a stage, with a submission directory of this size.
     pub fn world(&self, work_bytes: u64) -> World {
         let submission = work_directory_at(SUBMISSION_DIRECTORY, work_bytes);
         self.world.clone().mount(submission)
@@ -298,6 +286,7 @@ fn variables(text: &str) -> Vec<(OsString, OsString)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::runtimes::{Runtime, of_package};
     use super::*;
 
     fn package(directory: &Path, metadata: &str) {
@@ -328,7 +317,7 @@ mod tests {
         assert_eq!(names, ["brain", "codeforces", "codeforces"]);
         assert!(packages[1].has_compile && !packages[0].has_compile);
         assert_eq!(packages[1].variables().len(), 2);
-        let runtimes: Vec<Runtime> = Package::runtimes(&packages[1]).collect();
+        let runtimes: Vec<Runtime> = of_package(&packages[1]).collect();
         assert_eq!(runtimes[0].runtime.as_deref(), Some("codeforces"));
         assert_eq!(runtimes[1].runtime, None);
         assert_eq!(runtimes[1].overrides.run_timeout, Some(5));

@@ -7,24 +7,8 @@ use crate::core::catalog;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Languages whose name or aliases in Piston differ from those of the suite: the name of the
-/// suite, the name in Piston, the implementation and the aliases.
-const PISTON_NAMES: [(&str, &str, Option<&str>, &[&str]); 9] = [
-    ("c", "c", Some("gcc"), &["gcc"]),
-    ("cpp", "c++", Some("gcc"), &["cpp", "g++"]),
-    ("pascal", "pascal", None, &["freepascal", "pp", "pas"]),
-    ("rust", "rust", None, &["rs"]),
-    ("python3", "python", None, &["py", "py3", "python3"]),
-    ("bash", "bash", None, &["sh"]),
-    ("java", "java", None, &[]),
-    ("go", "go", None, &["go", "golang"]),
-    (
-        "javascript",
-        "javascript",
-        Some("node"),
-        &["node-javascript", "node-js", "javascript", "js"],
-    ),
-];
+/// In aliases of suites, the first two numbers of the version.
+const VERSION: &str = "{version}";
 
 /// A language in one version.
 #[derive(Debug, Clone)]
@@ -79,7 +63,7 @@ pub struct Runtimes {
 impl Runtimes {
     /// The languages of packages and the installed languages of the service.
     pub fn new(installed: &[Arc<catalog::Runtime>], packages: &[Arc<Package>]) -> Runtimes {
-        let of_packages = packages.iter().flat_map(Package::runtimes);
+        let of_packages = packages.iter().flat_map(of_package);
         let of_suites = installed
             .iter()
             .filter(|runtime| runtime.is_available())
@@ -148,77 +132,72 @@ impl Runtime {
     }
 }
 
-/// A language of the service. The default variant has Piston's name of the language.
+/// A language of the service, under the name that its suite has for Piston.
 fn of_suite(runtime: &Arc<catalog::Runtime>) -> Runtime {
     let version = Version::of_tool(runtime.version_number());
-    let known = PISTON_NAMES
-        .iter()
-        .find(|(suite, ..)| runtime.is_default && *suite == runtime.language);
-    let (language, implementation, mut aliases) = match known {
-        Some((_, language, implementation, aliases)) => (
-            (*language).to_owned(),
-            implementation.map(str::to_owned),
-            aliases.iter().map(|alias| (*alias).to_owned()).collect(),
-        ),
-        None if runtime.is_default => (runtime.language.clone(), None, runtime.aliases.clone()),
-        None => (runtime.name.clone(), None, runtime.aliases.clone()),
+    let own = runtime.services.piston.clone().unwrap_or_default();
+    let language = match (&own.name[..], runtime.is_default) {
+        ("", true) => runtime.language.clone(),
+        ("", false) => runtime.name.clone(),
+        (name, _) => name.to_owned(),
     };
+    let text = version.to_string();
+    let series = text
+        .rsplit_once('.')
+        .map_or(&text[..], |(series, _)| series);
+    let filled = |alias: &String| alias.replace(VERSION, series);
+    let mut aliases: Vec<String> = own.aliases.iter().map(filled).collect();
     // The suite's own names are valid as well.
     for name in std::iter::once(&runtime.name).chain(&runtime.aliases) {
-        if runtime.is_default && *name != language && !aliases.contains(name) {
+        if *name != language && !aliases.contains(name) {
             aliases.push(name.clone());
         }
-    }
-    if language == "python" {
-        let text = version.to_string();
-        aliases.extend(
-            text.rsplit_once('.')
-                .map(|(minor, _)| format!("python{minor}")),
-        );
     }
     Runtime {
         language,
         version,
         aliases,
-        runtime: implementation,
+        runtime: own.runtime,
         overrides: Overrides::default(),
         source: Source::Suite(runtime.clone()),
     }
 }
 
+/// A runtime for each language that the package provides.
+pub(super) fn of_package(package: &Arc<Package>) -> impl Iterator<Item = Runtime> {
+    package.languages.iter().map(|provided| Runtime {
+        language: provided.language.clone(),
+        version: package.version.clone(),
+        aliases: provided.aliases.clone(),
+        runtime: (provided.language != package.name).then(|| package.name.clone()),
+        overrides: provided.limit_overrides.unwrap_or_default(),
+        source: Source::Package(package.clone()),
+    })
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use millibox_languages::suite::Suites;
 
-    pub(in crate::dialects::piston) fn suite(
-        name: &str,
-        language: &str,
-        version: &str,
-    ) -> Arc<catalog::Runtime> {
-        Arc::new(catalog::Runtime {
-            name: name.to_owned(),
-            language: language.to_owned(),
-            title: name.to_owned(),
-            aliases: vec![format!("{name}-alias")],
-            is_default: name == language || name == "cpp20",
-            file_name: "main.cpp".to_owned(),
-            extensions: vec!["cpp".to_owned()],
-            is_compiled: language == "cpp",
-            example: String::new(),
-            version: Ok(version.to_owned()),
-            compiler_arguments: Vec::new(),
-            judge0: Vec::new(),
-            remedy: None,
-        })
+    /// The runtime of a built-in suite.
+    pub(in crate::dialects::piston) fn suite(name: &str, version: &str) -> Arc<catalog::Runtime> {
+        let suites = Suites::builtin();
+        let version = Ok(version.to_owned());
+        Arc::new(catalog::Runtime::new(
+            suites.named(name).unwrap(),
+            version,
+            None,
+        ))
     }
 
     #[test]
     fn languages_have_the_names_of_piston() {
         let runtimes = Runtimes::new(
             &[
-                suite("cpp17", "cpp", "g++ (Debian 12.2.0-14) 12.2.0"),
-                suite("cpp20", "cpp", "g++ (Debian 12.2.0-14) 12.2.0"),
-                suite("python3", "python3", "Python 3.11.2"),
+                suite("cpp17", "g++ (Debian 12.2.0-14) 12.2.0"),
+                suite("cpp20", "g++ (Debian 12.2.0-14) 12.2.0"),
+                suite("python3", "Python 3.11.2"),
             ],
             &[],
         );
@@ -228,9 +207,9 @@ pub(super) mod tests {
         };
         assert_eq!(found("c++", "*").as_deref(), Some("c++ 12.2.0"));
         assert_eq!(found("g++", "^12").as_deref(), Some("c++ 12.2.0"));
-        assert_eq!(found("cpp20-alias", "*").as_deref(), Some("c++ 12.2.0"));
+        assert_eq!(found("c++20", "*").as_deref(), Some("c++ 12.2.0"));
         assert_eq!(found("cpp17", "12.x").as_deref(), Some("cpp17 12.2.0"));
-        assert_eq!(found("cpp17-alias", "*").as_deref(), Some("cpp17 12.2.0"));
+        assert_eq!(found("c++17", "*").as_deref(), Some("cpp17 12.2.0"));
         assert_eq!(
             found("python3.11", "3.11.2").as_deref(),
             Some("python 3.11.2")

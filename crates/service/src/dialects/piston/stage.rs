@@ -113,7 +113,7 @@ impl Stage {
     /// The compile stage of a language of the service.
     ///
     /// # Errors
-    /// The compiler could not be run, which says nothing of the sources.
+    /// The compiler could not be run, which says nothing about the sources.
     pub fn of_compiled(compiled: &Compiled) -> Result<Stage, JobError> {
         let mut text = compiled.messages.clone();
         let stage = match &compiled.result {

@@ -1,4 +1,4 @@
-//! Output as text, although it arrives in pieces.
+//! Decodes output that arrives in pieces.
 
 /// Decodes UTF-8 whose characters may be split between pieces. Invalid bytes become U+FFFD.
 #[derive(Debug, Default)]
@@ -8,7 +8,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes a piece, except a character that it does not contain to the end.
+    /// Decodes a piece, except for an incomplete character at its end.
     pub fn decode(&mut self, piece: &[u8]) -> String {
         let mut bytes = std::mem::take(&mut self.pending);
         bytes.extend_from_slice(piece);
@@ -29,7 +29,7 @@ impl Decoder {
         text
     }
 
-    /// What remains after the last piece.
+    /// Returns the text of the bytes that remain after the last piece.
     pub fn finish(&mut self) -> String {
         let pending = std::mem::take(&mut self.pending);
         String::from_utf8_lossy(&pending).into_owned()

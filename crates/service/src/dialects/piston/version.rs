@@ -25,7 +25,7 @@ impl Version {
         })
     }
 
-    /// The version of a tool, in which missing numbers are 0 and further ones are left out.
+    /// The version of a tool, in which missing numbers are 0 and additional ones are ignored.
     pub fn of_tool(text: &str) -> Version {
         let mut numbers = [0; 3];
         for (number, part) in numbers.iter_mut().zip(text.split('.')) {
@@ -230,7 +230,8 @@ impl Partial {
         self.numbers.map(Option::unwrap_or_default)
     }
 
-    /// The first version after all that this one stands for; `None` if it stands for all.
+    /// The first version after all versions that this one stands for; `None` if it stands for all
+    /// versions.
     fn after(&self) -> Option<[u64; 3]> {
         match self.numbers {
             [Some(major), Some(minor), Some(patch)] => {

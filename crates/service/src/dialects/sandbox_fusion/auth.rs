@@ -1,6 +1,6 @@
-//! The client of a request.
+//! Determines the client of a request.
 //!
-//! The clients of SandboxFusion know no tokens, but all of them accept user information in an
+//! The clients of SandboxFusion do not know tokens, but all of them accept user information in an
 //! address. So the token may also be the password or the user name of HTTP basic authentication.
 
 use super::INTERFACE;

@@ -66,7 +66,7 @@ class Kernel:
         captures = [Capture(1), Capture(2)]
         try:
             self.run(source, name)
-        # A cell ends with any exception, SystemExit as well, and the next one is executed.
+        # Any exception, including SystemExit, ends a cell, and the next cell is executed.
         except BaseException as error:
             errors.append(describe(error))
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):

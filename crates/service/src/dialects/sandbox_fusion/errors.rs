@@ -11,10 +11,12 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use millibox::RunError;
+use millibox_languages::compile::CompileError;
 use serde_json::json;
 use std::time::Duration;
 
-/// When a request that the sandbox failed may be sent again.
+/// The time after which a client may repeat a request on which the sandbox failed.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Why a request has no result.
@@ -41,12 +43,44 @@ pub(super) enum Failure {
     /// Compiling took so long that a run of full length would exceed the client's patience.
     #[error("the compiler was not ready within {} ms", .waited.as_millis())]
     Late {
-        /// The time from the request on.
+        /// The time since the request.
         waited: Duration,
     },
     /// The sandbox or the service failed.
     #[error("the sandbox failed: {0}")]
-    Sandbox(String),
+    Sandbox(SandboxFailure),
+}
+
+/// Why the sandbox or the service has no result.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SandboxFailure {
+    /// The program was not run.
+    #[error(transparent)]
+    Program(ProgramError),
+    /// The script was not made.
+    #[error(transparent)]
+    Script(ScriptError),
+    /// The compiler was not run.
+    #[error(transparent)]
+    Compiler(CompileError),
+    /// The sandbox did not finish the run.
+    #[error(transparent)]
+    Run(RunError),
+    /// The service ended the run.
+    #[error("the run was ended")]
+    Ended,
+    /// The run has no report.
+    #[error("the program did not run")]
+    NoReport,
+    /// The suite of Python compiles programs, so it cannot serve cells.
+    #[error("Python is compiled")]
+    CompiledPython,
+}
+
+impl From<SandboxFailure> for Failure {
+    fn from(failure: SandboxFailure) -> Failure {
+        Failure::Sandbox(failure)
+    }
 }
 
 impl From<ProgramError> for Failure {
@@ -54,7 +88,7 @@ impl From<ProgramError> for Failure {
         match error {
             ProgramError::Refused(refusal) => refusal.into(),
             ProgramError::Catalog(error) => error.into(),
-            error if error.blame() == Blame::Service => Failure::Sandbox(error.to_string()),
+            error if error.blame() == Blame::Service => SandboxFailure::Program(error).into(),
             ProgramError::Execution(error @ ExecutionError::Files(_)) => {
                 Failure::invalid("files", error)
             }
@@ -77,7 +111,7 @@ impl From<ScriptError> for Failure {
     fn from(error: ScriptError) -> Failure {
         match error {
             ScriptError::Catalog(error) => error.into(),
-            error => Failure::Sandbox(error.to_string()),
+            error => SandboxFailure::Script(error).into(),
         }
     }
 }
@@ -133,9 +167,14 @@ impl Failure {
             }
             Failure::Forbidden => (StatusCode::FORBIDDEN, Json(&detail)).into_response(),
             Failure::Late { .. } => retry(RETRY_AFTER_FAILURE),
-            Failure::Sandbox(message) if is_reported => Json(json!({
-                "status": RunStatus::SandboxError, "message": message, "compile_result": null,
-                "run_result": null, "driver": null, "cells": [], "executor_pod_name": null,
+            Failure::Sandbox(failure) if is_reported => Json(json!({
+                "status": RunStatus::SandboxError,
+                "message": failure.to_string(),
+                "compile_result": null,
+                "run_result": null,
+                "driver": null,
+                "cells": [],
+                "executor_pod_name": null,
                 "files": {},
             }))
             .into_response(),
@@ -170,7 +209,7 @@ mod tests {
         let unknown = CatalogError::NoSource;
         let response = Failure::from(unknown).response(false);
         assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY);
-        let failed = || Failure::Sandbox("no memory".to_owned());
+        let failed = || Failure::from(SandboxFailure::NoReport);
         assert_eq!(
             failed().response(false).status(),
             StatusCode::GATEWAY_TIMEOUT

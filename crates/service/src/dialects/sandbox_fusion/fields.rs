@@ -28,9 +28,9 @@ pub struct Invalid {
     pub loc: Vec<Value>,
     /// What is wrong.
     pub msg: String,
-    /// What the request has there.
+    /// The value of the field in the request.
     pub input: Value,
-    /// What the message says, for programs.
+    /// The content of the message, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ctx: Option<Value>,
 }
@@ -67,7 +67,7 @@ impl Invalid {
         }
     }
 
-    /// The value is above the largest one, which `limits.max` of the configuration sets.
+    /// The value exceeds the maximum, which `limits.max` of the configuration sets.
     pub(super) fn above(
         field: &str,
         input: impl Into<Value>,
@@ -113,7 +113,7 @@ fn shown(value: Value) -> Value {
     if is_small { value } else { Value::Null }
 }
 
-/// The fields of a request that were not read yet, and the mistakes.
+/// The fields of a request that have not been read yet, and the mistakes.
 pub(super) struct Fields {
     values: Map<String, Value>,
     invalid: Vec<Invalid>,
@@ -196,7 +196,7 @@ impl Fields {
         }
     }
 
-    /// A number or a text that contains one.
+    /// A number or a string that contains one.
     pub(super) fn number(&mut self, name: &str) -> Option<f64> {
         let value = self.take(name)?;
         let number = match &value {
@@ -306,7 +306,7 @@ impl Fields {
                 Value::String(text) => match decode(text) {
                     Ok(bytes) => files.push((path, bytes)),
                     Err(error) => {
-                        let msg = format!("Value error, the content is no valid Base64: {error}");
+                        let msg = format!("Value error, the content is not valid Base64: {error}");
                         self.reject(Invalid::file(&path, msg, Value::Null));
                     }
                 },

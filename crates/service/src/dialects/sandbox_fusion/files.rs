@@ -35,7 +35,7 @@ pub(super) fn inputs(files: Vec<(String, Bytes)>) -> Result<Vec<InputFile>, Vec<
     }
 }
 
-/// Where a file lies: relative to the working directory, or absolute and in /tmp.
+/// The place of a file: relative to the working directory, or absolute and in /tmp.
 pub fn place(path: &str) -> Option<PathBuf> {
     if path.contains('\0') || path.ends_with('/') {
         return None;
@@ -60,7 +60,7 @@ pub fn place(path: &str) -> Option<PathBuf> {
     }
 }
 
-/// Files that are returned, with the names that the request has for them.
+/// Files that are returned, with the names that the request gives them.
 #[derive(Debug, Default)]
 pub(super) struct Fetched {
     names: Vec<String>,
@@ -88,7 +88,7 @@ impl Fetched {
         self.outputs.clone()
     }
 
-    /// The files that exist, in Base64. `report` has those of [`Fetched::outputs`] first.
+    /// The files that exist, in Base64. In `report`, those of [`Fetched::outputs`] come first.
     pub(super) fn encode(self, report: &ExecutionReport) -> BTreeMap<String, String> {
         self.names
             .into_iter()

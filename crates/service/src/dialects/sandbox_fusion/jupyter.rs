@@ -3,9 +3,9 @@
 //! The program of the run is a driver that comes with this service. It reads the cells from a file
 //! of the working directory, and writes a line of JSON for each executed cell to another one.
 
-use super::errors::Failure;
+use super::errors::{Failure, SandboxFailure};
 use super::files::{self, Fetched};
-use super::model::{CommandStatus, RunJupyterAnswer, RunJupyterRequest, RunStatus};
+use super::model::{Cell, CommandStatus, RunJupyterAnswer, RunJupyterRequest, RunStatus};
 use super::{auth, result, run};
 use crate::core::execution::{ExecutionReport, OutputFile};
 use crate::core::program::{ProgramSource, plain_file};
@@ -16,8 +16,6 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,27 +24,6 @@ const DRIVER: &str = include_str!("driver.py");
 const DRIVER_FILE: &str = ".millibox/driver.py";
 const CELLS_FILE: &str = ".millibox/cells.json";
 const RESULTS_FILE: &str = ".millibox/results.jsonl";
-
-/// The result of a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    /// What it wrote to standard output.
-    stdout: String,
-    /// What it wrote to standard error.
-    stderr: String,
-    /// Displayed values by media type, with that of the last expression.
-    display: Vec<Map<String, Value>>,
-    /// The exception that ended it, if one did.
-    error: Vec<CellError>,
-}
-
-/// An exception that ended a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CellError {
-    ename: String,
-    evalue: String,
-    traceback: Vec<String>,
-}
 
 pub(super) async fn handle(
     State(service): State<Arc<Service>>,
@@ -71,7 +48,7 @@ async fn run_jupyter(
     let catalog = &service.runner.catalog;
     let python = catalog.runtime("python3")?;
     let program = catalog.script(&python, Path::new(DRIVER_FILE)).await?;
-    let program = program.ok_or_else(|| Failure::Sandbox("Python is compiled".to_owned()))?;
+    let program = program.ok_or(SandboxFailure::CompiledPython)?;
     let limits = run::request_limits(
         &service.config,
         request.total_timeout,

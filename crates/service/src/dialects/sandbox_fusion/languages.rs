@@ -14,30 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
-/// SandboxFusion's names, and the runtimes that they stand for.
-const NAMES: [(&str, &str); 8] = [
-    ("python", "python3"),
-    ("pytest", "python3"),
-    ("cpp", "cpp17"),
-    ("nodejs", "javascript"),
-    ("go", "go"),
-    ("java", "java"),
-    ("rust", "rust"),
-    ("bash", "bash"),
-];
+/// The name under which a source is given to pytest.
+const PYTEST: &str = "pytest";
 /// Runs a directory and not a source.
 const SCRIPTS: &str = "scripts";
-/// Files that compilers find beside the main source, by the language of the runtime.
-const FILES_BESIDE: [(&str, &[&str]); 5] = [
-    ("c", &["h", "inc"]),
-    (
-        "cpp",
-        &["h", "hh", "hpp", "hxx", "h++", "H", "inc", "ipp", "tcc"],
-    ),
-    ("java", &["java"]),
-    ("rust", &["rs"]),
-    ("pascal", &["pas", "pp", "inc"]),
-];
 /// Importing pytest takes a fraction of this.
 const PYTEST_TIMEOUT: Duration = Duration::from_secs(60);
 const PYTEST_MEMORY_BYTES: u64 = 256 << 20;
@@ -58,7 +38,7 @@ enum Kind {
     Java,
 }
 
-/// Whether pytest is installed, which is found out when it is first asked for.
+/// Whether pytest is installed, which is determined at the first request that needs it.
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
     is_installed: OnceCell<bool>,
@@ -73,13 +53,11 @@ impl Language {
         name: &str,
     ) -> Result<Language, Failure> {
         let catalog = &service.runner.catalog;
-        let known = NAMES.iter().find(|(known, _)| *known == name);
-        let runtime = known.map_or(name, |(_, runtime)| *runtime);
-        let Some(runtime) = catalog.runtime(runtime).ok() else {
+        let Some(runtime) = runtime(catalog, name) else {
             return Err(unknown(catalog, name));
         };
         let kind = match (name, &runtime.language[..]) {
-            ("pytest", _) => Kind::Pytest,
+            (PYTEST, _) => Kind::Pytest,
             (_, "java") => Kind::Java,
             _ => Kind::Ordinary,
         };
@@ -105,15 +83,11 @@ impl Language {
 
     /// Whether compilers look for this file beside the main source.
     pub(super) fn is_beside(&self, path: &Path) -> bool {
-        let extensions = FILES_BESIDE
-            .iter()
-            .find(|(language, _)| *language == self.runtime.language)
-            .map_or(&[][..], |(_, extensions)| extensions);
         let extension = path.extension().and_then(|extension| extension.to_str());
-        extension.is_some_and(|extension| extensions.contains(&extension))
+        extension.is_some_and(|extension| self.runtime.beside.iter().any(|it| it == extension))
     }
 
-    /// The program with what this interface changes in its command line.
+    /// The program with the changes that this interface makes to its command line.
     pub(super) fn adapt(&self, program: Arc<Program>) -> Arc<Program> {
         let (index, arguments): (_, &[&str]) = match self.kind {
             Kind::Ordinary => return program,
@@ -134,21 +108,35 @@ impl Language {
     }
 }
 
+/// The installed runtime with this name in SandboxFusion. Languages that only this service has are
+/// found by their own names.
+fn runtime(catalog: &Catalog, name: &str) -> Option<Arc<Runtime>> {
+    let is_named = |runtime: &&Arc<Runtime>| {
+        let names = &runtime.services.sandbox_fusion;
+        names.iter().any(|known| known == name)
+    };
+    match catalog.runtimes().iter().find(is_named) {
+        Some(runtime) => Some(runtime.clone()).filter(|runtime| runtime.is_available()),
+        None => catalog.runtime(name).ok(),
+    }
+}
+
 /// The names of the installed languages, with those that only this service has.
 fn installed(catalog: &Catalog) -> Vec<String> {
-    let mut names: Vec<String> = NAMES
-        .iter()
-        .filter(|(name, runtime)| *name != "pytest" && catalog.runtime(runtime).is_ok())
-        .map(|(name, _)| (*name).to_owned())
-        .collect();
-    for runtime in catalog.runtimes() {
+    let available = || catalog.runtimes().iter().filter(|it| it.is_available());
+    let mut named = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for runtime in available() {
+        let known = runtime.services.sandbox_fusion.iter();
+        let known: Vec<String> = known.filter(|name| *name != PYTEST).cloned().collect();
+        if !known.is_empty() {
+            named.push(&runtime.language);
+            names.extend(known);
+        }
+    }
+    for runtime in available() {
         let language = &runtime.language;
-        let is_named = NAMES.iter().any(|(_, known)| {
-            catalog
-                .runtime(known)
-                .is_ok_and(|known| known.language == *language)
-        });
-        if runtime.is_available() && !is_named && language != SCRIPTS && !names.contains(language) {
+        if !named.contains(&language) && language != SCRIPTS && !names.contains(language) {
             names.push(language.clone());
         }
     }

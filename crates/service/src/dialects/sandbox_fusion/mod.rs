@@ -41,7 +41,7 @@ use std::sync::Arc;
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "sandbox-fusion";
 
-/// The routes. `/v1/ping` lies beside the service's own interface below `/v1`.
+/// The routes. `/v1/ping` is below `/v1`, like the service's own interface.
 pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
         .route("/run_code", post(run_code::handle))

@@ -1,9 +1,10 @@
-//! The documents of requests and answers.
+//! The JSON documents of requests and answers.
 
 use super::fields::{Fields, Invalid};
 use crate::config::{LimitValues, SandboxFusionConfig};
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -40,10 +41,10 @@ pub struct RunJupyterRequest {
     pub surroundings: Surroundings,
 }
 
-/// What both kinds of requests name.
+/// The fields that both kinds of requests have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surroundings {
-    /// The memory limit in bytes; `None` if the request names none.
+    /// The memory limit in bytes; `None` if the request does not specify one.
     pub memory_bytes: Option<u64>,
     /// Files for the run, by path.
     pub files: Vec<(String, Bytes)>,
@@ -131,7 +132,7 @@ impl Surroundings {
         }
     }
 
-    /// The memory limit, with the configured one for requests that name none.
+    /// The memory limit; for requests that do not specify one, the configured limit.
     pub fn memory(&self, config: &SandboxFusionConfig, max: &LimitValues) -> u64 {
         self.memory_bytes
             .unwrap_or_else(|| config.memory_bytes.min(max.memory_bytes))
@@ -188,7 +189,7 @@ pub struct CommandResult {
     pub status: CommandStatus,
     /// Seconds from start to end.
     pub execution_time: f64,
-    /// The exit code, or the negative number of a signal; `None` after a timeout.
+    /// The exit code, or the negated number of a signal; `None` after a timeout.
     pub return_code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -231,6 +232,27 @@ pub struct RunCodeAnswer {
     pub files: BTreeMap<String, String>,
 }
 
+/// The result of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What it wrote to standard output.
+    pub(super) stdout: String,
+    /// What it wrote to standard error.
+    pub(super) stderr: String,
+    /// Displayed values by media type, with that of the last expression.
+    pub(super) display: Vec<Map<String, Value>>,
+    /// The exception that ended it, if one did.
+    pub(super) error: Vec<CellError>,
+}
+
+/// An exception that ended a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellError {
+    pub(super) ename: String,
+    pub(super) evalue: String,
+    pub(super) traceback: Vec<String>,
+}
+
 /// The answer of `POST /run_jupyter`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunJupyterAnswer {
@@ -241,7 +263,7 @@ pub struct RunJupyterAnswer {
     /// The result of the process that executed the cells.
     pub driver: Option<CommandResult>,
     /// The results of the cells.
-    pub cells: Vec<super::jupyter::Cell>,
+    pub cells: Vec<Cell>,
     /// Always `None`.
     pub executor_pod_name: Option<String>,
     /// The requested files that exist, in Base64.

@@ -55,11 +55,11 @@ pub(super) fn program(report: &ExecutionReport) -> CommandResult {
 }
 
 /// The result of a compiler, or the reason why the service has none.
-pub(super) fn compiler(compiled: &Compiled) -> Result<CommandResult, String> {
+pub(super) fn compiler(compiled: &Compiled) -> Result<CommandResult, CompileError> {
     let mut stderr = compiled.messages.clone();
     let (status, return_code) = match &compiled.result {
         Ok(_) => (CommandStatus::Finished, Some(0)),
-        Err(error) if compile_blame(error) != Blame::Program => return Err(error.to_string()),
+        Err(error) if compile_blame(error) != Blame::Program => return Err(error.clone()),
         Err(CompileError::Limit(Limit::CpuTime(_) | Limit::RealTime(_))) => {
             (CommandStatus::TimeLimitExceeded, None)
         }
@@ -84,7 +84,7 @@ fn seconds(nanoseconds: u64) -> f64 {
     Duration::from_nanos(nanoseconds).as_secs_f64()
 }
 
-/// What a stream contains. Bytes that are not UTF-8 become the message of Python's decoder, but a
+/// The content of a stream. Bytes that are not UTF-8 become the message of Python's decoder, but a
 /// character that was cut off is left out.
 fn text(captured: &Captured, is_complete: bool) -> String {
     let bytes = &captured.bytes;

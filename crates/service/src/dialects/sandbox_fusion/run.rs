@@ -1,11 +1,11 @@
 //! Admission and execution, common to both endpoints.
 //!
 //! A request begins to run within its compile timeout and a configured margin, or it is refused
-//! with 504. A later start could not end before verl's patience does, which is 10 s beyond both
+//! with 504. A run that starts later could not end before verl gives up, which is 10 s beyond both
 //! timeouts.
 
 use super::INTERFACE;
-use super::errors::Failure;
+use super::errors::{Failure, SandboxFailure};
 use super::model::Surroundings;
 use crate::config::Config;
 use crate::core::engine::Lane;
@@ -22,9 +22,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Bytes that are kept of each stream, as in SandboxFusion.
+/// Number of bytes of each stream that are kept, as in SandboxFusion.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
-/// Processes of a run, of which SandboxFusion has no limit.
+/// The process limit of a run; SandboxFusion has none.
 const MAX_PROCESSES: u32 = 256;
 /// Only real time is limited. A run that keeps fewer CPUs busy never reaches the limit of CPU time.
 const MAX_BUSY_CPUS: u32 = 256;
@@ -170,7 +170,7 @@ impl Admitted {
             outcome: Some(outcome),
             queued: Some(self.queued),
         };
-        headers.add_to(&mut response);
+        headers.add_to(response.headers_mut());
         response
     }
 }
@@ -178,11 +178,11 @@ impl Admitted {
 /// The report of the only test. A run that the service ended has none.
 pub(super) fn single(report: ProgramReport) -> Result<ExecutionReport, Failure> {
     let report = report.tests.into_iter().next().and_then(|test| test.report);
-    let report = report.ok_or_else(|| Failure::Sandbox("the program did not run".to_owned()))?;
+    let report = report.ok_or(SandboxFailure::NoReport)?;
     match &report.outcome {
-        millibox::Outcome::SandboxError(error) => Err(Failure::Sandbox(error.to_string())),
+        millibox::Outcome::SandboxError(error) => Err(SandboxFailure::Run(error.clone()).into()),
         millibox::Outcome::Cancelled | millibox::Outcome::Killed => {
-            Err(Failure::Sandbox("the run was ended".to_owned()))
+            Err(SandboxFailure::Ended.into())
         }
         _ => Ok(report),
     }

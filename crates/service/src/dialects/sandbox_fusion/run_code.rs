@@ -1,6 +1,6 @@
 //! `POST /run_code`: one program on one input.
 
-use super::errors::Failure;
+use super::errors::{Failure, SandboxFailure};
 use super::files::{self, Fetched};
 use super::languages::{Language, Pytest};
 use super::model::{CommandResult, RunCodeAnswer, RunCodeRequest, RunStatus};
@@ -143,7 +143,7 @@ async fn compile(
         .catalog
         .compile(&language.runtime, sources, main, limits);
     let compiled = admitted.wait(service, compiling).await??;
-    let compile_result = result::compiler(&compiled).map_err(Failure::Sandbox)?;
+    let compile_result = result::compiler(&compiled).map_err(SandboxFailure::Compiler)?;
     Ok((compiled.result.ok(), Some(compile_result)))
 }
 

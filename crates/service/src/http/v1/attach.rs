@@ -1,4 +1,4 @@
-//! A WebSocket that connects a client with a running program.
+//! A WebSocket that connects a client to a running program.
 //!
 //! Frames of the subprotocol `millibox.v1`:
 //!
@@ -9,8 +9,8 @@
 //! | to the service | binary | the byte 0, and standard input |
 //! | to the service | text | `{"close":"stdin"}`, `{"signal":"SIGKILL"}` or `{"resize":{"rows":24,"cols":80}}` |
 //!
-//! The client receives the run from its beginning, as far as the log goes back. A client that
-//! leaves may come back; the run continues meanwhile.
+//! The client receives the run's events from the beginning, if the log still has them. A client
+//! that leaves may come back; the run continues meanwhile.
 
 use super::auth::Authenticated;
 use super::jobs::{self, Job, JobLog, LogEvent};
@@ -61,7 +61,7 @@ impl Consoles {
     }
 }
 
-/// Removes the console of a run in the end.
+/// Removes the console of a run at the end.
 pub struct Closing {
     consoles: Consoles,
     id: String,
@@ -77,7 +77,7 @@ impl Drop for Closing {
 /// Opens the console of a run.
 ///
 /// # Errors
-/// The kernel has no further terminals or descriptors.
+/// The kernel has no more terminals or descriptors.
 pub fn open(
     service: &Service,
     job: &Job,
@@ -152,6 +152,7 @@ impl Closing {
 #[utoipa::path(
     get,
     path = "/runs/{id}/attach",
+    operation_id = "attach_to_run",
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(
@@ -193,7 +194,7 @@ enum Closable {
     Stdin,
 }
 
-/// What is written to the program; `None` is the end of its input.
+/// A piece of the program's input; `None` is the end of the input.
 type InputPiece = Option<Bytes>;
 
 async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>>) {

@@ -1,4 +1,4 @@
-//! The client of a request.
+//! Determines the client of a request.
 
 use crate::http::problem::Problem;
 use crate::service::Service;

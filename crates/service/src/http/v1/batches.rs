@@ -1,4 +1,4 @@
-//! Many runs with one request, whose answers come as they are ready.
+//! Many runs in one request. Each result is sent when it is ready.
 
 use super::auth::{Authenticated, INTERFACE};
 use super::model::{RunAnswer, RunRequest};
@@ -22,11 +22,11 @@ use std::time::Instant;
 use utoipa::ToSchema;
 
 const MAX_RUNS: usize = 10_000;
-/// Runs of a batch that are in the queue for each run that executes.
+/// Number of a batch's runs in the queue for each run that executes.
 const WINDOW_PER_SLOT: usize = 4;
 
-/// Many runs. Fields beside `runs` hold for each run that does not name them itself; `files`, `env`
-/// and `limits` are joined.
+/// Many runs. Fields other than `runs` apply to each run that does not set them itself; `files`,
+/// `env` and `limits` are joined.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct BatchRequest {
     /// Fields of all runs.
@@ -58,7 +58,7 @@ pub struct BatchEnd {
     pub service_errors: usize,
 }
 
-/// A line of the answer: of one run, or the last one.
+/// A line of the answer: the result of one run, or the final line.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum BatchOutput {
@@ -72,17 +72,18 @@ pub enum BatchOutput {
 ///
 /// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
 /// last one with the numbers `done` and `service_errors`. If the client closes the connection, the
-/// remaining runs are cancelled. Runs of a batch take turns with other requests of the client.
-/// The result of each run is kept as that of a single run, under its own id.
+/// remaining runs are cancelled. Runs of a batch take turns with other requests of the client. The
+/// result of each run is kept like that of a single run, under its own id.
 #[utoipa::path(
     post,
     path = "/batches",
+    operation_id = "create_batch",
     tag = "runs",
     request_body = BatchRequest,
     responses(
         (
             status = 200,
-            description = "A line for each run, and a last one",
+            description = "A line for each run, and a final line",
             body = inline(BatchOutput),
             content_type = "application/x-ndjson"
         ),
@@ -225,7 +226,7 @@ pub type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
 /// The shared fields and those of each run.
 ///
 /// # Errors
-/// The body is no batch, or it has too many runs.
+/// The body is not a batch, or it has too many runs.
 pub fn parse(body: &[u8]) -> Result<Parsed, Problem> {
     let Value::Object(mut shared) = serde_json::from_slice(body).map_err(Problem::malformed)?
     else {

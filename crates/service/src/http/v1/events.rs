@@ -18,12 +18,13 @@ use std::sync::Arc;
 
 /// Follow a run
 ///
-/// A stream of Server-Sent Events: first `state` with the present state, then the events `queued`,
+/// A stream of Server-Sent Events: first `state` with the current state, then the events `queued`,
 /// `started`, `compiled`, `test_started`, `stdout`, `stderr`, `test` and `ended`. `Last-Event-ID`
-/// resumes after an event. `gap` tells that older events are lost. The stream ends with the run.
+/// resumes after an event. `gap` reports that older events are lost. The stream ends with the run.
 #[utoipa::path(
     get,
     path = "/runs/{id}/events",
+    operation_id = "run_events",
     tag = "runs",
     params(
         ("id" = String, Path, description = "The id of the run"),
@@ -56,11 +57,12 @@ pub async fn of_run(
 
 /// Follow a judging
 ///
-/// A stream of Server-Sent Events: first `state` with the present state, then the events `queued`,
+/// A stream of Server-Sent Events: first `state` with the current state, then the events `queued`,
 /// `started`, `compiled`, `judged`, `test` and `ended`. `Last-Event-ID` resumes after an event.
 #[utoipa::path(
     get,
     path = "/judgings/{id}/events",
+    operation_id = "judging_events",
     tag = "judgings",
     params(
         ("id" = String, Path, description = "The id of the judging"),

@@ -13,19 +13,20 @@ use futures_util::StreamExt;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
-/// Bytes that are read from a stored file at once.
+/// Number of bytes that are read from a stored file at once.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Seconds for which a file is kept if it is not used.
 const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 
 /// Store a file
 ///
-/// The body is the content, whose SHA-256 is the name. Runs name the file as
-/// `{"sha256": "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires`
-/// tells how many seconds it stays without use.
+/// The body is the content, whose SHA-256 is the name. Runs name the file as `{"sha256":
+/// "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires` states for how
+/// many seconds it is kept without use.
 #[utoipa::path(
     put,
     path = "/files/{sha256}",
+    operation_id = "store_file",
     tag = "files",
     params((
         "sha256" = String,
@@ -44,7 +45,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
         ),
         (
             status = 422,
-            description = "The content has another digest",
+            description = "The content has a different digest",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -104,6 +105,7 @@ pub async fn put(
 #[utoipa::path(
     get,
     path = "/files/{sha256}",
+    operation_id = "get_file",
     tag = "files",
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(
@@ -160,6 +162,7 @@ pub async fn get(
 #[utoipa::path(
     delete,
     path = "/files/{sha256}",
+    operation_id = "delete_file",
     tag = "files",
     params(("sha256" = String, Path, description = "The SHA-256 of the content")),
     responses(

@@ -42,7 +42,7 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
         dialects: config
             .dialects
             .iter()
-            .map(|dialect| dialect.name().to_owned())
+            .map(|served| served.dialect.name().to_owned())
             .collect(),
     })
 }

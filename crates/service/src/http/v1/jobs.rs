@@ -1,4 +1,4 @@
-//! What runs and judgings have in common: preferences of the client, waiting, state and cancelling.
+//! The common part of runs and judgings: preferences of the client, waiting, state and cancelling.
 
 use super::auth::Authenticated;
 use super::model::{RunAnswer, RunState};
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 
 /// The longest idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
-/// Bytes that an event occupies in the log beside its content.
+/// Number of bytes that an event occupies in the log in addition to its content.
 const EVENT_OVERHEAD_BYTES: usize = 64;
 /// How long a request that cancels a job waits for its end.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ pub enum LogEvent {
     },
 }
 
-/// A program connected with the logs of its job.
+/// A program connected to the logs of its job.
 pub trait JobLog {
     /// Adds an event with its description.
     fn log_document(&self, name: &'static str, data: &impl Serialize);
@@ -106,7 +106,7 @@ enum Applied {
 }
 
 impl Waiting {
-    /// Reads the header `Prefer` (RFC 7240). `wait_ms` of the request comes first.
+    /// Reads the header `Prefer` (RFC 7240). `wait_ms` of the request takes precedence.
     pub fn new(headers: &HeaderMap, wait_ms: Option<u64>) -> Waiting {
         let preferences = headers
             .get_all(PREFER)
@@ -298,7 +298,7 @@ fn log_event(job: &Job, ids: &[String], event: Event) {
         } => job.log_output(test, stream, bytes),
         Event::TestEnded { index, report } => {
             let answer = super::model::TestAnswer::new(&report, super::model::OutputForm::Discard);
-            // The output was in events before this one.
+            // Earlier events have already reported the output.
             job.log_document(
                 "test",
                 &json!({
@@ -332,8 +332,8 @@ impl Drop for CancelOnLeave<'_> {
 
 /// Waits for a job as long as the client wants, and answers the request that began it.
 ///
-/// If the client leaves meanwhile and has no key to ask again, no other request can find the job,
-/// and it is cancelled.
+/// If the client leaves meanwhile and has no key with which to ask again, no other request can find
+/// the job, and it is cancelled.
 pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bool) -> Response {
     let mut leaving = CancelOnLeave((!has_key).then_some(job));
     let answer = match waiting.limit {
@@ -369,7 +369,7 @@ pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bo
         id: Some(&job.id),
         ..RunHeaders::default()
     };
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     response
 }
 
@@ -432,7 +432,7 @@ pub fn find(
         .filter(|job| job.kind == kind && (job.client == client.id || client.admin))
         .ok_or_else(|| {
             Problem::not_found(format!(
-                "no job {id} is known; results are kept {} s",
+                "no job {id} is known; results are kept for {} s",
                 service.config.results.keep_s
             ))
         })

@@ -92,11 +92,11 @@ pub struct JudgingAnswer {
     pub verdict: Option<String>,
     /// The fault behind the verdict. Only `program` may count against the submission.
     pub blame: Option<BlameName>,
-    /// The reason of the verdict in a few words.
+    /// The reason for the verdict in a few words.
     pub reason: String,
     /// The points, if the problem has points.
     pub score: Option<f64>,
-    /// The most points.
+    /// The maximum points.
     pub max_score: Option<f64>,
     /// The messages of the compiler.
     pub compiler_messages: String,
@@ -104,7 +104,7 @@ pub struct JudgingAnswer {
     pub tests: Vec<JudgedTest>,
     /// Warnings about the package.
     pub warnings: Vec<String>,
-    /// Where the time went.
+    /// The time that each phase took.
     pub timing: Timing,
     /// The reason why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct JudgedTest {
     pub group: String,
     /// The verdict; `null` if the test was not judged.
     pub verdict: Option<String>,
-    /// The reason of the verdict, or of its absence.
+    /// The reason for the verdict, or for its absence.
     pub reason: String,
     /// The comment of the checker.
     pub comment: String,
@@ -142,7 +142,7 @@ impl JudgedTest {
         JudgedTest {
             name: report.name.clone(),
             group: report.group.clone(),
-            verdict: report.verdict.map(verdict_name),
+            verdict: report.verdict.map(|verdict| verdict.name().to_owned()),
             reason: report.reason.clone(),
             comment: report.comment.clone(),
             score: report.score,
@@ -151,20 +151,6 @@ impl JudgedTest {
             memory_bytes: figures.map(|figures| figures.peak_memory_bytes),
         }
     }
-}
-
-fn verdict_name(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Accepted => "accepted",
-        Verdict::WrongAnswer => "wrong_answer",
-        Verdict::OutputLimit => "output_limit",
-        Verdict::TimeLimit => "time_limit",
-        Verdict::MemoryLimit => "memory_limit",
-        Verdict::RunTimeError => "run_time_error",
-        Verdict::CompileError => "compile_error",
-        Verdict::JudgeError => "judge_error",
-    }
-    .to_owned()
 }
 
 /// The answer of a judging without results.
@@ -206,7 +192,7 @@ fn answer(job: &Job, judgement: Judgement) -> JudgingAnswer {
     };
     JudgingAnswer {
         problem: Some(judgement.problem),
-        verdict: submission.verdict.map(verdict_name),
+        verdict: submission.verdict.map(|verdict| verdict.name().to_owned()),
         blame: Some(blame),
         reason: submission.reason,
         score: submission.score,
@@ -255,13 +241,14 @@ impl From<JudgingError> for Problem {
 #[utoipa::path(
     post,
     path = "/judgings",
+    operation_id = "create_judging",
     tag = "judgings",
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
         (
             "Idempotency-Key" = Option<String>,
             Header,
-            description = "Names the request for repetitions"
+            description = "Identifies the request if it is repeated"
         ),
     ),
     request_body(content(
@@ -349,7 +336,7 @@ async fn run_job(
     judging: Judging,
     mut events: mpsc::UnboundedReceiver<Event>,
 ) {
-    let mut running = std::pin::pin!(judging::judge(&service.runner, service.backend, judging));
+    let mut running = std::pin::pin!(judging::judge(&service.runner, judging));
     let result = loop {
         tokio::select! {
             biased;
@@ -375,7 +362,10 @@ async fn run_job(
 fn count(service: &Service, result: &Result<Judgement, JudgingError>) {
     match result {
         Ok(judgement) => {
-            let verdict = judgement.submission.verdict.map(verdict_name);
+            let verdict = judgement
+                .submission
+                .verdict
+                .map(|verdict| verdict.name().to_owned());
             let verdict = verdict.as_deref().unwrap_or("none");
             service.metrics.count_judging(verdict, judgement.queued);
         }
@@ -477,6 +467,7 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
 #[utoipa::path(
     get,
     path = "/judgings/{id}",
+    operation_id = "judging_state",
     tag = "judgings",
     params(("id" = String, Path, description = "The id of the judging")),
     responses(
@@ -506,6 +497,7 @@ pub async fn state(
 #[utoipa::path(
     delete,
     path = "/judgings/{id}",
+    operation_id = "cancel_judging",
     tag = "judgings",
     params(("id" = String, Path, description = "The id of the judging")),
     responses(

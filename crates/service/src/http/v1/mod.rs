@@ -47,7 +47,7 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
 pub fn documented() -> OpenApiRouter<Arc<Service>> {
     let files = OpenApiRouter::new()
         .routes(routes!(files::put, files::get, files::remove))
-        // Files have a bound of their own, and are not kept in memory.
+        // Files have their own bound, and are not kept in memory.
         .layer(DefaultBodyLimit::disable());
     OpenApiRouter::new()
         .routes(routes!(info::info))
@@ -63,8 +63,9 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
         .merge(files)
 }
 
-async fn not_found(uri: Uri) -> Problem {
-    Problem::not_found(format!("{} is no address of this service", uri.path()))
+/// The answer of an address that the service does not have.
+pub async fn not_found(uri: Uri) -> Problem {
+    Problem::not_found(format!("{} is not an address of this service", uri.path()))
 }
 
 async fn method_not_allowed() -> Problem {

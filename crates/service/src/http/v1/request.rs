@@ -213,7 +213,7 @@ fn one_test(service: &Service, index: usize, test: &TestRequest) -> Result<Test,
     })
 }
 
-/// The comparison of a name.
+/// The comparison with this name.
 ///
 /// # Errors
 /// There is no such comparison.
@@ -244,7 +244,7 @@ pub fn content(service: &Service, field: &str, blob: &Blob) -> Result<Content, P
         Blob::Base64(text) => BASE64
             .decode(text)
             .map(|bytes| Content::Bytes(bytes.into()))
-            .map_err(|error| Problem::impossible(field, format!("no valid Base64: {error}"))),
+            .map_err(|error| Problem::impossible(field, format!("invalid Base64: {error}"))),
         Blob::Sha256(digest) => match service.files.open(digest) {
             Ok(Some(file)) => Ok(Content::File(Arc::new(file))),
             Ok(None) => Err(Problem {
@@ -260,7 +260,7 @@ pub fn content(service: &Service, field: &str, blob: &Blob) -> Result<Content, P
 /// The bytes of a blob, in memory.
 ///
 /// # Errors
-/// As [`content`], or the stored file is too large.
+/// See [`content`]; also if the stored file is too large.
 pub fn bytes(service: &Service, field: &str, blob: &Blob) -> Result<Bytes, Problem> {
     match content(service, field, blob)? {
         Content::Bytes(bytes) => Ok(bytes),

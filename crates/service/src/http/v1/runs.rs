@@ -58,7 +58,7 @@ impl Prepared {
     }
 }
 
-/// How an answer is rendered.
+/// The form in which an answer is rendered.
 pub struct Rendering {
     form: OutputForm,
     label: Option<String>,
@@ -106,13 +106,14 @@ impl Rendering {
 #[utoipa::path(
     post,
     path = "/runs",
+    operation_id = "create_run",
     tag = "runs",
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=SECONDS` or `respond-async`"),
         (
             "Idempotency-Key" = Option<String>,
             Header,
-            description = "Names the request for repetitions"
+            description = "Identifies the request if it is repeated"
         ),
     ),
     request_body = RunRequest,
@@ -181,7 +182,7 @@ pub async fn create(
     Ok(jobs::respond(&service, &job, waiting, has_key).await)
 }
 
-/// Runs a program for a client that waits for its end. The run is cancelled with this future.
+/// Runs a program for a client that waits for its end. Dropping this future cancels the run.
 async fn run_at_once(
     service: &Service,
     client: &Client,
@@ -204,7 +205,7 @@ async fn run_at_once(
         outcome: only.map(|report| outcome_name(&report.outcome)),
         queued: Some(report.queued),
     };
-    headers.add_to(&mut response);
+    headers.add_to(response.headers_mut());
     Ok(response)
 }
 
@@ -265,6 +266,7 @@ async fn run_job(
 #[utoipa::path(
     get,
     path = "/runs/{id}",
+    operation_id = "run_state",
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(
@@ -296,6 +298,7 @@ pub async fn state(
 #[utoipa::path(
     delete,
     path = "/runs/{id}",
+    operation_id = "cancel_run",
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(

@@ -4,7 +4,7 @@ use super::close;
 use crate::sys::raw::syscall;
 use crate::sys::{Errno, Result};
 
-/// The most descriptors that [`receive`] accepts.
+/// The maximum number of descriptors that [`receive`] accepts.
 pub const MAX_RECEIVED: usize = 10;
 
 /// A received message.
@@ -16,7 +16,7 @@ pub struct Received {
 }
 
 /// Space for a control message with at most [`MAX_RECEIVED`] descriptors. The kernel does not
-/// install any further ones.
+/// install more descriptors than this.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 

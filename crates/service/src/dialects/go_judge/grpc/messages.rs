@@ -1,4 +1,4 @@
-//! The messages of `proto/go_judge.proto`, and what they are in the model.
+//! The messages of `proto/go_judge.proto`, and their equivalents in the model.
 
 use crate::dialects::go_judge::error::RequestError;
 use crate::dialects::go_judge::model::{
@@ -212,7 +212,7 @@ pub enum StreamRequestChoice {
     Cancel(()),
 }
 
-/// Bytes of a descriptor, in both directions.
+/// Bytes that are written to or read from a descriptor.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Piece {
     #[prost(uint32, tag = "1")]

@@ -1,6 +1,6 @@
 //! `pb.Executor`: the interface over gRPC.
 //!
-//! `messages` has the messages of `proto/go_judge.proto`.
+//! `messages` contains the messages of `proto/go_judge.proto`.
 
 mod messages;
 
@@ -10,6 +10,7 @@ use super::error::{GroupError, RequestError};
 use super::model::{CommandResult, Group};
 use super::run::{self, Attached};
 use crate::core::files::StoreError;
+use crate::http::headers::RunHeaders;
 use crate::http::v1::auth::bearer;
 use crate::service::Service;
 use crate::tokens::Client;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::server::Grpc;
-use tonic::{Status, Streaming};
+use tonic::{Response as Answer, Status, Streaming};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
@@ -53,7 +54,7 @@ pub fn router() -> Router<Arc<Service>> {
 /// Reads the message of a group.
 ///
 /// # Errors
-/// `None` stands for bytes that are no such message. Otherwise as [`super::request::parse`].
+/// `None` stands for bytes that are not such a message. Otherwise as [`super::request::parse`].
 pub fn decode(bytes: &[u8]) -> Result<Group, Option<RequestError>> {
     let request = Request::decode(bytes).map_err(|_| None)?;
     request.into_group().map_err(Some)
@@ -63,8 +64,11 @@ async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> Http
     let run = async |service: Arc<Service>, client: Client, request: Request| {
         let request_id = request.request_id.clone();
         let group = request.into_group().map_err(GroupError::from)?;
-        let results = run::run(&service, &client, group, Attached::default()).await?;
-        Ok(response(request_id, results))
+        let report = run::run(&service, &client, group, Attached::default()).await?;
+        let headers = report.headers();
+        let mut answer = Answer::new(response(request_id, report.results));
+        headers.add_to(answer.metadata_mut().as_mut());
+        Ok(answer)
     };
     unary(service, request, run).await
 }
@@ -72,7 +76,7 @@ async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> Http
 async fn file_list(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
     let list = async |service: Arc<Service>, _, (): ()| {
         let file_ids = service.go_judge.files.list(&service.files);
-        Ok(FileList { file_ids })
+        Ok(Answer::new(FileList { file_ids }))
     };
     unary(service, request, list).await
 }
@@ -86,7 +90,7 @@ async fn file_get(State(service): State<Arc<Service>>, request: HttpRequest) -> 
             file.read_to_end(&mut content).map(|_| content)
         });
         let content = read.await.map_err(internal)?.map_err(internal)?.into();
-        Ok(FileContent { name, content })
+        Ok(Answer::new(FileContent { name, content }))
     };
     unary(service, request, get).await
 }
@@ -97,7 +101,7 @@ async fn file_add(State(service): State<Arc<Service>>, request: HttpRequest) -> 
         let file_id = files
             .add_bytes(&service.files, &client, name, content)
             .await?;
-        Ok(FileId { file_id })
+        Ok(Answer::new(FileId { file_id }))
     };
     unary(service, request, add).await
 }
@@ -106,7 +110,7 @@ async fn file_delete(State(service): State<Arc<Service>>, request: HttpRequest) 
     let delete = async |service: Arc<Service>, client: Client, FileId { file_id }| {
         let files = &service.go_judge.files;
         if files.remove(&service.files, &client, &file_id) {
-            Ok(())
+            Ok(Answer::new(()))
         } else {
             Err(unknown(&file_id))
         }
@@ -125,7 +129,10 @@ async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) 
         let (service, client) = (service.clone(), client.clone());
         async move {
             let stream = converse(service, client, request.into_inner()).await?;
-            Ok::<_, Status>(tonic::Response::new(stream))
+            let mut answer = Answer::new(stream);
+            // The rest is known only when the group has ended.
+            RunHeaders::default().add_to(answer.metadata_mut().as_mut());
+            Ok::<_, Status>(answer)
         }
     });
     let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
@@ -140,7 +147,7 @@ async fn converse(
     let first = requests.message().await?;
     let Some(StreamRequestChoice::Request(request)) = first.and_then(|first| first.request) else {
         return Err(Status::invalid_argument(
-            "the first message is no execRequest",
+            "the first message is not an execRequest",
         ));
     };
     let request_id = request.request_id.clone();
@@ -152,12 +159,12 @@ async fn converse(
             while let Ok(Some(message)) = requests.message().await {
                 control_by(&control, message).await;
             }
-            // The client may have nothing more to say.
+            // The client may have no more messages to send.
             std::future::pending::<std::convert::Infallible>().await
         };
         let to_client = async {
             while let Some((place, bytes)) = output.recv().await {
-                // If the client is gone, this task is aborted.
+                // If the client disconnects, this task is aborted.
                 let _ = sender.send(Ok(piece(place, bytes))).await;
             }
         };
@@ -228,16 +235,16 @@ fn response(request_id: String, results: Vec<CommandResult>) -> Response {
     }
 }
 
-/// Answers a call with one message on each side.
-async fn unary<Asked, Answer, F>(
+/// Answers a call in which each side sends one message.
+async fn unary<Asked, Answered, F>(
     service: Arc<Service>,
     request: HttpRequest,
     call: impl Fn(Arc<Service>, Client, Asked) -> F,
 ) -> HttpResponse
 where
     Asked: Message + Default + 'static,
-    Answer: Message + 'static,
-    F: Future<Output = Result<Answer, Status>>,
+    Answered: Message + 'static,
+    F: Future<Output = Result<Answer<Answered>, Status>>,
 {
     let (client, request) = match authenticate(&service, request) {
         Ok(authenticated) => authenticated,
@@ -245,8 +252,7 @@ where
     };
     let max_bytes = service.config.max_body_bytes;
     let answer = service_fn(|request: tonic::Request<Asked>| {
-        let answer = call(service.clone(), client.clone(), request.into_inner());
-        async { answer.await.map(tonic::Response::new) }
+        call(service.clone(), client.clone(), request.into_inner())
     });
     let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
     grpc.unary(answer, request).await.map(Body::new)

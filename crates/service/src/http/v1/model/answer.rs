@@ -1,4 +1,4 @@
-//! The documents of answers.
+//! The JSON documents of answers.
 
 use super::request::OutputForm;
 use crate::core::catalog;
@@ -30,9 +30,9 @@ pub struct RunAnswer {
     pub compile: Option<CompileAnswer>,
     /// The result of each test, in the order of the request.
     pub tests: Vec<TestAnswer>,
-    /// Where the time went.
+    /// The time that each phase took.
     pub timing: Timing,
-    /// How often the run was begun: 2 if the sandbox failed the first time.
+    /// How many times the run was started: 2 if the sandbox failed the first time.
     pub attempts: u32,
     /// The runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub enum RunState {
 pub struct CompileAnswer {
     /// `compiled`, `rejected`, `limit`, `unavailable` or `failed`.
     pub outcome: String,
-    /// Whose fault it is that there is no program.
+    /// The party at fault if there is no program.
     pub blame: BlameName,
     /// The messages of the compiler.
     pub messages: String,
@@ -84,7 +84,7 @@ pub struct TestAnswer {
     /// `exited`, `signaled`, `cpu_time_limit`, `real_time_limit`, `memory_limit`, `output_limit`,
     /// `not_started`, `killed`, `cancelled`, `sandbox_error` or `skipped`.
     pub outcome: String,
-    /// Whose fault it is if the test did not succeed. Only `program` may count against a program.
+    /// The party at fault if the test did not succeed. Only `program` may count against a program.
     pub blame: BlameName,
     /// Whether the program exited with 0 and wrote what was expected; `null` if nothing was
     /// expected.
@@ -111,7 +111,7 @@ pub struct TestAnswer {
     pub error: Option<String>,
 }
 
-/// Whose fault it is that a run did not succeed.
+/// The party at fault if a run did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BlameName {
@@ -139,12 +139,12 @@ pub struct OutputAnswer {
     /// The bytes as text, if they are UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The bytes in Base64, if they are not UTF-8 or Base64 was asked for.
+    /// The bytes in Base64, if they are not UTF-8 or Base64 was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// Bytes that the program wrote.
+    /// Number of bytes that the program wrote.
     pub bytes: u64,
-    /// Not all bytes are returned.
+    /// Whether some of the bytes are not returned.
     pub truncated: bool,
 }
 
@@ -157,7 +157,7 @@ pub struct FileAnswer {
     /// The content in Base64 otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// The reason why the file is not returned, or not in whole.
+    /// The reason why the file is not returned, or only in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The documents that describe the service.
+//! The JSON documents that describe the service.
 
 use crate::config::LimitValues;
 use crate::core::catalog;
@@ -52,11 +52,11 @@ pub struct Info {
     pub user: u32,
     /// Seconds since the start.
     pub uptime_s: u64,
-    /// Requests whose CPU time is limited and that run.
+    /// Running requests whose CPU time is limited.
     pub running: usize,
     /// Their bound.
     pub max_running: usize,
-    /// Requests whose real time is limited and that run.
+    /// Running requests whose real time is limited.
     pub running_real_time: usize,
     /// Their bound.
     pub max_running_real_time: usize,
@@ -66,13 +66,13 @@ pub struct Info {
     pub max_running_memory_bytes: u64,
     /// Requests that wait.
     pub queued: usize,
-    /// Requests that wait at most.
+    /// The maximum number of waiting requests.
     pub max_queued: usize,
     /// The sum of the sizes of waiting requests.
     pub queued_bytes: u64,
     /// Its bound.
     pub max_queued_bytes: u64,
-    /// Limits of a request that names none.
+    /// Limits of a request that does not specify any.
     pub default_limits: LimitSet,
     /// The largest limits.
     pub max_limits: LimitSet,
@@ -93,9 +93,10 @@ pub struct LimitSet {
     pub memory_bytes: u64,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes that are kept of standard output, and as many of standard error.
+    /// Maximum number of bytes of standard output that are kept. The same number applies to
+    /// standard error.
     pub output_bytes: u64,
-    /// Bytes of all files that the program writes.
+    /// Maximum size of all files that the program writes, in bytes.
     pub files_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,

@@ -1,4 +1,4 @@
-//! The documents of requests and answers.
+//! The JSON documents of requests and answers.
 
 mod answer;
 mod info;

@@ -1,4 +1,4 @@
-//! The documents of requests.
+//! The JSON documents of requests.
 
 use crate::config::LimitValues;
 use crate::http::problem::Problem;
@@ -43,7 +43,7 @@ pub struct RunRequest {
     /// Files of the working directory that are returned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
-    /// How outputs are returned.
+    /// The form in which outputs are returned.
     pub stdout: OutputForm,
     /// How long the request may wait in the queue, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub enum StopOn {
     Error,
 }
 
-/// How outputs are returned.
+/// The form in which outputs are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputForm {
@@ -132,7 +132,7 @@ pub enum OutputForm {
     Text,
     /// Base64.
     Base64,
-    /// Not at all: only sizes.
+    /// Not returned: only the sizes are.
     Discard,
 }
 
@@ -152,10 +152,11 @@ pub struct LimitRequest {
     /// Processes and threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
-    /// Bytes that are kept of standard output, and as many of standard error.
+    /// Maximum number of bytes of standard output that are kept. The same number applies to
+    /// standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Bytes of all files that the program writes.
+    /// Maximum size of all files that the program writes, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_bytes: Option<u64>,
     /// Open files of one process.

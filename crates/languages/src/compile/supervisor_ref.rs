@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 /// The supervisor of a toolbox.
 #[derive(Debug)]
-pub(super) enum Lent<'s> {
+pub(super) enum SupervisorRef<'s> {
     Borrowed(&'s Supervisor),
     Shared(Arc<Supervisor>),
 }
 
-impl Deref for Lent<'_> {
+impl Deref for SupervisorRef<'_> {
     type Target = Supervisor;
 
     fn deref(&self) -> &Supervisor {
         match self {
-            Lent::Borrowed(supervisor) => supervisor,
-            Lent::Shared(supervisor) => supervisor,
+            SupervisorRef::Borrowed(supervisor) => supervisor,
+            SupervisorRef::Shared(supervisor) => supervisor,
         }
     }
 }

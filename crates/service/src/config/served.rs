@@ -1,0 +1,153 @@
+//! Dialects beside the service's own interface, at the root or below a prefix.
+
+use super::Dialect;
+use serde::Deserialize;
+use std::str::FromStr;
+
+/// First segments of addresses that the service and the roots of the dialects have.
+const TAKEN: &[&str] = &[
+    "about",
+    "api",
+    "assets",
+    "authenticate",
+    "authorize",
+    "config",
+    "config_info",
+    "docs",
+    "file",
+    "get_metrics",
+    "get_metrics_function",
+    "get_prompt_by_id",
+    "get_prompts",
+    "healthz",
+    "isolate",
+    "languages",
+    "license",
+    "list_datasets",
+    "list_ids",
+    "metrics",
+    "openapi.json",
+    "readyz",
+    "run",
+    "run_code",
+    "run_jupyter",
+    "statistics",
+    "status",
+    "statuses",
+    "stream",
+    "submissions",
+    "submit",
+    "system_info",
+    "v1",
+    "version",
+    "workers",
+    "ws",
+];
+
+/// A dialect beside the service's own interface, as `DIALECT` or `DIALECT=/PREFIX`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ServedDialect {
+    /// The dialect.
+    pub dialect: Dialect,
+    /// The path, such as `/judge0`, below which all its addresses are. `None`: at the root.
+    pub prefix: Option<String>,
+}
+
+/// Why an entry of `dialects` is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServedDialectError {
+    /// The part before `=` is no dialect.
+    #[error(
+        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and \
+         judge0"
+    )]
+    Dialect(String),
+    /// The prefix cannot be used.
+    #[error("{0:?} is no prefix; write it as /judge0, with one segment of a-z, 0-9, - and _")]
+    Prefix(String),
+    /// The service has other addresses there.
+    #[error("the prefix {0:?} is an address of the service; choose another one")]
+    Taken(String),
+    /// The clients of gRPC use no prefixes.
+    #[error("go-judge-grpc has no prefix, because clients of gRPC use none")]
+    Grpc,
+}
+
+impl From<Dialect> for ServedDialect {
+    fn from(dialect: Dialect) -> ServedDialect {
+        ServedDialect {
+            dialect,
+            prefix: None,
+        }
+    }
+}
+
+impl FromStr for ServedDialect {
+    type Err = ServedDialectError;
+
+    fn from_str(text: &str) -> Result<ServedDialect, ServedDialectError> {
+        let (name, prefix) = match text.split_once('=') {
+            None => (text, None),
+            Some((name, prefix)) => (name, Some(prefix)),
+        };
+        let dialect = Dialect::ALL.into_iter().find(|known| known.name() == name);
+        let dialect = dialect.ok_or_else(|| ServedDialectError::Dialect(name.to_owned()))?;
+        if let Some(prefix) = prefix {
+            check_prefix(dialect, prefix)?;
+        }
+        Ok(ServedDialect {
+            dialect,
+            prefix: prefix.map(str::to_owned),
+        })
+    }
+}
+
+impl TryFrom<String> for ServedDialect {
+    type Error = ServedDialectError;
+
+    fn try_from(text: String) -> Result<ServedDialect, ServedDialectError> {
+        text.parse()
+    }
+}
+
+fn check_prefix(dialect: Dialect, prefix: &str) -> Result<(), ServedDialectError> {
+    let is_usable =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    let segment = prefix.strip_prefix('/').unwrap_or_default();
+    if segment.is_empty() || !segment.chars().all(is_usable) {
+        return Err(ServedDialectError::Prefix(prefix.to_owned()));
+    }
+    if TAKEN.contains(&segment) {
+        return Err(ServedDialectError::Taken(prefix.to_owned()));
+    }
+    if dialect == Dialect::GoJudgeGrpc {
+        return Err(ServedDialectError::Grpc);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn served_dialect_parses_prefixes_and_names_mistakes() {
+        let served: ServedDialect = "judge0=/judge0".parse().unwrap();
+        assert_eq!(served.dialect, Dialect::Judge0);
+        assert_eq!(served.prefix.as_deref(), Some("/judge0"));
+        let served: ServedDialect = "piston".parse().unwrap();
+        assert_eq!(served, Dialect::Piston.into());
+        let mistake = |text: &str| text.parse::<ServedDialect>().unwrap_err();
+        let owned = |text: &str| text.to_owned();
+        assert_eq!(mistake("x=/x"), ServedDialectError::Dialect(owned("x")));
+        for prefix in ["", "/", "judge0", "/a/b", "/{a}", "/A"] {
+            let text = format!("judge0={prefix}");
+            assert_eq!(mistake(&text), ServedDialectError::Prefix(owned(prefix)));
+        }
+        let taken = ServedDialectError::Taken(owned("/v1"));
+        assert_eq!(mistake("judge0=/v1"), taken);
+        assert_eq!(mistake("go-judge-grpc=/g"), ServedDialectError::Grpc);
+    }
+}
