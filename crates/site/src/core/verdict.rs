@@ -35,7 +35,8 @@ impl Verdict {
             JudgeVerdict::OutputLimit => Verdict::OutputLimit,
             JudgeVerdict::RunTimeError => Verdict::RunTimeError,
             JudgeVerdict::CompileError => Verdict::CompileError,
-            JudgeVerdict::JudgeError => return None,
+            // A verdict that this version does not know is a failure of the site, too.
+            _ => return None,
         })
     }
 
