@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-all test-browser test-clients test-languages test-vm fuzz \
+.PHONY: help build site demo test test-all test-browser test-clients test-languages test-vm fuzz \
 	lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## list the targets
@@ -30,6 +30,10 @@ build: ## build the optimised command and supervisor
 	cargo rustc --release --locked -p millibox-supervisor --bin millibox-supervisor -- $(static)
 	cargo build --release --locked --bin millibox --bin millibox-stage
 	cargo build --release --locked -p millibox-ready
+
+site: ## build the contest site, which needs Rust 1.94
+	@$(need)
+	cargo build --release --locked -p millibox-site
 
 demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
@@ -167,6 +171,8 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
 		'$(DESTDIR)$(PREFIX)/bin'
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(release)/libmillibox_ready.so
+	@test ! -x $(release)/millibox-site || \
+		install -m 755 $(release)/millibox-site '$(DESTDIR)$(PREFIX)/bin'
 	install -d '$(units)' '$(users)'
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
 	chmod 644 '$(units)/millibox.service'
@@ -174,8 +180,8 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 
 uninstall: ## remove the installed commands and the unit
 	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(units)/millibox.service' \
-		'$(users)/millibox.conf' \
+		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(DESTDIR)$(PREFIX)/bin/millibox-site' \
+		'$(units)/millibox.service' '$(users)/millibox.conf' \
 		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
 clean: ## remove all build products

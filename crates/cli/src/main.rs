@@ -18,6 +18,7 @@
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
 //! | `serve` | `millibox serve` |
+//! | `site` | `millibox site`, which executes `millibox-site` |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::print_stdout,
@@ -33,6 +34,7 @@ mod problem;
 mod report_file;
 mod run;
 mod serve;
+mod site;
 mod usage;
 mod values;
 
@@ -94,6 +96,11 @@ enum Command {
     Languages(languages::Args),
     /// Run programs for clients over HTTP
     Serve(Box<serve::Args>),
+    /// Serve a site with contests, problems and rankings
+    ///
+    /// The program millibox-site must be in the directory of this one.
+    #[command(disable_help_flag = true)]
+    Site(site::Args),
     /// Print a completion script for a shell
     ///
     /// For bash: millibox completions bash > ~/.local/share/bash-completion/completions/millibox
@@ -122,6 +129,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
         Command::Serve(args) => serve::main(&args),
+        Command::Site(args) => site::main(&args),
         Command::Completions { shell } => completions(shell),
     };
     outcome.unwrap_or_else(|failure| {

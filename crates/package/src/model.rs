@@ -63,6 +63,9 @@ pub struct Problem {
     /// Files that are added to every submission before it is compiled: a directory with one
     /// directory for each language, and `default` for languages without one (ICPC `include`).
     pub include: Option<PathBuf>,
+    /// The file with the statement, if the package names one (Sim). ICPC packages have directories
+    /// of fixed names instead.
+    pub statement: Option<PathBuf>,
     /// Names and values of the placeholders in the package's programs and in `include` (2025-09).
     pub constants: Constants,
     /// Faults that do not prevent judging.

@@ -205,6 +205,7 @@ pub fn read(directory: &Path, label: String, purpose: Purpose, log: &Log) -> Pro
         probes: data.probes,
         generators: generations.list,
         include,
+        statement: None,
         constants: header.constants,
         warnings: Vec::new(),
         unpacked: None,

@@ -61,11 +61,14 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
         .config
         .text("label")
         .map_or_else(|| label(&name), |item| item.text.clone());
-    if let Some(item) = reader.config.text("statement")
-        && !tree.is_file(&inside(&item.text))
-    {
-        let path = Excerpt::new(&item.text);
-        log.warning(&item.place, SimfileFault::NoStatement { path });
+    let mut statement = None;
+    if let Some(item) = reader.config.text("statement") {
+        if tree.is_file(&inside(&item.text)) {
+            statement = Some(directory.join(inside(&item.text)));
+        } else {
+            let path = Excerpt::new(&item.text);
+            log.warning(&item.place, SimfileFault::NoStatement { path });
+        }
     }
     let memory = reader
         .config
@@ -128,6 +131,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
         probes: Vec::new(),
         generators: sipfile.generations,
         include: None,
+        statement,
         constants: Constants::default(),
         warnings: Vec::new(),
         unpacked: None,

@@ -1,0 +1,101 @@
+//! Everything that the pages share.
+
+use crate::blobs::Blobs;
+use crate::core::password::Passwords;
+use crate::core::throttle::Throttle;
+use crate::core::token::Token;
+use crate::db::{Db, DbError};
+use crate::judging::languages::Language;
+use crate::judging::live::Live;
+use crate::judging::queue::DatabaseQueue;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Failed sign-ins of one login from one address in [`SIGN_IN_WINDOW`].
+const FAILURES_OF_LOGIN: u32 = 10;
+/// Failed sign-ins from one address in [`SIGN_IN_WINDOW`]. A school may have one address.
+const FAILURES_OF_ADDRESS: u32 = 200;
+const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
+/// Submissions of one user in [`SUBMIT_WINDOW`].
+const SUBMISSIONS: u32 = 20;
+const SUBMIT_WINDOW: Duration = Duration::from_secs(60);
+
+/// The site.
+#[derive(Debug)]
+pub struct App {
+    pub db: Db,
+    pub blobs: Blobs,
+    pub queue: DatabaseQueue,
+    pub live: Arc<Live>,
+    pub passwords: Passwords,
+    pub languages: Vec<Language>,
+    /// Failed sign-ins by login and address.
+    pub failures_of_login: Throttle<(String, IpAddr)>,
+    /// Failed sign-ins by address.
+    pub failures_of_address: Throttle<IpAddr>,
+    /// Submissions by user.
+    pub submissions: Throttle<i64>,
+    /// Whether browsers reach the site by HTTPS only.
+    pub is_https: bool,
+    /// The digest of the token with which the first administrator signs up.
+    setup: Mutex<Option<[u8; 32]>>,
+}
+
+impl App {
+    /// A site without a link for the first administrator.
+    pub fn new(
+        db: Db,
+        blobs: Blobs,
+        languages: Vec<Language>,
+        passwords: Passwords,
+        is_https: bool,
+    ) -> App {
+        App {
+            queue: DatabaseQueue::new(db.clone()),
+            db,
+            blobs,
+            live: Arc::new(Live::new()),
+            passwords,
+            languages,
+            failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),
+            failures_of_address: Throttle::new(FAILURES_OF_ADDRESS, SIGN_IN_WINDOW),
+            submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
+            is_https,
+            setup: Mutex::default(),
+        }
+    }
+
+    /// The path of a new one-time link for the first administrator, unless there is one.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn setup_path(&self) -> Result<Option<String>, DbError> {
+        if crate::db::user::has_admin(&self.db).await? {
+            return Ok(None);
+        }
+        let token = Token::random();
+        *self.setup() = Some(token.digest());
+        Ok(Some(format!("/setup/{}", token.hex())))
+    }
+
+    /// Whether a token is that of the link for the first administrator.
+    pub fn is_setup(&self, token: &str) -> bool {
+        let digest = Token::of_hex(token).map(|token| token.digest());
+        digest.is_some() && digest == *self.setup()
+    }
+
+    /// Makes the link for the first administrator invalid.
+    pub fn end_setup(&self) {
+        *self.setup() = None;
+    }
+
+    fn setup(&self) -> std::sync::MutexGuard<'_, Option<[u8; 32]>> {
+        self.setup.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The language with a name.
+    pub fn language(&self, name: &str) -> Option<&Language> {
+        self.languages.iter().find(|language| language.name == name)
+    }
+}

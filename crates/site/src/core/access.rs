@@ -1,0 +1,228 @@
+//! What a user may do on the site, with a problem and in a contest.
+//!
+//! Pages ask these functions before they show or change something, and show only those actions that
+//! are allowed. What a user may not know of is answered as if it did not exist.
+
+use super::time::Time;
+use super::visibility::Relation;
+use crate::db::contest::{MemberRole, Visibility as ContestVisibility};
+use crate::db::problem::{Problem, Visibility};
+use crate::db::user::Role;
+
+/// The sender of a request; guests have no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Viewer {
+    /// The id and the role, if the user is signed in.
+    pub user: Option<(i64, Role)>,
+}
+
+impl Viewer {
+    /// The id; none for guests.
+    pub fn id(self) -> Option<i64> {
+        self.user.map(|(id, _)| id)
+    }
+
+    /// Whether this is an administrator.
+    pub fn is_admin(self) -> bool {
+        matches!(self.user, Some((_, Role::Admin)))
+    }
+
+    /// Whether this is a teacher or an administrator: adds problems and private contests.
+    pub fn is_teacher(self) -> bool {
+        matches!(self.user, Some((_, Role::Admin | Role::Teacher)))
+    }
+}
+
+/// What a user may do with a problem outside contests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProblemAccess {
+    /// See it.
+    pub view: bool,
+    /// Submit to it.
+    pub submit: bool,
+    /// Use it in contests.
+    pub attach: bool,
+    /// Change it, download it and see all submissions to it.
+    pub edit: bool,
+}
+
+/// What a user may do with a problem outside contests.
+pub fn problem(viewer: Viewer, problem: &Problem) -> ProblemAccess {
+    let edit = viewer.is_admin() || viewer.id() == Some(problem.owner_id);
+    let view = edit
+        || match problem.visibility {
+            Visibility::Public => true,
+            Visibility::ContestOnly => viewer.is_teacher(),
+            Visibility::Private => false,
+        };
+    ProblemAccess {
+        view,
+        submit: view && viewer.user.is_some(),
+        attach: view && viewer.user.is_some(),
+        edit,
+    }
+}
+
+/// What a user may do in a contest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContestAccess {
+    /// See it.
+    pub view: bool,
+    /// Change it, and see all submissions, full results and everything before it begins.
+    pub manage: bool,
+    /// Name and remove owners.
+    pub own: bool,
+    /// Submit while a round is open.
+    pub take_part: bool,
+}
+
+/// What a user may do in a contest.
+pub fn contest(
+    viewer: Viewer,
+    visibility: ContestVisibility,
+    role: Option<MemberRole>,
+) -> ContestAccess {
+    let own = viewer.is_admin() || role == Some(MemberRole::Owner);
+    let manage = own || role == Some(MemberRole::Moderator);
+    let view = manage || role.is_some() || visibility == ContestVisibility::Public;
+    ContestAccess {
+        view,
+        manage,
+        own,
+        take_part: view && viewer.user.is_some(),
+    }
+}
+
+impl ContestAccess {
+    /// Whether the user may know that a round exists.
+    pub fn sees_round(self, begins: Time, now: Time) -> bool {
+        self.view && (self.manage || begins <= now)
+    }
+
+    /// Whether the user may submit to a round now.
+    pub fn submits(self, begins: Time, ends: Time, now: Time) -> bool {
+        self.take_part && (self.manage || (begins <= now && now < ends))
+    }
+
+    /// Whether the ranking has the results of a round for this user.
+    pub fn sees_ranking(self, begins: Time, ranking_from: Time, now: Time) -> bool {
+        self.sees_round(begins, now) && (self.manage || ranking_from <= now)
+    }
+
+    /// Whether the user sees the full results of a round.
+    pub fn sees_full_results(self, full_results: Time, now: Time) -> bool {
+        self.view && (self.manage || full_results <= now)
+    }
+}
+
+/// The relation of a user to a submission. `manages_contest` is that of the submission's contest;
+/// `None` outside contests.
+pub fn submission(
+    viewer: Viewer,
+    author: i64,
+    problem_owner: i64,
+    manages_contest: Option<bool>,
+) -> Relation {
+    let Some(id) = viewer.id() else {
+        return Relation::Stranger;
+    };
+    let is_staff = viewer.is_admin() || manages_contest.unwrap_or(false) || id == problem_owner;
+    if is_staff {
+        Relation::Staff
+    } else if id == author {
+        Relation::Author
+    } else {
+        Relation::Stranger
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn viewer(role: Option<Role>) -> Viewer {
+        Viewer {
+            user: role.map(|role| (1, role)),
+        }
+    }
+
+    #[test]
+    fn problem_is_seen_by_its_visibility() {
+        let of = |visibility, owner_id| Problem {
+            id: 1,
+            name: String::new(),
+            visibility,
+            owner_id,
+        };
+        // Role, visibility, owner: view, submit, attach, edit.
+        let table = [
+            (None, Visibility::Public, 2, "v---"),
+            (None, Visibility::ContestOnly, 2, "----"),
+            (None, Visibility::Private, 2, "----"),
+            (Some(Role::User), Visibility::Public, 2, "vsa-"),
+            (Some(Role::User), Visibility::ContestOnly, 2, "----"),
+            (Some(Role::User), Visibility::Private, 1, "vsae"),
+            (Some(Role::Teacher), Visibility::ContestOnly, 2, "vsa-"),
+            (Some(Role::Teacher), Visibility::Private, 2, "----"),
+            (Some(Role::Teacher), Visibility::Private, 1, "vsae"),
+            (Some(Role::Admin), Visibility::Private, 2, "vsae"),
+        ];
+        for (role, visibility, owner, expected) in table {
+            let found = problem(viewer(role), &of(visibility, owner));
+            let flags = [found.view, found.submit, found.attach, found.edit];
+            let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
+            assert_eq!(flags[..], expected, "{role:?} {visibility:?} {owner}");
+        }
+    }
+
+    #[test]
+    fn contest_is_managed_by_its_staff() {
+        use ContestVisibility::{Private, Public};
+        // Role, visibility, membership: view, manage, own, take part.
+        let table = [
+            (None, Public, None, "v---"),
+            (None, Private, None, "----"),
+            (Some(Role::User), Public, None, "v--t"),
+            (Some(Role::User), Private, None, "----"),
+            (Some(Role::Teacher), Private, None, "----"),
+            (
+                Some(Role::User),
+                Private,
+                Some(MemberRole::Contestant),
+                "v--t",
+            ),
+            (
+                Some(Role::User),
+                Private,
+                Some(MemberRole::Moderator),
+                "vm-t",
+            ),
+            (Some(Role::User), Private, Some(MemberRole::Owner), "vmot"),
+            (Some(Role::Admin), Private, None, "vmot"),
+        ];
+        for (role, visibility, member, expected) in table {
+            let found = contest(viewer(role), visibility, member);
+            let flags = [found.view, found.manage, found.own, found.take_part];
+            let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
+            assert_eq!(flags[..], expected, "{role:?} {visibility:?} {member:?}");
+        }
+    }
+
+    #[test]
+    fn round_is_hidden_before_it_begins_and_closed_after_it_ends() {
+        let contestant = contest(viewer(Some(Role::User)), ContestVisibility::Public, None);
+        let admin = contest(viewer(Some(Role::Admin)), ContestVisibility::Public, None);
+        let (begins, ends) = (Time(10), Time(20));
+        for (now, sees, submits) in [(9, false, false), (10, true, true), (20, true, false)] {
+            let now = Time(now);
+            assert_eq!(contestant.sees_round(begins, now), sees);
+            assert_eq!(contestant.submits(begins, ends, now), submits);
+            assert!(admin.sees_round(begins, now) && admin.submits(begins, ends, now));
+        }
+        assert!(!contestant.sees_ranking(begins, Time(15), Time(14)));
+        assert!(contestant.sees_ranking(begins, Time(15), Time(15)));
+        assert!(!contestant.sees_ranking(begins, Time(5), Time(9)));
+        assert!(!contestant.sees_full_results(ends, Time(19)));
+        assert!(contestant.sees_full_results(ends, Time(20)));
+    }
+}

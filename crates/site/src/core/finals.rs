@@ -1,0 +1,200 @@
+//! Which submission of a user to a problem counts: the final one.
+//!
+//! There are two of them. The *full* final follows from complete results. The *initial* final is
+//! what contestants see before the full results: it follows only from what they may know, so it
+//! reveals nothing else.
+
+use super::score::Score;
+use super::verdict::Verdict;
+use crate::db::text_enum;
+use std::cmp::Reverse;
+
+text_enum! {
+    /// How the final submission is chosen.
+    FinalMethod {
+        /// The last one that compiles.
+        LastCompiling = "last_compiling",
+        /// The one with the most points; of several the one with the best verdict, then the last.
+        Best = "best",
+    }
+}
+
+text_enum! {
+    /// What contestants see of complete results before the time of the full results.
+    Reveal {
+        /// Nothing.
+        Nothing = "nothing",
+        /// The points.
+        Score = "score",
+        /// Points and verdict.
+        Status = "status",
+    }
+}
+
+/// A submission of one user to one problem, with its results so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Ids rise with time.
+    pub id: i64,
+    /// Whether it may become final.
+    pub counts: bool,
+    /// The verdict on the initial tests.
+    pub initial: Option<Verdict>,
+    /// The complete result.
+    pub full: Option<Verdict>,
+    /// The points of the complete result.
+    pub score: Option<Score>,
+}
+
+fn compiles(verdict: Option<Verdict>) -> bool {
+    verdict.is_some_and(|verdict| verdict != Verdict::CompileError)
+}
+
+/// The final submission by complete results.
+pub fn full_final(method: FinalMethod, attempts: &[Attempt]) -> Option<&Attempt> {
+    let candidates = attempts
+        .iter()
+        .filter(|one| one.counts && compiles(one.full) && one.score.is_some());
+    match method {
+        FinalMethod::LastCompiling => candidates.max_by_key(|one| one.id),
+        FinalMethod::Best => candidates.max_by_key(|one| (one.score, Reverse(one.full), one.id)),
+    }
+}
+
+/// The final submission by what contestants may know before the full results.
+pub fn initial_final(
+    method: FinalMethod,
+    reveal: Reveal,
+    attempts: &[Attempt],
+) -> Option<&Attempt> {
+    let known = |one: &Attempt| match reveal {
+        Reveal::Nothing | Reveal::Score => one.initial,
+        Reveal::Status => one.full,
+    };
+    let candidates = attempts
+        .iter()
+        .filter(|one| one.counts && compiles(known(one)));
+    match (method, reveal) {
+        (FinalMethod::LastCompiling, _) => candidates.max_by_key(|one| one.id),
+        (FinalMethod::Best, Reveal::Nothing) => {
+            candidates.max_by_key(|one| (Reverse(one.initial), one.id))
+        }
+        (FinalMethod::Best, Reveal::Score | Reveal::Status) => {
+            candidates.max_by_key(|one| (one.score, Reverse(known(one)), one.id))
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    /// Attempts with few different values, so that ties are frequent.
+    pub fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
+        let verdict = || proptest::option::of(select(Verdict::ALL));
+        let attempt = (
+            any::<bool>(),
+            verdict(),
+            verdict(),
+            proptest::option::of(0i64..3),
+        );
+        proptest::collection::vec(attempt, 0..8).prop_map(|list| {
+            let attempts = (1..).zip(list);
+            attempts
+                .map(|(id, (counts, initial, full, score))| Attempt {
+                    id,
+                    counts,
+                    initial,
+                    full,
+                    score: score.map(Score),
+                })
+                .collect()
+        })
+    }
+
+    fn rank(verdict: Option<Verdict>) -> usize {
+        let place = |known: &Verdict| Some(*known) == verdict;
+        Verdict::ALL.iter().position(place).unwrap_or(usize::MAX)
+    }
+
+    /// Whether `one` is preferred to `other`, written case by case.
+    fn beats(method: FinalMethod, reveal: Option<Reveal>, one: &Attempt, other: &Attempt) -> bool {
+        if method == FinalMethod::Best {
+            let score = reveal != Some(Reveal::Nothing);
+            if score && one.score != other.score {
+                return one.score > other.score;
+            }
+            let verdict = |attempt: &Attempt| match reveal {
+                None | Some(Reveal::Status) => rank(attempt.full),
+                _ => rank(attempt.initial),
+            };
+            if verdict(one) != verdict(other) {
+                return verdict(one) < verdict(other);
+            }
+        }
+        one.id > other.id
+    }
+
+    fn is_candidate(reveal: Option<Reveal>, attempt: &Attempt) -> bool {
+        let compiled =
+            |verdict: Option<Verdict>| !matches!(verdict, None | Some(Verdict::CompileError));
+        attempt.counts
+            && match reveal {
+                None => compiled(attempt.full) && attempt.score.is_some(),
+                Some(Reveal::Status) => compiled(attempt.full),
+                Some(_) => compiled(attempt.initial),
+            }
+    }
+
+    /// The only candidate that beats all other ones.
+    pub fn naive(
+        method: FinalMethod,
+        reveal: Option<Reveal>,
+        attempts: &[Attempt],
+    ) -> Option<&Attempt> {
+        let candidates: Vec<&Attempt> = attempts
+            .iter()
+            .filter(|one| is_candidate(reveal, one))
+            .collect();
+        candidates.iter().copied().find(|one| {
+            candidates
+                .iter()
+                .all(|other| other.id == one.id || beats(method, reveal, one, other))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn finals_equal_a_naive_recomputation(attempts in attempts()) {
+            for method in FinalMethod::ALL {
+                prop_assert_eq!(full_final(*method, &attempts), naive(*method, None, &attempts));
+                for reveal in Reveal::ALL {
+                    prop_assert_eq!(
+                        initial_final(*method, *reveal, &attempts),
+                        naive(*method, Some(*reveal), &attempts)
+                    );
+                }
+            }
+        }
+
+        /// Without revealing, complete results change nothing that contestants see.
+        #[test]
+        fn initial_final_is_independent_of_hidden_results(
+            attempts in attempts(),
+            others in attempts(),
+        ) {
+            let mut changed = attempts.clone();
+            for (one, other) in changed.iter_mut().zip(&others) {
+                (one.full, one.score) = (other.full, other.score);
+            }
+            for method in FinalMethod::ALL {
+                let id = |attempts: &[Attempt]| {
+                    initial_final(*method, Reveal::Nothing, attempts).map(|one| one.id)
+                };
+                prop_assert_eq!(id(&attempts), id(&changed));
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Statements in Markdown with formulas in LaTeX, as HTML with MathML.
+//!
+//! Statements come from authors of problems, so nothing in them may act in the pages of the site.
+//! HTML in them is shown as text, links lead to web pages only, and images are files of the
+//! package.
+
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_latex::config::{DisplayMode, RenderConfig};
+use pulldown_latex::{Storage, push_mathml};
+
+/// The beginnings of addresses that links may have.
+const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
+
+/// The HTML of a statement. `image` returns the address of an image of the package.
+pub fn render(text: &str, image: impl Fn(&str) -> Option<String>) -> String {
+    let options = Options::ENABLE_MATH | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let events = Parser::new_ext(text, options).map(|event| safe(event, &image));
+    let mut page = String::new();
+    html::push_html(&mut page, events);
+    page
+}
+
+fn safe<'a>(event: Event<'a>, image: &impl Fn(&str) -> Option<String>) -> Event<'a> {
+    match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::InlineMath(formula) => Event::InlineHtml(math(&formula, DisplayMode::Inline)),
+        Event::DisplayMath(formula) => Event::InlineHtml(math(&formula, DisplayMode::Block)),
+        Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
+        Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
+        // The page has headings above those of the statement.
+        Event::Start(Tag::Heading {
+            level,
+            id: _,
+            classes: _,
+            attrs: _,
+        }) => Event::Start(Tag::Heading {
+            level: below(level),
+            id: None,
+            classes: Vec::new(),
+            attrs: Vec::new(),
+        }),
+        Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(below(level))),
+        Event::Start(Tag::Link {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) => Event::Start(Tag::Link {
+            link_type,
+            dest_url: link(dest_url),
+            title,
+            id,
+        }),
+        Event::Start(Tag::Image {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) => Event::Start(Tag::Image {
+            link_type,
+            dest_url: image(&dest_url).unwrap_or_default().into(),
+            title,
+            id,
+        }),
+        event => event,
+    }
+}
+
+fn below(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
+    use pulldown_cmark::HeadingLevel::{H1, H2, H3, H4, H5, H6};
+    match level {
+        H1 => H2,
+        H2 => H3,
+        H3 => H4,
+        H4 => H5,
+        H5 | H6 => H6,
+    }
+}
+
+fn link(address: CowStr<'_>) -> CowStr<'_> {
+    let lower = address.to_lowercase();
+    if SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
+        address
+    } else {
+        "".into()
+    }
+}
+
+/// A formula as MathML, or as text if it cannot be rendered.
+fn math(formula: &str, display_mode: DisplayMode) -> CowStr<'static> {
+    let config = RenderConfig {
+        display_mode,
+        ..RenderConfig::default()
+    };
+    // The renderer writes a backslash before a space as the name of a character.
+    let formula_for_renderer = formula.replace("\\ ", "\\; ");
+    let storage = Storage::new();
+    let parser = pulldown_latex::Parser::new(&formula_for_renderer, &storage);
+    let parsed: Result<Vec<_>, _> = parser.collect();
+    let mut rendered = String::new();
+    let is_rendered = parsed.is_ok_and(|events| {
+        let events = events.into_iter().map(Ok::<_, std::convert::Infallible>);
+        push_mathml(&mut rendered, events, config).is_ok()
+    });
+    if is_rendered && is_mathml(&rendered) {
+        rendered.into()
+    } else {
+        maud::html! { code.formula { (formula) } }
+            .into_string()
+            .into()
+    }
+}
+
+/// Whether a text has elements of MathML only.
+fn is_mathml(text: &str) -> bool {
+    text.split('<').skip(1).all(|tag| {
+        let tag = tag.strip_prefix('/').unwrap_or(tag);
+        let end = tag.find(|c: char| !c.is_ascii_alphabetic());
+        let name = &tag[..end.unwrap_or(tag.len())];
+        name == "math" || (name.starts_with('m') && name.len() > 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        render(text, |name| Some(format!("/files/{name}")))
+    }
+
+    #[test]
+    fn formulas_become_mathml() {
+        let page = plain("Let $n \\le 10^5$ and $$\\sum_{i=1}^n a_i$$");
+        assert_eq!(page.matches("<math").count(), 2, "{page}");
+        assert!(page.contains("<msup>"), "{page}");
+        assert!(!page.contains('$'), "{page}");
+    }
+
+    #[test]
+    fn unknown_formula_is_shown_as_text() {
+        let page = plain("$\\unknowncommand{<b>}$");
+        assert!(page.contains("<code class=\"formula\">"), "{page}");
+        assert!(page.contains("&lt;b&gt;"), "{page}");
+    }
+
+    #[test]
+    fn hostile_statement_adds_no_elements() {
+        let hostile = "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n\
+            a <b onclick=alert(1)>b</b> [link](javascript:alert(1)) [l](JAVASCRIPT:x) \
+            $\\text{<script>alert(1)</script>}$ $\\color{\"><script>}x$ \
+            ![i](https://example.org/tracker.png)\n\n# <i>head</i>";
+        let page = render(hostile, |_| None);
+        let document = scraper::Html::parse_fragment(&page);
+        let selector = scraper::Selector::parse("script, b, i, [onerror], [onclick]").unwrap();
+        assert_eq!(document.select(&selector).count(), 0, "{page}");
+        assert!(!page.to_lowercase().contains("javascript:"), "{page}");
+        assert!(!page.contains("example.org"), "{page}");
+    }
+
+    #[test]
+    fn image_leads_to_a_file_of_the_package() {
+        let page = plain("![plan](plan.png)");
+        assert!(page.contains("src=\"/files/plan.png\""), "{page}");
+    }
+
+    #[test]
+    fn headings_are_below_those_of_the_page() {
+        assert!(plain("# Input").contains("<h2>Input</h2>"));
+    }
+}

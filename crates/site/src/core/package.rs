@@ -1,0 +1,272 @@
+//! What the site keeps of a problem package beside the archive.
+
+use super::score::{PASSED, Score};
+use crate::blobs::{BlobError, Blobs};
+use millibox_package::model::{Format, Problem, Scoring};
+use millibox_package::{Fault, Faults};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the largest statement or image.
+const MAX_FILE: u64 = 10 << 20;
+/// Statements and images of one package.
+const MAX_FILES: usize = 100;
+/// Bytes of the largest input or answer that is shown as an example.
+const MAX_SAMPLE: u64 = 4 << 10;
+/// Examples that are shown.
+const MAX_SAMPLES: usize = 10;
+/// Directories with statements in ICPC packages.
+const STATEMENT_DIRECTORIES: [&str; 2] = ["statement", "problem_statement"];
+
+/// What pages show of a package.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The title.
+    pub name: String,
+    /// The short name.
+    pub label: String,
+    /// The maximum points.
+    pub max_score: Option<i64>,
+    /// The number of tests.
+    pub tests: usize,
+    /// The limit on CPU time, unless tests differ or it is measured.
+    pub cpu_time_ms: Option<u64>,
+    /// The limit on memory.
+    pub memory_bytes: Option<u64>,
+    /// Whether submissions communicate with an interactor.
+    pub interactive: bool,
+    /// The names of groups with initial tests.
+    pub initial_groups: Vec<String>,
+    /// Statements, at most one in Markdown for each language.
+    pub statements: Vec<Statement>,
+    /// Images of statements.
+    pub images: Vec<File>,
+    /// Examples of input and output.
+    pub samples: Vec<Sample>,
+    /// Warnings about the package.
+    pub warnings: Vec<String>,
+}
+
+/// A statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// The language, such as `en`.
+    pub language: String,
+    /// Whether it is a PDF; otherwise it is Markdown.
+    pub is_pdf: bool,
+    /// The digest of its content.
+    pub digest: String,
+}
+
+/// A file of the package.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct File {
+    /// The name, as statements refer to it.
+    pub name: String,
+    /// The media type.
+    pub media: String,
+    /// The digest of its content.
+    pub digest: String,
+}
+
+/// An example of input and output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The input.
+    pub input: String,
+    /// The output.
+    pub output: String,
+}
+
+/// Why a package cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackageError {
+    /// It has mistakes.
+    #[error("the package has mistakes")]
+    Faults(Vec<Fault>),
+    /// It cannot be read or stored.
+    #[error("cannot store the package: {0}")]
+    System(#[from] std::io::Error),
+    /// It cannot be stored.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+}
+
+impl Manifest {
+    /// The stored form.
+    pub fn json(&self) -> String {
+        // Texts and numbers always have a form in JSON.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads the stored form. What is unreadable is empty.
+    pub fn of_json(text: &str) -> Manifest {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// The statement in Markdown, in English if there is one.
+    pub fn markdown(&self) -> Option<&Statement> {
+        let mut all = self.statements.iter().filter(|one| !one.is_pdf);
+        let first = all.clone().next();
+        all.find(|one| one.language == "en").or(first)
+    }
+}
+
+/// Opens a package whose archive is stored. `name` is the name of the uploaded file.
+///
+/// # Errors
+/// The package has mistakes or cannot be read.
+pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), PackageError> {
+    // The reader takes the short name of some packages from the name of the archive.
+    let directory = millibox_package::temporary::directory()?;
+    let stem = Path::new(name).file_stem().unwrap_or("package".as_ref());
+    let mut link: PathBuf = directory.path().join(stem);
+    link.set_extension("zip");
+    std::os::unix::fs::symlink(archive, &link)?;
+    let problem = millibox_package::read(&link).map_err(|faults: Faults| {
+        let shown = |fault| below(fault, directory.path());
+        PackageError::Faults(faults.into_iter().map(shown).collect())
+    })?;
+    Ok((problem, directory))
+}
+
+/// The fault with a path inside the package.
+fn below(mut fault: Fault, directory: &Path) -> Fault {
+    if let Ok(below) = fault.path.strip_prefix(directory) {
+        fault.path = below.to_owned();
+    }
+    fault
+}
+
+/// Reads what pages show of a package, and stores its statements and images.
+///
+/// # Errors
+/// The package has mistakes, or its files cannot be stored.
+pub fn read(archive: &Path, name: &str, blobs: &Blobs) -> Result<Manifest, PackageError> {
+    let (problem, directory) = open(archive, name)?;
+    let max_score = match problem.scoring {
+        Scoring::PassFail => Some(PASSED.0),
+        Scoring::Points { maximum, .. } => maximum.is_finite().then(|| Score::of_points(maximum).0),
+    };
+    let initial = problem.groups().filter(|group| group.sample);
+    let mut manifest = Manifest {
+        name: problem.name.clone(),
+        label: problem.label.clone(),
+        max_score,
+        tests: problem.tests().count(),
+        cpu_time_ms: cpu_time_ms(&problem),
+        memory_bytes: problem.limits.memory,
+        interactive: problem.kind.is_interactive(),
+        initial_groups: initial.map(|group| group.name.clone()).collect(),
+        samples: samples(&problem),
+        warnings: problem
+            .warnings
+            .iter()
+            .map(|fault| below(fault.clone(), directory.path()).to_string())
+            .collect(),
+        ..Manifest::default()
+    };
+    for path in statement_files(&problem)? {
+        store(&path, blobs, &mut manifest)?;
+    }
+    Ok(manifest)
+}
+
+/// The limit on CPU time that all tests share.
+fn cpu_time_ms(problem: &Problem) -> Option<u64> {
+    let mut limits = problem
+        .tests()
+        .map(|test| test.cpu_time.or(problem.limits.cpu_time));
+    let first = limits.next()??;
+    limits
+        .all(|limit| limit == Some(first))
+        .then(|| u64::try_from(first.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The files of a package that may be statements or images of them.
+fn statement_files(problem: &Problem) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut directories: Vec<PathBuf> = STATEMENT_DIRECTORIES
+        .map(|name| problem.directory.join(name))
+        .into();
+    if let Some(statement) = &problem.statement {
+        files.push(statement.clone());
+        directories.clear();
+    }
+    for directory in directories.iter().filter(|directory| directory.is_dir()) {
+        for entry in std::fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    files.truncate(MAX_FILES);
+    Ok(files)
+}
+
+/// Stores a statement or image. Other files are left out.
+fn store(path: &Path, blobs: &Blobs, manifest: &mut Manifest) -> Result<(), PackageError> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let (Some(name), Some((stem, extension))) = (name, name.and_then(|it| it.rsplit_once('.')))
+    else {
+        return Ok(());
+    };
+    if std::fs::metadata(path)?.len() > MAX_FILE {
+        return Ok(());
+    }
+    let language = stem.rsplit_once('.').map_or("en", |(_, language)| language);
+    let media = match extension {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "svg" => "image/svg+xml",
+        "md" | "pdf" => "",
+        _ => return Ok(()),
+    };
+    let content = std::fs::read(path)?;
+    let is_pdf = extension == "pdf";
+    if is_pdf && !content.starts_with(b"%PDF-") {
+        return Ok(());
+    }
+    let digest = blobs.put(&content)?;
+    if media.is_empty() {
+        manifest.statements.push(Statement {
+            language: language.to_owned(),
+            is_pdf,
+            digest,
+        });
+    } else {
+        manifest.images.push(File {
+            name: name.to_owned(),
+            media: media.to_owned(),
+            digest,
+        });
+    }
+    Ok(())
+}
+
+/// Small examples of an ICPC package. The initial tests of Sim packages are not shown.
+fn samples(problem: &Problem) -> Vec<Sample> {
+    if problem.format == Format::Sim || problem.kind.is_interactive() {
+        return Vec::new();
+    }
+    let groups = problem.groups().filter(|group| group.sample);
+    groups
+        .flat_map(|group| &group.tests)
+        .filter_map(|test| {
+            Some(Sample {
+                input: small_text(&test.input)?,
+                output: small_text(test.answer.as_deref()?)?,
+            })
+        })
+        .take(MAX_SAMPLES)
+        .collect()
+}
+
+fn small_text(path: &Path) -> Option<String> {
+    let is_small = path.metadata().ok()?.len() <= MAX_SAMPLE;
+    is_small.then(|| std::fs::read_to_string(path).ok())?
+}

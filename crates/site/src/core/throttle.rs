@@ -1,0 +1,78 @@
+//! Bounds on how often something may be tried.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Keys that are remembered. Expired ones are removed when there are more.
+const MAX_KEYS: usize = 100_000;
+
+/// Counts events for each key in windows of time.
+#[derive(Debug)]
+pub struct Throttle<K> {
+    limit: u32,
+    window: Duration,
+    counts: Mutex<HashMap<K, (Instant, u32)>>,
+}
+
+impl<K: Hash + Eq> Throttle<K> {
+    /// Allows `limit` events of a key in each window.
+    pub fn new(limit: u32, window: Duration) -> Throttle<K> {
+        Throttle {
+            limit,
+            window,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// The time to wait before the next event of the key, if it must wait.
+    pub fn delay(&self, key: &K, now: Instant) -> Option<Duration> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (begin, count) = counts.get(key)?;
+        let left = (*begin + self.window).checked_duration_since(now)?;
+        (*count >= self.limit && !left.is_zero()).then_some(left)
+    }
+
+    /// Counts an event.
+    pub fn count(&self, key: K, now: Instant) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= MAX_KEYS {
+            counts.retain(|_, (begin, _)| now < *begin + self.window);
+        }
+        let entry = counts.entry(key).or_insert((now, 0));
+        if now >= entry.0 + self.window {
+            *entry = (now, 0);
+        }
+        entry.1 += 1;
+    }
+
+    /// Forgets the events of a key.
+    pub fn forget(&self, key: &K) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_waits_for_the_end_of_its_window() {
+        let throttle = Throttle::new(2, Duration::from_secs(10));
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        throttle.count("a", at(0));
+        assert_eq!(throttle.delay(&"a", at(1)), None);
+        throttle.count("a", at(1));
+        assert_eq!(throttle.delay(&"a", at(3)), Some(Duration::from_secs(7)));
+        assert_eq!(throttle.delay(&"b", at(3)), None);
+        assert_eq!(throttle.delay(&"a", at(10)), None);
+        throttle.count("a", at(10));
+        assert_eq!(throttle.delay(&"a", at(11)), None);
+        throttle.count("a", at(11));
+        throttle.forget(&"a");
+        assert_eq!(throttle.delay(&"a", at(12)), None);
+    }
+}

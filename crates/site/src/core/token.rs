@@ -1,0 +1,82 @@
+//! Secrets that are sent to a browser once and stored as their digests.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::{Digest, Sha256};
+
+/// A random number of 256 bits.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token([u8; 32]);
+
+impl Token {
+    /// A new token from the kernel's random numbers.
+    ///
+    /// # Panics
+    /// The kernel has no random numbers. No secret could be made without them.
+    pub fn random() -> Token {
+        let mut bytes = [0; 32];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
+                Ok(read) => filled += read,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => panic!("the kernel has no random numbers: {errno}"),
+            }
+        }
+        Token(bytes)
+    }
+
+    /// The token as 64 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        hex(&self.0)
+    }
+
+    /// Reads 64 hexadecimal digits.
+    pub fn of_hex(text: &str) -> Option<Token> {
+        let digits = text.as_bytes();
+        let mut bytes = [0; 32];
+        if digits.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| char::from(pair[at]).to_digit(16);
+            *byte = u8::try_from(digit(0)? << 4 | digit(1)?).ok()?;
+        }
+        Some(Token(bytes))
+    }
+
+    /// The digest, which is stored.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.0).into()
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_survives_its_text_and_differs_from_others() {
+        let token = Token::random();
+        assert!(Token::of_hex(&token.hex()) == Some(token.clone()));
+        assert!(Token::random() != token);
+        assert_ne!(hex(&token.digest()), token.hex());
+    }
+
+    #[test]
+    fn malformed_text_is_no_token() {
+        let text = Token::random().hex();
+        assert!(Token::of_hex(&text[1..]).is_none());
+        assert!(Token::of_hex(&text.replace(&text[..1], "g")).is_none());
+        assert!(Token::of_hex(&"ü".repeat(32)).is_none());
+    }
+}

@@ -1,0 +1,374 @@
+//! Contests with their rounds, problems and members.
+
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::finals::{FinalMethod, Reveal};
+use crate::core::time::Time;
+
+text_enum! {
+    /// The visibility of a contest.
+    Visibility {
+        /// Its members.
+        Private = "private",
+        /// All people.
+        Public = "public",
+    }
+}
+
+text_enum! {
+    /// What a member of a contest may do.
+    MemberRole {
+        /// Everything.
+        Owner = "owner",
+        /// Everything apart from naming owners.
+        Moderator = "moderator",
+        /// Take part.
+        Contestant = "contestant",
+    }
+}
+
+record! {
+    /// A contest.
+    Contest {
+        id: i64,
+        name: String,
+        visibility: Visibility,
+    }
+}
+
+record! {
+    /// A part of a contest with times of its own.
+    Round {
+        id: i64,
+        contest_id: i64,
+        name: String,
+        begins: Time,
+        ends: Time,
+        full_results: Time,
+        ranking_from: Time,
+    }
+}
+
+record! {
+    /// A problem in a round, with a fixed version of its package.
+    RoundProblem {
+        id: i64,
+        round_id: i64,
+        contest_id: i64,
+        problem_id: i64,
+        version_id: i64,
+        label: String,
+        name: String,
+        final_method: FinalMethod,
+        reveal: Reveal,
+        begins: Time,
+        ends: Time,
+        full_results: Time,
+        ranking_from: Time,
+    }
+}
+
+record! {
+    /// A member of a contest.
+    Member {
+        login: String,
+        name: String,
+        role: MemberRole,
+    }
+}
+
+/// The fields of a round that its form has.
+#[derive(Debug, Clone)]
+pub struct RoundFields {
+    pub name: String,
+    pub begins: Time,
+    pub ends: Time,
+    pub full_results: Time,
+    pub ranking_from: Time,
+}
+
+/// The fields of a problem in a round that its form has.
+#[derive(Debug, Clone)]
+pub struct RoundProblemFields {
+    pub version_id: i64,
+    pub label: String,
+    pub name: String,
+    pub final_method: FinalMethod,
+    pub reveal: Reveal,
+}
+
+macro_rules! contests {
+    ($rest:literal) => {
+        concat!("SELECT id, name, visibility FROM contest ", $rest)
+    };
+}
+
+macro_rules! rounds {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, contest_id, name, begins, ends, full_results, ranking_from FROM round ",
+            $rest
+        )
+    };
+}
+
+macro_rules! round_problems {
+    ($rest:literal) => {
+        concat!(
+            "SELECT round_problem.id, round_id, contest_id, problem_id, version_id, label,
+                round_problem.name, final_method, reveal, begins, ends, full_results, ranking_from
+             FROM round_problem JOIN round ON round.id = round_id ",
+            $rest
+        )
+    };
+}
+
+/// Adds a contest. Returns the id.
+pub async fn insert(tx: &mut Tx, name: &str, visibility: Visibility, now: Time) -> Result<i64> {
+    tx.id(
+        "INSERT INTO contest (name, visibility, created_at) VALUES ($1, $2, $3) RETURNING id",
+        values![name, visibility, now],
+    )
+    .await
+}
+
+/// Changes a contest.
+pub async fn update(tx: &mut Tx, id: i64, name: &str, visibility: Visibility) -> Result<u64> {
+    tx.execute(
+        "UPDATE contest SET name = $2, visibility = $3 WHERE id = $1",
+        values![id, name, visibility],
+    )
+    .await
+}
+
+/// The contest with an id.
+pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Contest>> {
+    db.first(contests!("WHERE id = $1"), values![id]).await
+}
+
+/// Contests with lesser ids than `before` that are public or have the user as a member, the latest
+/// first; `all` = 1 means all contests.
+pub async fn page(db: &Db, before: i64, user: i64, all: bool, limit: i64) -> Result<Vec<Contest>> {
+    db.all(
+        contests!(
+            "WHERE id < $1 AND (visibility = 'public' OR $3 = 1
+                OR id IN (SELECT contest_id FROM membership WHERE user_id = $2))
+             ORDER BY id DESC LIMIT $4"
+        ),
+        values![before, user, all, limit],
+    )
+    .await
+}
+
+/// Adds a round at the end. Returns the id.
+pub async fn insert_round(tx: &mut Tx, contest_id: i64, fields: &RoundFields) -> Result<i64> {
+    let position = rounds(&mut *tx, contest_id).await?.len();
+    let position = i64::try_from(position).unwrap_or(i64::MAX);
+    tx.id(
+        "INSERT INTO round
+            (contest_id, name, position, begins, ends, full_results, ranking_from)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+        values![
+            contest_id,
+            &fields.name,
+            position,
+            fields.begins,
+            fields.ends,
+            fields.full_results,
+            fields.ranking_from
+        ],
+    )
+    .await
+}
+
+/// Changes a round.
+pub async fn update_round(tx: &mut Tx, id: i64, fields: &RoundFields) -> Result<u64> {
+    tx.execute(
+        "UPDATE round SET name = $2, begins = $3, ends = $4, full_results = $5, ranking_from = $6
+         WHERE id = $1",
+        values![
+            id,
+            &fields.name,
+            fields.begins,
+            fields.ends,
+            fields.full_results,
+            fields.ranking_from
+        ],
+    )
+    .await
+}
+
+/// The round with an id.
+pub async fn round(db: impl Executor, id: i64) -> Result<Option<Round>> {
+    db.first(rounds!("WHERE id = $1"), values![id]).await
+}
+
+/// The rounds of a contest in their order.
+pub async fn rounds(db: impl Executor, contest_id: i64) -> Result<Vec<Round>> {
+    db.all(
+        rounds!("WHERE contest_id = $1 ORDER BY position, id"),
+        values![contest_id],
+    )
+    .await
+}
+
+/// Adds a problem to the end of a round. Returns the id.
+pub async fn insert_round_problem(
+    tx: &mut Tx,
+    round_id: i64,
+    problem_id: i64,
+    fields: &RoundProblemFields,
+) -> Result<i64> {
+    let others: Vec<RoundProblem> = tx
+        .all(round_problems!("WHERE round_id = $1"), values![round_id])
+        .await?;
+    let position = i64::try_from(others.len()).unwrap_or(i64::MAX);
+    tx.id(
+        "INSERT INTO round_problem
+            (round_id, problem_id, version_id, label, name, position, final_method, reveal)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id",
+        values![
+            round_id,
+            problem_id,
+            fields.version_id,
+            &fields.label,
+            &fields.name,
+            position,
+            fields.final_method,
+            fields.reveal
+        ],
+    )
+    .await
+}
+
+/// Changes a problem of a round.
+pub async fn update_round_problem(
+    tx: &mut Tx,
+    id: i64,
+    fields: &RoundProblemFields,
+) -> Result<u64> {
+    tx.execute(
+        "UPDATE round_problem
+         SET version_id = $2, label = $3, name = $4, final_method = $5, reveal = $6
+         WHERE id = $1",
+        values![
+            id,
+            fields.version_id,
+            &fields.label,
+            &fields.name,
+            fields.final_method,
+            fields.reveal
+        ],
+    )
+    .await
+}
+
+/// The problem of a round with an id.
+pub async fn round_problem(db: impl Executor, id: i64) -> Result<Option<RoundProblem>> {
+    db.first(round_problems!("WHERE round_problem.id = $1"), values![id])
+        .await
+}
+
+/// The problems of all rounds of a contest in their order.
+pub async fn problems(db: &Db, contest_id: i64) -> Result<Vec<RoundProblem>> {
+    db.all(
+        round_problems!(
+            "WHERE contest_id = $1
+             ORDER BY round.position, round_id, round_problem.position, round_problem.id"
+        ),
+        values![contest_id],
+    )
+    .await
+}
+
+record! {
+    /// The role of a user.
+    RoleRow { role: MemberRole, }
+}
+
+/// The role of a user in a contest.
+pub async fn role(db: impl Executor, contest_id: i64, user_id: i64) -> Result<Option<MemberRole>> {
+    let found: Option<RoleRow> = db
+        .first(
+            "SELECT role FROM membership WHERE contest_id = $1 AND user_id = $2",
+            values![contest_id, user_id],
+        )
+        .await?;
+    Ok(found.map(|row| row.role))
+}
+
+/// Makes a user a member. A member keeps the present role.
+pub async fn join(
+    tx: &mut Tx,
+    contest_id: i64,
+    user_id: i64,
+    role: MemberRole,
+    now: Time,
+) -> Result<u64> {
+    tx.execute(
+        "INSERT INTO membership (contest_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (contest_id, user_id) DO NOTHING",
+        values![contest_id, user_id, role, now],
+    )
+    .await
+}
+
+/// Changes the role of a member.
+pub async fn set_role(tx: &mut Tx, contest_id: i64, user_id: i64, role: MemberRole) -> Result<u64> {
+    tx.execute(
+        "UPDATE membership SET role = $3 WHERE contest_id = $1 AND user_id = $2",
+        values![contest_id, user_id, role],
+    )
+    .await
+}
+
+/// Removes a member.
+pub async fn leave(tx: &mut Tx, contest_id: i64, user_id: i64) -> Result<u64> {
+    tx.execute(
+        "DELETE FROM membership WHERE contest_id = $1 AND user_id = $2",
+        values![contest_id, user_id],
+    )
+    .await
+}
+
+/// The members of a contest, by login.
+pub async fn members(db: impl Executor, contest_id: i64) -> Result<Vec<Member>> {
+    db.all(
+        "SELECT login, name, membership.role FROM membership
+         JOIN users ON users.id = user_id WHERE contest_id = $1 ORDER BY login_key",
+        values![contest_id],
+    )
+    .await
+}
+
+/// Sets the link with which users enter a contest. An older one becomes invalid.
+pub async fn set_entry_link(
+    tx: &mut Tx,
+    contest_id: i64,
+    hash: [u8; 32],
+    now: Time,
+) -> Result<u64> {
+    tx.execute(
+        "INSERT INTO entry_link (contest_id, hash, created_at) VALUES ($1, $2, $3)
+         ON CONFLICT (contest_id) DO UPDATE SET hash = $2, created_at = $3",
+        values![contest_id, hash, now],
+    )
+    .await
+}
+
+/// Removes the link with which users enter a contest.
+pub async fn delete_entry_link(tx: &mut Tx, contest_id: i64) -> Result<u64> {
+    tx.execute(
+        "DELETE FROM entry_link WHERE contest_id = $1",
+        values![contest_id],
+    )
+    .await
+}
+
+/// The contest that a link leads to.
+pub async fn by_entry_link(db: &Db, hash: [u8; 32]) -> Result<Option<Contest>> {
+    db.first(
+        contests!("WHERE id IN (SELECT contest_id FROM entry_link WHERE hash = $1)"),
+        values![hash],
+    )
+    .await
+}

@@ -1,0 +1,357 @@
+//! Judgements: the queue of the judge, and its results.
+//!
+//! A worker leases a judgement for a time and renews the lease while it works. Each lease has a
+//! number, the attempt, which rises when the judgement is leased again. A statement of a worker
+//! names its attempt, so that a worker whose lease has ended changes nothing.
+//!
+//! Each submission has one current judgement. When a submission is judged again, the old judgement
+//! stays current until the new one has a result.
+
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+use std::time::Duration;
+
+text_enum! {
+    /// The state of a judgement.
+    State {
+        /// It waits for a worker.
+        Queued = "queued",
+        /// A worker has a lease.
+        Running = "running",
+        /// It has a result.
+        Done = "done",
+        /// The judge could not judge. The submission is not to blame.
+        Fault = "fault",
+    }
+}
+
+/// The priority of a submission to a contest. Greater ones come first.
+pub const CONTEST: i64 = 20;
+/// The priority of a submission outside contests.
+pub const PRACTICE: i64 = 10;
+/// The priority of a submission that is judged again.
+pub const AGAIN: i64 = 5;
+
+/// Leases of one judgement. When the last one fails, the judgement is a fault.
+pub const MAX_ATTEMPTS: i64 = 3;
+
+record! {
+    /// A judgement that a worker has leased.
+    Task {
+        id: i64,
+        submission_id: i64,
+        user_id: i64,
+        /// The contest of the submission, if it has one.
+        contest_id: Option<i64>,
+        version_id: i64,
+        attempt: i64,
+        language: String,
+        file_name: String,
+        content: Vec<u8>,
+        /// The digest of the package.
+        digest: String,
+    }
+}
+
+record! {
+    /// A judgement in the list of the queue.
+    Entry {
+        submission_id: i64,
+        state: State,
+        priority: i64,
+        attempt: i64,
+        worker: Option<String>,
+        queued_at: Time,
+        started_at: Option<Time>,
+        ended_at: Option<Time>,
+        fault: Option<String>,
+    }
+}
+
+record! {
+    /// The protocol of a judgement, or why it is missing.
+    Details {
+        fault: Option<String>,
+        protocol: Option<String>,
+    }
+}
+
+/// The result of a judgement.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub initial_verdict: Verdict,
+    pub verdict: Verdict,
+    pub score: i64,
+    pub max_score: Option<i64>,
+    pub cpu_time_ns: Option<i64>,
+    pub memory_bytes: Option<i64>,
+    /// JSON.
+    pub protocol: String,
+}
+
+/// The place of a new judgement.
+#[derive(Debug)]
+pub struct NewJudgement {
+    pub submission_id: i64,
+    pub version_id: i64,
+    pub user_id: i64,
+    pub priority: i64,
+    /// Whether it is the first judgement of its submission.
+    pub is_first: bool,
+}
+
+record! { Turn { turn: i64, } }
+
+/// Adds a judgement to the queue. Users with waiting submissions queue behind those without.
+pub async fn insert(tx: &mut Tx, new: &NewJudgement, now: Time) -> Result<i64> {
+    let first: Option<Turn> = tx
+        .first(
+            "SELECT turn FROM judgement WHERE state = 'queued' AND priority = $1
+             ORDER BY turn LIMIT 1",
+            values![new.priority],
+        )
+        .await?;
+    let own: Option<Turn> = tx
+        .first(
+            "SELECT turn FROM judgement
+             WHERE user_id = $1 AND state IN ('queued', 'running') AND priority = $2
+             ORDER BY turn DESC LIMIT 1",
+            values![new.user_id, new.priority],
+        )
+        .await?;
+    let first = first.map_or(0, |found| found.turn);
+    let turn = own.map_or(first, |found| first.max(found.turn + 1));
+    tx.id(
+        "INSERT INTO judgement (submission_id, version_id, user_id, current, state, priority, turn,
+            attempt, queued_at)
+         VALUES ($1, $2, $3, $4, 'queued', $5, $6, 0, $7) RETURNING id",
+        values![
+            new.submission_id,
+            new.version_id,
+            new.user_id,
+            new.is_first,
+            new.priority,
+            turn,
+            now
+        ],
+    )
+    .await
+}
+
+record! { Id { id: i64, } }
+
+/// Leases the next judgement to a worker.
+pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
+    let mut tx = db.begin().await?;
+    let next: Option<Id> = (&mut tx)
+        .first(
+            "UPDATE judgement
+             SET state = 'running', attempt = attempt + 1, worker = $1, lease_until = $2,
+                started_at = $3
+             WHERE state = 'queued' AND id = (SELECT id FROM judgement WHERE state = 'queued'
+                ORDER BY priority DESC, turn, id LIMIT 1)
+             RETURNING id",
+            values![worker, now.after(lease), now],
+        )
+        .await?;
+    let Some(Id { id }) = next else {
+        return Ok(None);
+    };
+    let task = (&mut tx)
+        .first(
+            "SELECT judgement.id, judgement.submission_id, submission.user_id, contest_id,
+                judgement.version_id, attempt, language, file_name, content, digest
+             FROM judgement
+             JOIN submission ON submission.id = judgement.submission_id
+             JOIN source ON source.submission_id = judgement.submission_id
+             JOIN package_version ON package_version.id = judgement.version_id
+             LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
+             LEFT JOIN round ON round.id = round_problem.round_id
+             WHERE judgement.id = $1",
+            values![id],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(task)
+}
+
+/// Renews the lease of an attempt. False: the worker has lost it.
+pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let renewed = tx
+        .execute(
+            "UPDATE judgement SET lease_until = $3
+             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![id, attempt, until],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(renewed == 1)
+}
+
+/// Stores the initial verdict of an attempt. False: the worker has lost its lease.
+pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let changed = tx
+        .execute(
+            "UPDATE judgement SET initial_verdict = $3
+             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![id, attempt, verdict],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(changed == 1)
+}
+
+/// Stores the result of an attempt and makes the judgement current. False: the worker has lost its
+/// lease, and nothing has changed.
+pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let changed = tx
+        .execute(
+            "UPDATE judgement
+             SET state = 'done', lease_until = NULL, ended_at = $3, initial_verdict = $4,
+                verdict = $5, score = $6, max_score = $7, cpu_time_ns = $8, memory_bytes = $9,
+                protocol = $10, fault = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![
+                id,
+                attempt,
+                now,
+                outcome.initial_verdict,
+                outcome.verdict,
+                outcome.score,
+                outcome.max_score,
+                outcome.cpu_time_ns,
+                outcome.memory_bytes,
+                &outcome.protocol
+            ],
+        )
+        .await?;
+    if changed != 1 {
+        return Ok(false);
+    }
+    // A later judgement that has a result already stays current.
+    tx.execute(
+        "UPDATE judgement SET current = 0
+         WHERE current = 1 AND id < $1
+            AND submission_id = (SELECT submission_id FROM judgement WHERE id = $1)",
+        values![id],
+    )
+    .await?;
+    tx.execute(
+        "UPDATE judgement SET current = 1
+         WHERE id = $1 AND NOT EXISTS (SELECT other.id FROM judgement AS other
+            WHERE other.submission_id = judgement.submission_id AND other.current = 1)",
+        values![id],
+    )
+    .await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// Gives an attempt up. The judgement is queued again, or is a fault after the last attempt or if
+/// `is_final`. False: the worker has lost its lease.
+pub async fn fail(
+    db: &Db,
+    id: i64,
+    attempt: i64,
+    fault: &str,
+    is_final: bool,
+    now: Time,
+) -> Result<bool> {
+    let state = if is_final || attempt >= MAX_ATTEMPTS {
+        State::Fault
+    } else {
+        State::Queued
+    };
+    let ended = (state == State::Fault).then_some(now);
+    let mut tx = db.begin().await?;
+    let changed = tx
+        .execute(
+            "UPDATE judgement
+             SET state = $3, fault = $4, lease_until = NULL, ended_at = $5, initial_verdict = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![id, attempt, state, fault, ended],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(changed == 1)
+}
+
+/// Queues all judgements again whose leases have ended, or makes them faults after their last
+/// attempts. Returns their number.
+pub async fn expire(db: &Db, now: Time) -> Result<u64> {
+    let mut tx = db.begin().await?;
+    let given_up = tx
+        .execute(
+            "UPDATE judgement
+             SET state = 'fault', lease_until = NULL, ended_at = $1, initial_verdict = NULL,
+                fault = 'the worker ended during each attempt'
+             WHERE state = 'running' AND lease_until < $1 AND attempt >= $2",
+            values![now, MAX_ATTEMPTS],
+        )
+        .await?;
+    let queued = tx
+        .execute(
+            "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
+             WHERE state = 'running' AND lease_until < $1",
+            values![now],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(given_up + queued)
+}
+
+/// Queues judgements again that the last process of this site was working on. Their attempts do
+/// not count, because the process may have been stopped on purpose.
+pub async fn release(db: &Db) -> Result<u64> {
+    let mut tx = db.begin().await?;
+    let released = tx
+        .execute(
+            "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
+             WHERE state = 'running'",
+            values![],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(released)
+}
+
+/// Unfinished judgements in the order of judging, then faults, then finished ones.
+pub async fn queue(db: &Db, limit: i64) -> Result<Vec<Entry>> {
+    db.all(
+        "SELECT submission_id, state, priority, attempt, worker, queued_at, started_at, ended_at,
+            fault
+         FROM judgement
+         ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'fault' THEN 2
+            WHEN 'done' THEN 3 END, CASE state WHEN 'queued' THEN priority END DESC,
+            CASE state WHEN 'queued' THEN turn END,
+            CASE state WHEN 'queued' THEN id END, id DESC
+         LIMIT $1",
+        values![limit],
+    )
+    .await
+}
+
+/// Whether a judgement of the submission waits or runs.
+pub async fn is_open(db: impl Executor, submission_id: i64) -> Result<bool> {
+    let found: Option<Id> = db
+        .first(
+            "SELECT id FROM judgement
+             WHERE submission_id = $1 AND state IN ('queued', 'running') LIMIT 1",
+            values![submission_id],
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+/// The protocol of a judgement.
+pub async fn details(db: &Db, id: i64) -> Result<Option<Details>> {
+    db.first(
+        "SELECT fault, protocol FROM judgement WHERE id = $1",
+        values![id],
+    )
+    .await
+}

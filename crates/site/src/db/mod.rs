@@ -1,0 +1,272 @@
+//! The database: SQLite or PostgreSQL, with one text for each statement.
+//!
+//! Entities pass statements with `$1` placeholders and values to an [`Executor`]: the database for
+//! reading, a transaction for everything. Numbers and times are BIGINT, enumerations are TEXT, and
+//! statements compute no sums and return no literals, because their types differ.
+//!
+//! SQLite has one connection that writes, and several that read (write-ahead log).
+
+pub mod contest;
+pub mod judgement;
+pub mod migrate;
+pub mod problem;
+mod row;
+pub mod session;
+pub mod submission;
+pub mod user;
+mod value;
+
+pub(crate) use row::record;
+pub use row::{Column, Record, Row};
+pub use value::Value;
+pub(crate) use value::{text_enum, values};
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Postgres, Sqlite};
+use std::path::Path;
+use std::time::Duration;
+
+#[cfg(test)]
+mod tests;
+
+/// Connections that read, and all connections of PostgreSQL.
+const CONNECTIONS: u32 = 8;
+/// How long a statement of SQLite waits for another process, such as a backup.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a statement failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DbError {
+    /// The database rejected it, or cannot be reached.
+    #[error("database: {0}")]
+    Sql(#[from] sqlx::Error),
+    /// The statement changed or returned no row, although one must exist.
+    #[error("the database lacks a row of {0}")]
+    Missing(&'static str),
+    /// A stored value is not one of those that this version knows.
+    #[error("the database has an unknown value in the column {column}")]
+    Value {
+        /// The column.
+        column: String,
+    },
+    /// A newer version has migrated the database.
+    #[error("the database has version {found}, but this program knows versions up to {known}")]
+    Newer {
+        /// The version of the database.
+        found: i64,
+        /// The last version that this program knows.
+        known: i64,
+    },
+}
+
+impl DbError {
+    /// Whether the row exists already.
+    pub fn is_duplicate(&self) -> bool {
+        match self {
+            DbError::Sql(sqlx::Error::Database(error)) => error.is_unique_violation(),
+            _ => false,
+        }
+    }
+}
+
+/// A result of the database.
+pub type Result<T> = std::result::Result<T, DbError>;
+
+/// The database of a site.
+#[derive(Debug, Clone)]
+pub enum Db {
+    /// A file.
+    Sqlite {
+        /// Connections that read.
+        readers: SqlitePool,
+        /// The connection that writes.
+        writer: SqlitePool,
+    },
+    /// A server.
+    Postgres(PgPool),
+}
+
+/// A transaction. It is rolled back unless it is committed.
+#[derive(Debug)]
+pub enum Tx {
+    /// Of SQLite.
+    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    /// Of PostgreSQL.
+    Postgres(sqlx::Transaction<'static, Postgres>),
+}
+
+impl Db {
+    /// Opens or creates a file of SQLite.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub async fn sqlite(path: &Path) -> Result<Db> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A committed submission survives a power failure.
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(BUSY_TIMEOUT);
+        let pool = |connections| SqlitePoolOptions::new().max_connections(connections);
+        // The writer creates the file before a reader opens it.
+        let writer = pool(1).connect_with(options.clone()).await?;
+        let readers = pool(CONNECTIONS)
+            .connect_with(options.read_only(true))
+            .await?;
+        Ok(Db::Sqlite { readers, writer })
+    }
+
+    /// Connects to a server.
+    ///
+    /// # Errors
+    /// The address is malformed, or the server cannot be reached.
+    pub async fn postgres(url: &str) -> Result<Db> {
+        let options: PgConnectOptions = url.parse()?;
+        let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
+        Ok(Db::Postgres(pool.connect_with(options).await?))
+    }
+
+    /// Begins a transaction that may write.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn begin(&self) -> Result<Tx> {
+        Ok(match self {
+            Db::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Db::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+        })
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        match self {
+            Db::Sqlite { readers, writer } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Db::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Tx {
+    /// Makes the changes permanent.
+    ///
+    /// # Errors
+    /// The database rejects them or cannot be reached.
+    pub async fn commit(self) -> Result<()> {
+        match self {
+            Tx::Sqlite(tx) => tx.commit().await?,
+            Tx::Postgres(tx) => tx.commit().await?,
+        }
+        Ok(())
+    }
+
+    /// Runs a statement that returns no rows. Returns the number of rows that it changed.
+    ///
+    /// # Errors
+    /// The database rejects the statement.
+    pub async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
+        Ok(match self {
+            Tx::Sqlite(tx) => {
+                let query = value::bind_sqlite(sqlx::query(sql), values);
+                query.execute(&mut **tx).await?.rows_affected()
+            }
+            Tx::Postgres(tx) => {
+                let query = value::bind_postgres(sqlx::query(sql), values);
+                query.execute(&mut **tx).await?.rows_affected()
+            }
+        })
+    }
+}
+
+/// Something that runs statements which return rows.
+pub trait Executor: Send {
+    /// Runs a statement and returns its rows.
+    fn rows(
+        self,
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Row>>> + Send;
+
+    /// All rows as records.
+    fn all<T: Record>(
+        self,
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<T>>> + Send
+    where
+        Self: Sized,
+    {
+        async move {
+            let rows = self.rows(sql, values).await?;
+            rows.iter().map(T::read).collect()
+        }
+    }
+
+    /// The first row as a record.
+    fn first<T: Record>(
+        self,
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Option<T>>> + Send
+    where
+        Self: Sized,
+    {
+        async move {
+            let rows = self.rows(sql, values).await?;
+            rows.first().map(T::read).transpose()
+        }
+    }
+
+    /// The column `id` of the one row that the statement returns.
+    fn id(self, sql: &'static str, values: Vec<Value>) -> impl Future<Output = Result<i64>> + Send
+    where
+        Self: Sized,
+    {
+        async move {
+            let rows = self.rows(sql, values).await?;
+            rows.first().ok_or(DbError::Missing("a new id"))?.get("id")
+        }
+    }
+}
+
+impl Executor for &Db {
+    async fn rows(self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        Ok(match self {
+            Db::Sqlite { readers, .. } => {
+                let query = value::bind_sqlite(sqlx::query(sql), values);
+                let rows = query.fetch_all(readers).await?;
+                rows.into_iter().map(Row::Sqlite).collect()
+            }
+            Db::Postgres(pool) => {
+                let query = value::bind_postgres(sqlx::query(sql), values);
+                let rows = query.fetch_all(pool).await?;
+                rows.into_iter().map(Row::Postgres).collect()
+            }
+        })
+    }
+}
+
+impl Executor for &mut Tx {
+    async fn rows(self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        Ok(match self {
+            Tx::Sqlite(tx) => {
+                let query = value::bind_sqlite(sqlx::query(sql), values);
+                let rows = query.fetch_all(&mut **tx).await?;
+                rows.into_iter().map(Row::Sqlite).collect()
+            }
+            Tx::Postgres(tx) => {
+                let query = value::bind_postgres(sqlx::query(sql), values);
+                let rows = query.fetch_all(&mut **tx).await?;
+                rows.into_iter().map(Row::Postgres).collect()
+            }
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Sessions. The database has digests of their tokens only.
+
+use super::user::User;
+use super::{Db, Executor, Result, Tx, values};
+use crate::core::time::Time;
+
+/// Adds a session.
+pub async fn insert(
+    tx: &mut Tx,
+    hash: [u8; 32],
+    user_id: i64,
+    now: Time,
+    expires_at: Time,
+) -> Result<u64> {
+    tx.execute(
+        "INSERT INTO session (hash, user_id, created_at, expires_at) VALUES ($1, $2, $3, $4)",
+        values![hash, user_id, now, expires_at],
+    )
+    .await
+}
+
+/// The user of a session that has not expired. Disabled users have no session.
+pub async fn user(db: &Db, hash: [u8; 32], now: Time) -> Result<Option<User>> {
+    db.first(
+        "SELECT users.id, login, name, password, role, users.created_at, disabled_at
+         FROM session JOIN users ON users.id = session.user_id
+         WHERE hash = $1 AND expires_at > $2 AND disabled_at IS NULL",
+        values![hash, now],
+    )
+    .await
+}
+
+/// Ends a session.
+pub async fn delete(tx: &mut Tx, hash: [u8; 32]) -> Result<u64> {
+    tx.execute("DELETE FROM session WHERE hash = $1", values![hash])
+        .await
+}
+
+/// Ends all sessions of a user.
+pub async fn delete_of_user(tx: &mut Tx, user_id: i64) -> Result<u64> {
+    tx.execute("DELETE FROM session WHERE user_id = $1", values![user_id])
+        .await
+}
+
+/// Removes sessions that have expired.
+pub async fn delete_expired(tx: &mut Tx, now: Time) -> Result<u64> {
+    tx.execute("DELETE FROM session WHERE expires_at <= $1", values![now])
+        .await
+}

@@ -1,0 +1,231 @@
+//! Submissions with their current results.
+
+use super::judgement::State;
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+
+text_enum! {
+    /// Whether a submission counts.
+    Kind {
+        /// It counts.
+        Normal = "normal",
+        /// It never becomes final.
+        Ignored = "ignored",
+    }
+}
+
+record! {
+    /// A submission with the names and results that lists show.
+    Submission {
+        id: i64,
+        user_id: i64,
+        login: String,
+        user_name: String,
+        problem_id: i64,
+        problem_name: String,
+        owner_id: i64,
+        round_problem_id: Option<i64>,
+        language: String,
+        kind: Kind,
+        submitted_at: Time,
+        judgement_id: i64,
+        state: State,
+        initial_verdict: Option<Verdict>,
+        verdict: Option<Verdict>,
+        score: Option<i64>,
+        max_score: Option<i64>,
+        cpu_time_ns: Option<i64>,
+        memory_bytes: Option<i64>,
+    }
+}
+
+record! {
+    /// A submission as rankings need it.
+    Brief {
+        id: i64,
+        user_id: i64,
+        round_problem_id: i64,
+        kind: Kind,
+        initial_verdict: Option<Verdict>,
+        verdict: Option<Verdict>,
+        score: Option<i64>,
+    }
+}
+
+record! {
+    /// The source of a submission.
+    Source { file_name: String, content: Vec<u8>, }
+}
+
+/// A submission that does not exist yet.
+#[derive(Debug)]
+pub struct NewSubmission<'a> {
+    pub user_id: i64,
+    pub problem_id: i64,
+    pub round_problem_id: Option<i64>,
+    pub language: &'a str,
+    pub kind: Kind,
+    pub file_name: &'a str,
+    pub source: &'a [u8],
+}
+
+/// Which submissions a list has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Filter {
+    /// Only those of this user.
+    pub user: Option<i64>,
+    /// Only those to this problem outside contests.
+    pub problem: Option<i64>,
+    /// Only those of this contest.
+    pub contest: Option<i64>,
+    /// Only those with lesser ids.
+    pub before: Option<i64>,
+}
+
+macro_rules! submissions {
+    ($rest:literal) => {
+        concat!(
+            "SELECT submission.id, submission.user_id, users.login, users.name AS user_name,
+                submission.problem_id, problem.name AS problem_name, problem.owner_id,
+                submission.round_problem_id, language, kind, submitted_at,
+                judgement.id AS judgement_id, state, initial_verdict, verdict, score, max_score,
+                cpu_time_ns, memory_bytes
+             FROM submission
+             JOIN users ON users.id = submission.user_id
+             JOIN problem ON problem.id = submission.problem_id
+             JOIN judgement ON judgement.submission_id = submission.id AND current = 1 ",
+            $rest
+        )
+    };
+}
+
+/// Adds a submission with its source. Returns the id.
+pub async fn insert(tx: &mut Tx, new: &NewSubmission<'_>, now: Time) -> Result<i64> {
+    let id = tx
+        .id(
+            "INSERT INTO submission
+                (user_id, problem_id, round_problem_id, language, kind, submitted_at)
+             VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+            values![
+                new.user_id,
+                new.problem_id,
+                new.round_problem_id,
+                new.language,
+                new.kind,
+                now
+            ],
+        )
+        .await?;
+    tx.execute(
+        "INSERT INTO source (submission_id, file_name, content) VALUES ($1, $2, $3)",
+        values![id, new.file_name, new.source],
+    )
+    .await?;
+    Ok(id)
+}
+
+/// The submission with an id.
+pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Submission>> {
+    db.first(submissions!("WHERE submission.id = $1"), values![id])
+        .await
+}
+
+/// Submissions, the latest first.
+pub async fn page(db: &Db, filter: Filter, limit: i64) -> Result<Vec<Submission>> {
+    let before = filter.before.unwrap_or(i64::MAX);
+    match filter {
+        Filter {
+            contest: Some(contest),
+            user: None,
+            ..
+        } => {
+            db.all(
+                submissions!(
+                    "WHERE submission.id < $1 AND submission.round_problem_id IN
+                        (SELECT round_problem.id FROM round_problem
+                         JOIN round ON round.id = round_id WHERE contest_id = $2)
+                     ORDER BY submission.id DESC LIMIT $3"
+                ),
+                values![before, contest, limit],
+            )
+            .await
+        }
+        Filter {
+            contest: Some(contest),
+            user: Some(user),
+            ..
+        } => {
+            db.all(
+                submissions!(
+                    "WHERE submission.id < $1 AND submission.user_id = $2
+                        AND submission.round_problem_id IN
+                        (SELECT round_problem.id FROM round_problem
+                         JOIN round ON round.id = round_id WHERE contest_id = $3)
+                     ORDER BY submission.id DESC LIMIT $4"
+                ),
+                values![before, user, contest, limit],
+            )
+            .await
+        }
+        Filter {
+            problem: Some(problem),
+            user,
+            ..
+        } => {
+            db.all(
+                submissions!(
+                    "WHERE submission.id < $1 AND submission.problem_id = $2
+                        AND submission.round_problem_id IS NULL
+                        AND (submission.user_id = $3 OR $3 < 0)
+                     ORDER BY submission.id DESC LIMIT $4"
+                ),
+                values![before, problem, user.unwrap_or(-1), limit],
+            )
+            .await
+        }
+        Filter { user, .. } => {
+            db.all(
+                submissions!(
+                    "WHERE submission.id < $1 AND (submission.user_id = $2 OR $2 < 0)
+                     ORDER BY submission.id DESC LIMIT $3"
+                ),
+                values![before, user.unwrap_or(-1), limit],
+            )
+            .await
+        }
+    }
+}
+
+/// All submissions of a contest with their current results, for rankings.
+pub async fn of_contest(db: &Db, contest_id: i64) -> Result<Vec<Brief>> {
+    db.all(
+        "SELECT submission.id, submission.user_id, submission.round_problem_id, kind,
+            initial_verdict, verdict, score
+         FROM submission
+         JOIN round_problem ON round_problem.id = submission.round_problem_id
+         JOIN round ON round.id = round_id
+         JOIN judgement ON judgement.submission_id = submission.id AND current = 1
+         WHERE contest_id = $1",
+        values![contest_id],
+    )
+    .await
+}
+
+/// The source of a submission.
+pub async fn source(db: &Db, id: i64) -> Result<Option<Source>> {
+    db.first(
+        "SELECT file_name, content FROM source WHERE submission_id = $1",
+        values![id],
+    )
+    .await
+}
+
+/// Changes whether a submission counts.
+pub async fn set_kind(tx: &mut Tx, id: i64, kind: Kind) -> Result<u64> {
+    tx.execute(
+        "UPDATE submission SET kind = $2 WHERE id = $1",
+        values![id, kind],
+    )
+    .await
+}

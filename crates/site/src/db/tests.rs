@@ -1,0 +1,593 @@
+//! Each statement of each entity, on SQLite and on PostgreSQL.
+
+#[path = "../../tests/support/postgres.rs"]
+mod postgres;
+
+use super::judgement::{NewJudgement, Outcome, State};
+use super::problem::Visibility;
+use super::submission::{Filter, Kind, NewSubmission};
+use super::user::{NewUser, Role};
+use super::*;
+use crate::core::finals::{FinalMethod, Reveal};
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+
+const LEASE: Duration = Duration::from_secs(30);
+const NOW: Time = Time(1_000_000_000);
+
+/// Runs a test with a new database of each kind.
+fn with_each(test: impl AsyncFn(&Db)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let directory = tempfile::tempdir().expect("a directory");
+    runtime.block_on(async {
+        let path = directory.path().join("site.db");
+        let db = Db::sqlite(&path).await.expect("a database");
+        assert_eq!(migrate::migrate(&db).await.expect("tables"), 0);
+        test(&db).await;
+        db.close().await;
+        match postgres::database() {
+            Ok(url) => {
+                let db = Db::postgres(&url).await.expect("a database");
+                assert_eq!(migrate::migrate(&db).await.expect("tables"), 0);
+                test(&db).await;
+                db.close().await;
+            }
+            #[allow(clippy::print_stderr, reason = "a skipped test names the reason")]
+            Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
+        }
+    });
+}
+
+async fn add_user(db: &Db, login: &str, role: Role) -> i64 {
+    let mut tx = db.begin().await.unwrap();
+    let new = NewUser {
+        login,
+        name: "A name",
+        password: "hash",
+        role,
+    };
+    let id = user::insert(&mut tx, &new, NOW).await.unwrap();
+    tx.commit().await.unwrap();
+    id
+}
+
+/// A problem with one version, as their ids.
+async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> (i64, i64) {
+    let mut tx = db.begin().await.unwrap();
+    let id = problem::insert(&mut tx, "Sum", visibility, owner, NOW)
+        .await
+        .unwrap();
+    let version = problem::insert_version(&mut tx, id, "digest", "{}", owner, NOW)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    (id, version)
+}
+
+/// A submission with its first judgement, as their ids.
+async fn submit(
+    db: &Db,
+    user_id: i64,
+    (problem_id, version_id): (i64, i64),
+    round_problem_id: Option<i64>,
+) -> (i64, i64) {
+    let mut tx = db.begin().await.unwrap();
+    let new = NewSubmission {
+        user_id,
+        problem_id,
+        round_problem_id,
+        language: "cpp20",
+        kind: Kind::Normal,
+        file_name: "a.cpp",
+        source: b"int main() {}",
+    };
+    let submission_id = submission::insert(&mut tx, &new, NOW).await.unwrap();
+    let new = NewJudgement {
+        submission_id,
+        version_id,
+        user_id,
+        priority: judgement::PRACTICE,
+        is_first: true,
+    };
+    let judgement = judgement::insert(&mut tx, &new, NOW).await.unwrap();
+    tx.commit().await.unwrap();
+    (submission_id, judgement)
+}
+
+fn outcome(verdict: Verdict, score: i64) -> Outcome {
+    Outcome {
+        initial_verdict: Verdict::Accepted,
+        verdict,
+        score,
+        max_score: Some(100),
+        cpu_time_ns: Some(1),
+        memory_bytes: None,
+        protocol: "{}".to_owned(),
+    }
+}
+
+#[test]
+fn migration_is_applied_once_and_newer_versions_are_rejected() {
+    with_each(async |db| {
+        assert_eq!(migrate::migrate(db).await.unwrap(), 1);
+        let mut tx = db.begin().await.unwrap();
+        let newer = "INSERT INTO schema_version (version, applied_at) VALUES (99, 0)";
+        tx.execute(newer, values![]).await.unwrap();
+        tx.commit().await.unwrap();
+        let refused = migrate::migrate(db).await;
+        assert!(
+            matches!(refused, Err(DbError::Newer { found: 99, .. })),
+            "{refused:?}"
+        );
+    });
+}
+
+#[test]
+fn users_have_unique_logins_in_any_case() {
+    with_each(async |db| {
+        assert!(!user::has_admin(db).await.unwrap());
+        let id = add_user(db, "Ada", Role::Admin).await;
+        assert!(user::has_admin(db).await.unwrap());
+        let mut tx = db.begin().await.unwrap();
+        let new = NewUser {
+            login: "ada",
+            name: "",
+            password: "",
+            role: Role::User,
+        };
+        let error = user::insert(&mut tx, &new, NOW).await.unwrap_err();
+        assert!(error.is_duplicate(), "{error:?}");
+        drop(tx);
+        let found = user::by_login(db, "ADA").await.unwrap().unwrap();
+        assert_eq!(
+            (found.id, found.login.as_str(), found.role),
+            (id, "Ada", Role::Admin)
+        );
+        let mut tx = db.begin().await.unwrap();
+        user::update(&mut tx, id, Role::Teacher, Some(NOW))
+            .await
+            .unwrap();
+        user::set_password(&mut tx, id, "other").await.unwrap();
+        tx.commit().await.unwrap();
+        let found = user::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!(
+            (found.password.as_str(), found.disabled_at),
+            ("other", Some(NOW))
+        );
+        assert!(!user::has_admin(db).await.unwrap());
+        assert_eq!(user::page(db, 0, 10).await.unwrap().len(), 1);
+        assert!(user::page(db, id, 10).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn session_ends_by_time_by_request_and_with_its_user() {
+    with_each(async |db| {
+        let id = add_user(db, "ada", Role::User).await;
+        let later = NOW.after(LEASE);
+        let mut tx = db.begin().await.unwrap();
+        for hash in [[1; 32], [2; 32], [3; 32]] {
+            session::insert(&mut tx, hash, id, NOW, later)
+                .await
+                .unwrap();
+        }
+        tx.commit().await.unwrap();
+        let user_of = async |hash| session::user(db, hash, NOW).await.unwrap();
+        assert_eq!(user_of([1; 32]).await.unwrap().id, id);
+        assert!(session::user(db, [1; 32], later).await.unwrap().is_none());
+        let mut tx = db.begin().await.unwrap();
+        assert_eq!(session::delete(&mut tx, [1; 32]).await.unwrap(), 1);
+        tx.commit().await.unwrap();
+        assert!(user_of([1; 32]).await.is_none() && user_of([2; 32]).await.is_some());
+        let mut tx = db.begin().await.unwrap();
+        user::update(&mut tx, id, Role::User, Some(NOW))
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert!(
+            user_of([2; 32]).await.is_none(),
+            "a disabled user has no session"
+        );
+        let mut tx = db.begin().await.unwrap();
+        assert_eq!(session::delete_expired(&mut tx, NOW).await.unwrap(), 0);
+        assert_eq!(session::delete_of_user(&mut tx, id).await.unwrap(), 2);
+        tx.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn problems_are_listed_by_visibility_and_versions_are_numbered() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::Teacher).await;
+        let bob = add_user(db, "bob", Role::User).await;
+        let public = add_problem(db, ada, Visibility::Public).await;
+        add_problem(db, ada, Visibility::ContestOnly).await;
+        add_problem(db, ada, Visibility::Private).await;
+        let count = async |user, contest_only, all| {
+            let page = problem::page(db, 0, user, contest_only, all, 10).await;
+            page.unwrap().len()
+        };
+        assert_eq!(count(bob, false, false).await, 1);
+        assert_eq!(count(bob, true, false).await, 2);
+        assert_eq!(count(ada, false, false).await, 3);
+        assert_eq!(count(bob, false, true).await, 3);
+        let mut tx = db.begin().await.unwrap();
+        let second = problem::insert_version(&mut tx, public.0, "other", "{}", ada, NOW)
+            .await
+            .unwrap();
+        problem::update(&mut tx, public.0, "New", Visibility::Private)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        let current = problem::current_version(db, public.0)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((current.id, current.number), (second, 2));
+        let numbers: Vec<i64> = problem::versions(db, public.0)
+            .await
+            .unwrap()
+            .iter()
+            .map(|version| version.number)
+            .collect();
+        assert_eq!(numbers, [2, 1]);
+        assert_eq!(
+            problem::version(db, public.1)
+                .await
+                .unwrap()
+                .unwrap()
+                .digest,
+            "digest"
+        );
+        let found = problem::by_id(db, public.0).await.unwrap().unwrap();
+        assert_eq!(
+            (found.name.as_str(), found.visibility),
+            ("New", Visibility::Private)
+        );
+    });
+}
+
+#[test]
+fn contest_has_rounds_problems_members_and_a_link() {
+    use contest::{MemberRole, RoundFields, RoundProblemFields};
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::Teacher).await;
+        let bob = add_user(db, "bob", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Private).await;
+        let mut tx = db.begin().await.unwrap();
+        let id = contest::insert(&mut tx, "Cup", contest::Visibility::Private, NOW)
+            .await
+            .unwrap();
+        contest::join(&mut tx, id, ada, MemberRole::Owner, NOW)
+            .await
+            .unwrap();
+        contest::join(&mut tx, id, ada, MemberRole::Contestant, NOW)
+            .await
+            .unwrap();
+        let mut fields = RoundFields {
+            name: "First".to_owned(),
+            begins: Time::ALWAYS,
+            ends: NOW,
+            full_results: NOW,
+            ranking_from: Time::NEVER,
+        };
+        let round = contest::insert_round(&mut tx, id, &fields).await.unwrap();
+        fields.name = "Second".to_owned();
+        let second = contest::insert_round(&mut tx, id, &fields).await.unwrap();
+        fields.name = "Last".to_owned();
+        contest::update_round(&mut tx, second, &fields)
+            .await
+            .unwrap();
+        let mut fields = RoundProblemFields {
+            version_id: sum.1,
+            label: "A".to_owned(),
+            name: "Sum".to_owned(),
+            final_method: FinalMethod::Best,
+            reveal: Reveal::Nothing,
+        };
+        let attached = contest::insert_round_problem(&mut tx, round, sum.0, &fields)
+            .await
+            .unwrap();
+        fields.reveal = Reveal::Score;
+        contest::update_round_problem(&mut tx, attached, &fields)
+            .await
+            .unwrap();
+        contest::set_entry_link(&mut tx, id, [1; 32], NOW)
+            .await
+            .unwrap();
+        contest::set_entry_link(&mut tx, id, [2; 32], NOW)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+
+        assert_eq!(
+            contest::role(db, id, ada).await.unwrap(),
+            Some(MemberRole::Owner)
+        );
+        assert_eq!(contest::role(db, id, bob).await.unwrap(), None);
+        let rounds = contest::rounds(db, id).await.unwrap();
+        assert_eq!(rounds[1].name, "Last");
+        assert_eq!(
+            (rounds[0].begins, rounds[0].ranking_from),
+            (Time::ALWAYS, Time::NEVER)
+        );
+        let found = contest::round_problem(db, attached).await.unwrap().unwrap();
+        assert_eq!((found.reveal, found.contest_id), (Reveal::Score, id));
+        assert_eq!(contest::problems(db, id).await.unwrap().len(), 1);
+        assert!(contest::round(db, round).await.unwrap().is_some());
+        assert!(contest::by_entry_link(db, [1; 32]).await.unwrap().is_none());
+        assert_eq!(
+            contest::by_entry_link(db, [2; 32])
+                .await
+                .unwrap()
+                .unwrap()
+                .id,
+            id
+        );
+        let pages = async |user, all| {
+            contest::page(db, i64::MAX, user, all, 10)
+                .await
+                .unwrap()
+                .len()
+        };
+        assert_eq!((pages(ada, false).await, pages(bob, false).await), (1, 0));
+        assert_eq!(pages(bob, true).await, 1);
+
+        let mut tx = db.begin().await.unwrap();
+        contest::update(&mut tx, id, "Cup", contest::Visibility::Public)
+            .await
+            .unwrap();
+        contest::join(&mut tx, id, bob, MemberRole::Contestant, NOW)
+            .await
+            .unwrap();
+        contest::set_role(&mut tx, id, bob, MemberRole::Moderator)
+            .await
+            .unwrap();
+        contest::delete_entry_link(&mut tx, id).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(pages(-1, false).await, 1);
+        assert!(contest::by_entry_link(db, [2; 32]).await.unwrap().is_none());
+        let members = contest::members(db, id).await.unwrap();
+        assert_eq!(members[1].role, MemberRole::Moderator);
+        let mut tx = db.begin().await.unwrap();
+        assert_eq!(contest::leave(&mut tx, id, bob).await.unwrap(), 1);
+        tx.commit().await.unwrap();
+        assert!(contest::by_id(db, id).await.unwrap().is_some());
+
+        let (submission, _) = submit(db, bob, sum, Some(attached)).await;
+        let brief = submission::of_contest(db, id).await.unwrap();
+        assert_eq!(
+            (brief[0].id, brief[0].round_problem_id),
+            (submission, attached)
+        );
+        for user in [None, Some(bob)] {
+            let filter = Filter {
+                contest: Some(id),
+                user,
+                ..Filter::default()
+            };
+            assert_eq!(submission::page(db, filter, 10).await.unwrap().len(), 1);
+        }
+        let filter = Filter {
+            problem: Some(sum.0),
+            ..Filter::default()
+        };
+        assert!(submission::page(db, filter, 10).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn queue_is_fair_between_users() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let bob = add_user(db, "bob", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let mut expected = Vec::new();
+        for _ in 0..3 {
+            expected.push(submit(db, ada, sum, None).await.0);
+        }
+        let of_bob = submit(db, bob, sum, None).await.0;
+        expected.insert(1, of_bob);
+        let mut order = Vec::new();
+        while let Some(task) = judgement::claim(db, "w", NOW, LEASE).await.unwrap() {
+            order.push(task.submission_id);
+        }
+        assert_eq!(order, expected);
+    });
+}
+
+#[test]
+fn attempt_whose_lease_has_ended_changes_nothing() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (id, judged) = submit(db, ada, sum, None).await;
+        let first = judgement::claim(db, "1", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((first.id, first.attempt), (judged, 1));
+        assert_eq!(first.content, b"int main() {}");
+        assert!(
+            judgement::claim(db, "2", NOW, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        assert_eq!(judgement::expire(db, NOW).await.unwrap(), 0);
+        let later = NOW.after(2 * LEASE);
+        assert_eq!(judgement::expire(db, later).await.unwrap(), 1);
+        let second = judgement::claim(db, "2", later, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(second.attempt, 2);
+
+        let wrong = outcome(Verdict::WrongAnswer, 0);
+        assert!(
+            !judgement::finish(db, judged, 1, &wrong, later)
+                .await
+                .unwrap()
+        );
+        assert!(!judgement::renew(db, judged, 1, later).await.unwrap());
+        assert!(
+            !judgement::set_initial(db, judged, 1, Verdict::WrongAnswer)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !judgement::fail(db, judged, 1, "fault", true, later)
+                .await
+                .unwrap()
+        );
+        let found = submission::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!((found.state, found.initial_verdict), (State::Running, None));
+
+        assert!(
+            judgement::renew(db, judged, 2, later.after(LEASE))
+                .await
+                .unwrap()
+        );
+        assert!(
+            judgement::set_initial(db, judged, 2, Verdict::Accepted)
+                .await
+                .unwrap()
+        );
+        let right = outcome(Verdict::Accepted, 100);
+        assert!(
+            judgement::finish(db, judged, 2, &right, later)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !judgement::finish(db, judged, 2, &wrong, later)
+                .await
+                .unwrap()
+        );
+        let found = submission::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!(
+            (found.verdict, found.score),
+            (Some(Verdict::Accepted), Some(100))
+        );
+        let details = judgement::details(db, judged).await.unwrap().unwrap();
+        assert_eq!(details.protocol.as_deref(), Some("{}"));
+    });
+}
+
+#[test]
+fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (id, judged) = submit(db, ada, sum, None).await;
+        for attempt in 1..=judgement::MAX_ATTEMPTS {
+            let task = judgement::claim(db, "w", NOW, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
+            assert_eq!(task.attempt, attempt);
+            assert!(
+                judgement::fail(db, judged, attempt, "broken", false, NOW)
+                    .await
+                    .unwrap()
+            );
+        }
+        assert!(
+            judgement::claim(db, "w", NOW, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        let found = submission::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!((found.state, found.verdict), (State::Fault, None));
+        let details = judgement::details(db, judged).await.unwrap().unwrap();
+        assert_eq!(details.fault.as_deref(), Some("broken"));
+
+        let (crashing, _) = submit(db, ada, sum, None).await;
+        let mut now = NOW;
+        for _ in 0..judgement::MAX_ATTEMPTS {
+            judgement::claim(db, "w", now, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
+            now = now.after(2 * LEASE);
+            assert_eq!(judgement::expire(db, now).await.unwrap(), 1);
+        }
+        assert!(
+            judgement::claim(db, "w", now, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        let entries = judgement::queue(db, 10).await.unwrap();
+        let of = |id| {
+            entries
+                .iter()
+                .find(|entry| entry.submission_id == id)
+                .unwrap()
+        };
+        assert_eq!(of(crashing).state, State::Fault);
+    });
+}
+
+#[test]
+fn old_judgement_stays_current_until_the_new_one_has_a_result() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (submission_id, first) = submit(db, ada, sum, None).await;
+        judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        let wrong = outcome(Verdict::WrongAnswer, 0);
+        assert!(judgement::finish(db, first, 1, &wrong, NOW).await.unwrap());
+        assert!(!judgement::is_open(db, submission_id).await.unwrap());
+        let mut tx = db.begin().await.unwrap();
+        let new = NewJudgement {
+            submission_id,
+            version_id: sum.1,
+            user_id: ada,
+            priority: judgement::AGAIN,
+            is_first: false,
+        };
+        let second = judgement::insert(&mut tx, &new, NOW).await.unwrap();
+        submission::set_kind(&mut tx, submission_id, Kind::Ignored)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert!(judgement::is_open(db, submission_id).await.unwrap());
+        let verdict = async || {
+            let found = submission::by_id(db, submission_id).await.unwrap().unwrap();
+            (found.judgement_id, found.verdict)
+        };
+        judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(verdict().await, (first, Some(Verdict::WrongAnswer)));
+        assert_eq!(judgement::release(db).await.unwrap(), 1);
+        let task = judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        let right = outcome(Verdict::Accepted, 100);
+        assert!(
+            judgement::finish(db, second, task.attempt, &right, NOW)
+                .await
+                .unwrap()
+        );
+        assert_eq!(verdict().await, (second, Some(Verdict::Accepted)));
+        let source = submission::source(db, submission_id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (source.file_name.as_str(), &*source.content),
+            ("a.cpp", &b"int main() {}"[..])
+        );
+    });
+}

@@ -1,0 +1,119 @@
+//! Users.
+
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::time::Time;
+
+text_enum! {
+    /// What a user may do on the whole site.
+    Role {
+        /// Everything.
+        Admin = "admin",
+        /// Add problems and private contests.
+        Teacher = "teacher",
+        /// Take part.
+        User = "user",
+    }
+}
+
+record! {
+    /// A user.
+    User {
+        id: i64,
+        login: String,
+        name: String,
+        password: String,
+        role: Role,
+        created_at: Time,
+        disabled_at: Option<Time>,
+    }
+}
+
+macro_rules! columns {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, login, name, password, role, created_at, disabled_at FROM users ",
+            $rest
+        )
+    };
+}
+
+/// A user that does not exist yet.
+#[derive(Debug)]
+pub struct NewUser<'a> {
+    pub login: &'a str,
+    pub name: &'a str,
+    /// The hash of the password.
+    pub password: &'a str,
+    pub role: Role,
+}
+
+/// The form of a login that is unique.
+fn key(login: &str) -> String {
+    login.to_lowercase()
+}
+
+/// Adds a user. Returns the id.
+pub async fn insert(tx: &mut Tx, user: &NewUser<'_>, now: Time) -> Result<i64> {
+    tx.id(
+        "INSERT INTO users (login, login_key, name, password, role, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+        values![
+            user.login,
+            key(user.login),
+            user.name,
+            user.password,
+            user.role,
+            now
+        ],
+    )
+    .await
+}
+
+/// The user with an id.
+pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<User>> {
+    db.first(columns!("WHERE id = $1"), values![id]).await
+}
+
+/// The user with a login, in any case.
+pub async fn by_login(db: impl Executor, login: &str) -> Result<Option<User>> {
+    db.first(columns!("WHERE login_key = $1"), values![key(login)])
+        .await
+}
+
+/// Users with greater ids than `after`, in their order.
+pub async fn page(db: &Db, after: i64, limit: i64) -> Result<Vec<User>> {
+    db.all(
+        columns!("WHERE id > $1 ORDER BY id LIMIT $2"),
+        values![after, limit],
+    )
+    .await
+}
+
+/// Whether an administrator exists and is not disabled.
+pub async fn has_admin(db: impl Executor) -> Result<bool> {
+    let found: Option<User> = db
+        .first(
+            columns!("WHERE role = $1 AND disabled_at IS NULL LIMIT 1"),
+            values![Role::Admin],
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+/// Changes role and state of a user.
+pub async fn update(tx: &mut Tx, id: i64, role: Role, disabled_at: Option<Time>) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET role = $2, disabled_at = $3 WHERE id = $1",
+        values![id, role, disabled_at],
+    )
+    .await
+}
+
+/// Changes the hash of a password.
+pub async fn set_password(tx: &mut Tx, id: i64, password: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET password = $2 WHERE id = $1",
+        values![id, password],
+    )
+    .await
+}

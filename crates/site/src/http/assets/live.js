@@ -1,0 +1,35 @@
+// Follows a page's source of changes and replaces the page's main part. The server renders it, so
+// the page is the same as after loading it again.
+const source = document.querySelector("meta[name=live]")?.content;
+const PAUSE_MS = 1000;
+let isLoading = false;
+let isStale = false;
+
+async function refresh() {
+  if (isLoading) {
+    isStale = true;
+    return;
+  }
+  isLoading = true;
+  isStale = false;
+  try {
+    const answer = await fetch(location.href, { credentials: "same-origin" });
+    if (answer.ok) {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const [from, to] = [page, document].map((it) => it.querySelector("[data-live]"));
+      if (from && to) to.replaceWith(document.adoptNode(from));
+      if (!page.querySelector("meta[name=live]")) events.close();
+    }
+  } catch {
+    // The next change tries again.
+  }
+  setTimeout(() => {
+    isLoading = false;
+    if (isStale) refresh();
+  }, PAUSE_MS);
+}
+
+const events = source ? new EventSource(source) : null;
+// The page may have changed before the connection was open.
+events?.addEventListener("open", refresh);
+events?.addEventListener("change", refresh);

@@ -1,0 +1,250 @@
+//! Contests.
+
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{PAGE_ROWS, check_name, select, time};
+use super::problems::{MAX_NAME, Place};
+use super::session::Session;
+use crate::app::App;
+use crate::core::access::{self, ContestAccess};
+use crate::core::time::Time;
+use crate::db::contest::{self, Contest, MemberRole, Round, RoundProblem, Visibility};
+use axum::extract::{Form, Path, Query, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+const VISIBILITIES: [(&str, &str); 2] = [
+    ("private", "Private: only members"),
+    ("public", "Public: all people"),
+];
+
+/// A contest and what the viewer may do in it.
+pub struct Scene {
+    pub contest: Contest,
+    pub access: ContestAccess,
+}
+
+impl Scene {
+    /// A contest that the viewer may see.
+    pub async fn of(app: &App, session: &Session, id: i64) -> Page<Scene> {
+        let contest = contest::by_id(&app.db, id)
+            .await?
+            .ok_or(PageError::NotFound)?;
+        let role = match session.viewer().id() {
+            Some(user) => contest::role(&app.db, id, user).await?,
+            None => None,
+        };
+        let access = access::contest(session.viewer(), contest.visibility, role);
+        if access.view {
+            Ok(Scene { contest, access })
+        } else {
+            Err(PageError::NotFound)
+        }
+    }
+
+    /// A contest that the viewer may change.
+    pub async fn managed(app: &App, session: &Session, id: i64) -> Page<Scene> {
+        let scene = Scene::of(app, session, id).await?;
+        if scene.access.manage {
+            Ok(scene)
+        } else {
+            Err(PageError::NotFound)
+        }
+    }
+
+    /// A round that the viewer may change.
+    pub async fn managed_round(app: &App, session: &Session, id: i64) -> Page<(Scene, Round)> {
+        let round = contest::round(&app.db, id)
+            .await?
+            .ok_or(PageError::NotFound)?;
+        Ok((Scene::managed(app, session, round.contest_id).await?, round))
+    }
+
+    /// A problem of a round that the viewer may see now.
+    pub async fn of_problem(app: &App, session: &Session, id: i64) -> Page<(Scene, RoundProblem)> {
+        let problem = contest::round_problem(&app.db, id).await?;
+        let problem = problem.ok_or(PageError::NotFound)?;
+        let scene = Scene::of(app, session, problem.contest_id).await?;
+        if scene.access.sees_round(problem.begins, Time::now()) {
+            Ok((scene, problem))
+        } else {
+            Err(PageError::NotFound)
+        }
+    }
+
+    /// The links that pages of a contest share.
+    pub fn links(&self, session: &Session) -> Markup {
+        let id = self.contest.id;
+        html! {
+            p.actions {
+                a href={ "/contests/" (id) } { "Problems" }
+                a href={ "/contests/" (id) "/ranking" } { "Ranking" }
+                @if session.user.is_some() {
+                    a href={ "/contests/" (id) "/submissions" } {
+                        @if self.access.manage { "Submissions" } @else { "Your submissions" }
+                    }
+                }
+                @if self.access.manage {
+                    a href={ "/contests/" (id) "/members" } { "Members" }
+                    a href={ "/contests/" (id) "/edit" } { "Settings" }
+                }
+            }
+        }
+    }
+}
+
+/// `GET /contests`.
+pub async fn list(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(place): Query<Place>,
+) -> Page {
+    let viewer = session.viewer();
+    let before = place.before.unwrap_or(i64::MAX);
+    let user = viewer.id().unwrap_or(-1);
+    let contests = contest::page(&app.db, before, user, viewer.is_admin(), PAGE_ROWS).await?;
+    let main = html! {
+        h1 { "Contests" }
+        @if viewer.is_teacher() { p { a.button href="/contests/new" { "Add a contest" } } }
+        div.scroll { table {
+            thead { tr { th { "Name" } th { "Visibility" } } }
+            tbody { @for one in &contests { tr {
+                td { a href={ "/contests/" (one.id) } { (one.name) } }
+                td { (one.visibility.text()) }
+            } } }
+        } }
+        @if contests.is_empty() { p.muted { "There are no contests." } }
+        @if let Some(last) = contests.last() && contests.len() == PAGE_ROWS as usize {
+            p { a href={ "/contests?before=" (last.id) } { "Earlier contests" } }
+        }
+    };
+    Ok(page(&session, "Contests", main).into_response())
+}
+
+/// The fields of a contest.
+#[derive(Deserialize)]
+pub struct Fields {
+    name: String,
+    visibility: Visibility,
+}
+
+fn inputs(name: &str, visibility: Visibility) -> Markup {
+    html! {
+        label { "Name" input name="name" value=(name) required maxlength=(MAX_NAME); }
+        (select("visibility", "Visible to", &VISIBILITIES, visibility.text()))
+    }
+}
+
+/// Only administrators publish contests.
+fn check(fields: &Fields, before: Visibility, session: &Session) -> Page<()> {
+    check_name(&fields.name, MAX_NAME)?;
+    let publishes = fields.visibility == Visibility::Public && before == Visibility::Private;
+    if publishes && !session.viewer().is_admin() {
+        let why = "Only an administrator can make a contest public.";
+        return Err(PageError::Refused(why));
+    }
+    Ok(())
+}
+
+/// `GET /contests/new`.
+pub async fn form(session: Session) -> Page {
+    if !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    let main = html! {
+        h1 { "Add a contest" }
+        form.fields method="post" {
+            (inputs("", Visibility::Private))
+            button { "Add the contest" }
+        }
+    };
+    Ok(page(&session, "Add a contest", main).into_response())
+}
+
+/// `POST /contests/new`.
+pub async fn create(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let user = session.user_id()?;
+    if !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    check(&fields, Visibility::Private, &session)?;
+    let now = Time::now();
+    let mut tx = app.db.begin().await?;
+    let id = contest::insert(&mut tx, fields.name.trim(), fields.visibility, now).await?;
+    contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response())
+}
+
+/// `GET /contests/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let scene = Scene::of(&app, &session, id).await?;
+    let now = Time::now();
+    let rounds = contest::rounds(&app.db, id).await?;
+    let problems = contest::problems(&app.db, id).await?;
+    let rounds: Vec<_> = rounds
+        .into_iter()
+        .filter(|round| scene.access.sees_round(round.begins, now))
+        .collect();
+    let main = html! {
+        h1 { (scene.contest.name) }
+        (scene.links(&session))
+        @for round in &rounds {
+            h2 { (round.name) }
+            dl.facts {
+                dt { "Begins" } dd { (time(round.begins)) }
+                dt { "Ends" } dd { (time(round.ends)) }
+                dt { "Full results" } dd { (time(round.full_results)) }
+            }
+            ul { @for one in problems.iter().filter(|one| one.round_id == round.id) {
+                li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
+            } }
+            @if scene.access.manage {
+                p { a href={ "/rounds/" (round.id) } { "Change the round" } }
+            }
+        }
+        @if rounds.is_empty() { p.muted { "No round has begun." } }
+    };
+    Ok(page(&session, &scene.contest.name, main).into_response())
+}
+
+/// `GET /contests/{id}/edit`.
+pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let scene = Scene::managed(&app, &session, id).await?;
+    let main = html! {
+        h1 { (scene.contest.name) }
+        (scene.links(&session))
+        h2 { "Settings" }
+        form.fields method="post" {
+            (inputs(&scene.contest.name, scene.contest.visibility))
+            button { "Save" }
+        }
+        h2 { "Add a round" }
+        form.fields method="post" action={ "/contests/" (id) "/rounds" } {
+            (super::rounds::inputs(None))
+            button { "Add the round" }
+        }
+    };
+    Ok(page(&session, "Settings", main).into_response())
+}
+
+/// `POST /contests/{id}/edit`.
+pub async fn edit(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let scene = Scene::managed(&app, &session, id).await?;
+    check(&fields, scene.contest.visibility, &session)?;
+    let mut tx = app.db.begin().await?;
+    contest::update(&mut tx, id, fields.name.trim(), fields.visibility).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}")).into_response())
+}

@@ -1,0 +1,68 @@
+//! Notices for pages that follow changes, as server-sent events without content.
+
+use super::contests::Scene;
+use super::error::Page;
+use super::session::Session;
+use super::submissions;
+use crate::app::App;
+use crate::core::access::ContestAccess;
+use crate::core::time::Time;
+use crate::db::contest;
+use crate::judging::live::Change;
+use axum::extract::{Path, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use std::convert::Infallible;
+use std::sync::Arc;
+use tokio::sync::broadcast::error::RecvError;
+
+/// Events for the changes that `concerns` chooses.
+fn events(app: &App, concerns: impl Fn(&Change) -> bool + Send + Sync + 'static) -> Response {
+    let changes = app.live.subscribe();
+    let stream = stream::unfold((changes, concerns), async |(mut changes, concerns)| {
+        loop {
+            match changes.recv().await {
+                Ok(change) if !concerns(&change) => {}
+                // A reader that has missed changes must look again, too.
+                Ok(_) | Err(RecvError::Lagged(_)) => {
+                    let event = Event::default().event("change").data("");
+                    break Some((Ok::<_, Infallible>(event), (changes, concerns)));
+                }
+                Err(RecvError::Closed) => break None,
+            }
+        }
+    });
+    Sse::new(stream)
+        .keep_alive(KeepAlive::default())
+        .into_response()
+}
+
+/// `GET /submissions/{id}/live`.
+pub async fn submission(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    submissions::find(&app, &session, id).await?;
+    Ok(events(&app, move |change| change.submission == id))
+}
+
+/// Whether the ranking changes for a viewer with each result.
+async fn follows_all(app: &App, access: ContestAccess, id: i64) -> Page<bool> {
+    let rounds = contest::rounds(&app.db, id).await?;
+    let now = Time::now();
+    Ok(rounds
+        .iter()
+        .all(|round| access.sees_ranking(round.begins, round.ranking_from, now)))
+}
+
+/// `GET /contests/{id}/live`: the own submissions, and all if the viewer sees all rankings.
+pub async fn contest(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let scene = Scene::of(&app, &session, id).await?;
+    let all = follows_all(&app, scene.access, id).await?;
+    let user = session.viewer().id();
+    Ok(events(&app, move |change| {
+        change.contest == Some(id) && (all || Some(change.user) == user)
+    }))
+}

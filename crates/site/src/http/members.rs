@@ -1,0 +1,190 @@
+//! Members of contests, and the links with which users enter.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::select;
+use super::session::Session;
+use crate::app::App;
+use crate::core::time::Time;
+use crate::core::token::Token;
+use crate::db::contest::{self, Contest, MemberRole};
+use crate::db::user;
+use axum::extract::{Form, Path, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::html;
+use serde::Deserialize;
+use std::sync::Arc;
+
+const ROLES: [(&str, &str); 4] = [
+    ("contestant", "Contestant"),
+    ("moderator", "Moderator"),
+    ("owner", "Owner"),
+    ("", "Not a member"),
+];
+
+/// `GET /contests/{id}/members`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    members_page(&app, &session, id, None).await
+}
+
+/// The page, with a link that was just made.
+async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
+    let scene = Scene::managed(app, session, id).await?;
+    let members = contest::members(&app.db, id).await?;
+    let main = html! {
+        h1 { (scene.contest.name) }
+        (scene.links(session))
+        h2 { "Members" }
+        div.scroll { table {
+            thead { tr { th { "Login" } th { "Name" } th { "Role" } } }
+            tbody { @for member in &members { tr {
+                td { (member.login) } td { (member.name) } td { (member.role.text()) }
+            } } }
+        } }
+        h2 { "Add, change or remove a member" }
+        form.fields method="post" {
+            label { "Login" input name="login" required; }
+            (select("role", "Role", &ROLES, "contestant"))
+            button { "Save" }
+        }
+        h2 { "Entry link" }
+        @if let Some(link) = link {
+            p { "Contestants enter at this path. It is shown only now:" }
+            pre #entry-link tabindex="0" { "\n" (link) }
+        }
+        p.actions {
+            form.inline method="post" action={ "/contests/" (id) "/link" } {
+                button { "Make a new link" }
+            }
+            form.inline method="post" action={ "/contests/" (id) "/link/delete" } {
+                button { "Remove the link" }
+            }
+        }
+        p.hint { "A new link makes the old one invalid." }
+    };
+    Ok(page(session, "Members", main).into_response())
+}
+
+/// The fields of `POST /contests/{id}/members`.
+#[derive(Deserialize)]
+pub struct Change {
+    login: String,
+    role: String,
+}
+
+/// `POST /contests/{id}/members`.
+pub async fn change(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Change>,
+) -> Page {
+    let scene = Scene::managed(&app, &session, id).await?;
+    let invalid = |why: &str| PageError::Invalid(why.to_owned());
+    let found = user::by_login(&app.db, &form.login).await?;
+    let user = found.ok_or_else(|| invalid("There is no user with this login."))?;
+    let role = match form.role.as_str() {
+        "" => None,
+        text => Some(MemberRole::of_text(text).ok_or_else(|| invalid("The role is unknown."))?),
+    };
+    let mut tx = app.db.begin().await?;
+    let before = contest::role(&mut tx, id, user.id).await?;
+    let concerns_owner = [before, role].contains(&Some(MemberRole::Owner));
+    if concerns_owner && !scene.access.own {
+        return Err(PageError::Refused(
+            "Only an owner can name or remove owners.",
+        ));
+    }
+    match role {
+        None => {
+            contest::leave(&mut tx, id, user.id).await?;
+        }
+        Some(role) => {
+            contest::join(&mut tx, id, user.id, role, Time::now()).await?;
+            contest::set_role(&mut tx, id, user.id, role).await?;
+        }
+    }
+    let members = contest::members(&mut tx, id).await?;
+    if before == Some(MemberRole::Owner)
+        && !members
+            .iter()
+            .any(|member| member.role == MemberRole::Owner)
+    {
+        return Err(PageError::Refused("A contest needs an owner."));
+    }
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())
+}
+
+/// `POST /contests/{id}/link`.
+pub async fn make_link(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    Scene::managed(&app, &session, id).await?;
+    let token = Token::random();
+    let mut tx = app.db.begin().await?;
+    contest::set_entry_link(&mut tx, id, token.digest(), Time::now()).await?;
+    tx.commit().await?;
+    let link = format!("/enter/{}", token.hex());
+    members_page(&app, &session, id, Some(&link)).await
+}
+
+/// `POST /contests/{id}/link/delete`.
+pub async fn delete_link(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    Scene::managed(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    contest::delete_entry_link(&mut tx, id).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())
+}
+
+async fn contest_of_link(app: &App, token: &str) -> Page<Contest> {
+    let token = Token::of_hex(token).ok_or(PageError::NotFound)?;
+    let contest = contest::by_entry_link(&app.db, token.digest()).await?;
+    contest.ok_or(PageError::NotFound)
+}
+
+/// `GET /enter/{token}`.
+pub async fn enter_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(token): Path<String>,
+) -> Page {
+    let contest = contest_of_link(&app, &token).await?;
+    let main = html! {
+        h1 { (contest.name) }
+        @if session.user.is_some() {
+            form method="post" { button { "Enter the contest" } }
+        } @else {
+            p {
+                a href="/sign-in" { "Sign in" } " or " a href="/sign-up" { "sign up" }
+                ", then open this link again."
+            }
+        }
+    };
+    Ok(page(&session, &contest.name, main).into_response())
+}
+
+/// `POST /enter/{token}`.
+pub async fn enter(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(token): Path<String>,
+) -> Page {
+    let contest = contest_of_link(&app, &token).await?;
+    let user = session.user_id()?;
+    let mut tx = app.db.begin().await?;
+    contest::join(
+        &mut tx,
+        contest.id,
+        user,
+        MemberRole::Contestant,
+        Time::now(),
+    )
+    .await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{}", contest.id)).into_response())
+}

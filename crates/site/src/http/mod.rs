@@ -1,0 +1,169 @@
+//! The pages. A handler reads a request, asks the rules, and renders the answer.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `session` | the user of a request; sign-in, sign-up and sign-out |
+//! | `problems` | problems outside contests, and their versions |
+//! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
+//! | `submit`, `submissions` | sending sources, and their results |
+//! | `ranking` | the ranking of a contest |
+//! | `admin` | users and the queue |
+//! | `live` | notices for pages that follow changes |
+//! | `layout`, `parts`, `assets` | the frame of pages, common parts, style sheet and script |
+//! | `error` | pages about requests that were not carried out |
+//! | `server` | connections |
+//!
+//! Every page works without JavaScript. The script only loads a page again when its content has
+//! changed.
+
+mod admin;
+mod assets;
+mod contests;
+mod error;
+mod layout;
+mod live;
+mod members;
+mod parts;
+mod problems;
+mod ranking;
+mod rounds;
+pub mod server;
+mod session;
+mod submissions;
+mod submit;
+
+use crate::app::App;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use axum::routing::{get, post};
+use std::sync::Arc;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::csrf::CsrfLayer;
+
+/// Bytes of the largest package.
+const MAX_PACKAGE: usize = 128 << 20;
+/// Bytes of other requests.
+const MAX_BODY: usize = 1 << 20;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The pages of a site.
+pub fn router(app: Arc<App>) -> Router {
+    let uploads = Router::new()
+        .route("/problems/new", get(problems::form).post(problems::create))
+        .route("/problems/{id}/versions", post(problems::add_version))
+        .layer(DefaultBodyLimit::max(MAX_PACKAGE));
+    let pages = Router::new()
+        .route("/", get(session::home))
+        .route(
+            "/sign-in",
+            get(session::sign_in_form).post(session::sign_in),
+        )
+        .route(
+            "/sign-up",
+            get(session::sign_up_form).post(session::sign_up),
+        )
+        .route("/sign-out", post(session::sign_out))
+        .route(
+            "/setup/{token}",
+            get(session::setup_form).post(session::setup),
+        )
+        .route(
+            "/password",
+            get(session::password_form).post(session::change_password),
+        )
+        .route("/problems", get(problems::list))
+        .route("/problems/{id}", get(problems::show))
+        .route("/problems/{id}/edit", post(problems::edit))
+        .route("/problems/{id}/files/{name}", get(problems::file))
+        .route("/problems/{id}/package", get(problems::download))
+        .route(
+            "/problems/{id}/submit",
+            get(submit::problem_form).post(submit::to_problem),
+        )
+        .route("/contests", get(contests::list))
+        .route("/contests/new", get(contests::form).post(contests::create))
+        .route("/contests/{id}", get(contests::show))
+        .route(
+            "/contests/{id}/edit",
+            get(contests::edit_form).post(contests::edit),
+        )
+        .route("/contests/{id}/rounds", post(rounds::create))
+        .route("/contests/{id}/ranking", get(ranking::show))
+        .route("/contests/{id}/submissions", get(submissions::of_contest))
+        .route(
+            "/contests/{id}/members",
+            get(members::show).post(members::change),
+        )
+        .route("/contests/{id}/link", post(members::make_link))
+        .route("/contests/{id}/link/delete", post(members::delete_link))
+        .route("/contests/{id}/live", get(live::contest))
+        .route(
+            "/enter/{token}",
+            get(members::enter_form).post(members::enter),
+        )
+        .route("/rounds/{id}", get(rounds::show).post(rounds::edit))
+        .route("/rounds/{id}/problems", post(rounds::attach))
+        .route("/round-problems/{id}", get(rounds::problem))
+        .route("/round-problems/{id}/edit", post(rounds::edit_problem))
+        .route("/round-problems/{id}/files/{name}", get(rounds::file))
+        .route(
+            "/round-problems/{id}/submit",
+            get(submit::round_form).post(submit::to_round),
+        )
+        .route("/submissions", get(submissions::list))
+        .route("/submissions/{id}", get(submissions::show))
+        .route("/submissions/{id}/source", get(submissions::source))
+        .route("/submissions/{id}/kind", post(submissions::set_kind))
+        .route("/submissions/{id}/judge", post(submissions::judge_again))
+        .route("/submissions/{id}/live", get(live::submission))
+        .route("/users", get(admin::users))
+        .route("/users/{id}", post(admin::change_user))
+        .route("/queue", get(admin::queue))
+        .layer(DefaultBodyLimit::max(MAX_BODY));
+    Router::new()
+        .merge(uploads)
+        .merge(pages)
+        .route("/assets/{name}", get(assets::serve))
+        .fallback(error::not_found)
+        .with_state(app)
+        .layer(CsrfLayer::new())
+        .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn(secure))
+}
+
+/// Adds the headers that confine the pages.
+async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        // Links to contests contain secrets.
+        (REFERRER_POLICY, "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static(POLICY));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,353 @@
+//! Problems outside contests, and their versions.
+
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{PAGE_ROWS, Upload, check_name, select, statement, submissions, time};
+use super::session::Session;
+use crate::app::App;
+use crate::core::access::{self, ProblemAccess};
+use crate::core::package::{self, Manifest};
+use crate::core::time::Time;
+use crate::core::visibility::visible;
+use crate::db::problem::{self, Problem, Version, Visibility};
+use crate::db::submission::{self, Filter};
+use axum::extract::{Form, Multipart, Path, Query, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Characters of the longest name of a problem.
+pub const MAX_NAME: usize = 128;
+/// Images and statements act in no page, not even if they are opened by themselves.
+const FILE_POLICY: &str = "default-src 'none'; style-src 'none'; sandbox";
+/// Browsers do not show PDFs in a sandbox; their viewers isolate them.
+const PDF_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+
+const VISIBILITIES: [(&str, &str); 3] = [
+    ("private", "Private: only you"),
+    ("contest_only", "For contests: teachers may use it"),
+    ("public", "Public: all people"),
+];
+
+/// The place in a list that is shown in parts.
+#[derive(Debug, Deserialize)]
+pub struct Place {
+    pub after: Option<i64>,
+    pub before: Option<i64>,
+}
+
+/// A problem that the viewer may see.
+pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Problem, ProblemAccess)> {
+    let problem = problem::by_id(&app.db, id)
+        .await?
+        .ok_or(PageError::NotFound)?;
+    let access = access::problem(session.viewer(), &problem);
+    if access.view {
+        Ok((problem, access))
+    } else {
+        Err(PageError::NotFound)
+    }
+}
+
+async fn current(app: &App, problem: &Problem) -> Page<(Version, Manifest)> {
+    let version = problem::current_version(&app.db, problem.id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    let manifest = Manifest::of_json(&version.manifest);
+    Ok((version, manifest))
+}
+
+/// `GET /problems`.
+pub async fn list(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(place): Query<Place>,
+) -> Page {
+    let viewer = session.viewer();
+    let problems = problem::page(
+        &app.db,
+        place.after.unwrap_or(0),
+        viewer.id().unwrap_or(-1),
+        viewer.is_teacher(),
+        viewer.is_admin(),
+        PAGE_ROWS,
+    )
+    .await?;
+    let main = html! {
+        h1 { "Problems" }
+        @if viewer.is_teacher() { p { a.button href="/problems/new" { "Add a problem" } } }
+        div.scroll { table {
+            thead { tr { th { "Name" } th { "Visibility" } } }
+            tbody { @for one in &problems { tr {
+                td { a href={ "/problems/" (one.id) } { (one.name) } }
+                td { (one.visibility.text()) }
+            } } }
+        } }
+        @if problems.is_empty() { p.muted { "There are no problems." } }
+        @if let Some(last) = problems.last() && problems.len() == PAGE_ROWS as usize {
+            p { a href={ "/problems?after=" (last.id) } { "Further problems" } }
+        }
+    };
+    Ok(page(&session, "Problems", main).into_response())
+}
+
+fn package_input() -> Markup {
+    html! {
+        label { "Package (zip archive, ICPC or Sim format)"
+            input type="file" name="file" accept=".zip" required; }
+    }
+}
+
+/// `GET /problems/new`.
+pub async fn form(session: Session) -> Page {
+    if !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    let main = html! {
+        h1 { "Add a problem" }
+        form.fields method="post" enctype="multipart/form-data" {
+            (package_input())
+            (select("visibility", "Visible to", &VISIBILITIES, "private"))
+            button { "Add the problem" }
+        }
+    };
+    Ok(page(&session, "Add a problem", main).into_response())
+}
+
+/// Stores a package. Returns its digest and manifest.
+async fn store(app: &App, upload: Upload) -> Page<(String, Manifest)> {
+    let blobs = app.blobs.clone();
+    let read = move || {
+        let digest = blobs.put(&upload.content)?;
+        let manifest = package::read(&blobs.path(&digest), &upload.file_name, &blobs)?;
+        Ok::<_, PageError>((digest, manifest))
+    };
+    let read = tokio::task::spawn_blocking(read).await;
+    read.map_err(|error| PageError::Internal(error.to_string()))?
+}
+
+/// `POST /problems/new`.
+pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
+    let user = session.user_id()?;
+    if !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    let upload = Upload::read(form).await?;
+    let visibility = visibility(upload.field("visibility"), &session)?;
+    let (digest, manifest) = store(&app, upload).await?;
+    let now = Time::now();
+    let mut tx = app.db.begin().await?;
+    let name: String = manifest.name.chars().take(MAX_NAME).collect();
+    let id = problem::insert(&mut tx, &name, visibility, user, now).await?;
+    problem::insert_version(&mut tx, id, &digest, &manifest.json(), user, now).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/problems/{id}")).into_response())
+}
+
+/// Only administrators publish problems.
+fn visibility(text: &str, session: &Session) -> Page<Visibility> {
+    let unknown = || PageError::Invalid("The visibility is unknown.".to_owned());
+    let visibility = Visibility::of_text(text).ok_or_else(unknown)?;
+    if visibility == Visibility::Public && !session.viewer().is_admin() {
+        let why = "Only an administrator can make a problem public.";
+        return Err(PageError::Refused(why));
+    }
+    Ok(visibility)
+}
+
+/// `POST /problems/{id}/versions`.
+pub async fn add_version(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    let (problem, access) = find(&app, &session, id).await?;
+    if !access.edit {
+        return Err(PageError::NotFound);
+    }
+    let (digest, manifest) = store(&app, Upload::read(form).await?).await?;
+    let user = session.user_id()?;
+    let mut tx = app.db.begin().await?;
+    problem::insert_version(
+        &mut tx,
+        problem.id,
+        &digest,
+        &manifest.json(),
+        user,
+        Time::now(),
+    )
+    .await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/problems/{id}")).into_response())
+}
+
+/// The fields of `POST /problems/{id}/edit`.
+#[derive(Deserialize)]
+pub struct Edit {
+    name: String,
+    visibility: String,
+}
+
+/// `POST /problems/{id}/edit`.
+pub async fn edit(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Edit>,
+) -> Page {
+    let (problem, access) = find(&app, &session, id).await?;
+    if !access.edit {
+        return Err(PageError::NotFound);
+    }
+    check_name(&form.name, MAX_NAME)?;
+    let visibility = if form.visibility == problem.visibility.text() {
+        problem.visibility
+    } else {
+        visibility(&form.visibility, &session)?
+    };
+    let mut tx = app.db.begin().await?;
+    problem::update(&mut tx, id, form.name.trim(), visibility).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/problems/{id}")).into_response())
+}
+
+/// `GET /problems/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (problem, access) = find(&app, &session, id).await?;
+    let (_, manifest) = current(&app, &problem).await?;
+    let text = markdown(&app, &manifest).await?;
+    let list = match session.viewer().id() {
+        Some(user) => {
+            let user = (!access.edit).then_some(user);
+            let filter = Filter {
+                problem: Some(id),
+                user,
+                ..Filter::default()
+            };
+            submission::page(&app.db, filter, PAGE_ROWS).await?
+        }
+        None => Vec::new(),
+    };
+    let now = Time::now();
+    let list: Vec<_> = list
+        .into_iter()
+        .map(|one| {
+            let relation = access::submission(session.viewer(), one.user_id, one.owner_id, None);
+            (one, visible(relation, None, now))
+        })
+        .collect();
+    let main = html! {
+        h1 { (problem.name) }
+        p.actions {
+            @if access.submit { a.button href={ "/problems/" (id) "/submit" } { "Submit" } }
+            @if access.edit { a href={ "/problems/" (id) "/package" } { "Download the package" } }
+        }
+        (statement(&manifest, text.as_deref(), &format!("/problems/{id}/files")))
+        @if session.user.is_some() {
+            h2 { @if access.edit { "Submissions" } @else { "Your submissions" } }
+            (submissions(&list, None))
+        }
+        @if access.edit { (settings(&app, &problem, &manifest).await?) }
+    };
+    Ok(page(&session, &problem.name, main).into_response())
+}
+
+/// What the owner of a problem may change.
+async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Markup> {
+    let versions = problem::versions(&app.db, problem.id).await?;
+    Ok(html! {
+        h2 { "Settings" }
+        form.fields method="post" action={ "/problems/" (problem.id) "/edit" } {
+            label { "Name" input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
+            (select("visibility", "Visible to", &VISIBILITIES, problem.visibility.text()))
+            button { "Save" }
+        }
+        h2 { "Versions" }
+        ul { @for version in &versions {
+            li { "Version " (version.number) ", " (time(version.created_at)) }
+        } }
+        p.hint { "A new version changes no contest: each round keeps the version that it uses." }
+        form.fields method="post" enctype="multipart/form-data"
+            action={ "/problems/" (problem.id) "/versions" } {
+            (package_input())
+            button { "Add a version" }
+        }
+        @if !manifest.warnings.is_empty() {
+            h2 { "Warnings about the package" }
+            pre tabindex="0" { "\n" (manifest.warnings.join("\n")) }
+        }
+    })
+}
+
+/// The Markdown statement of a package.
+pub async fn markdown(app: &App, manifest: &Manifest) -> Page<Option<String>> {
+    let Some(statement) = manifest.markdown() else {
+        return Ok(None);
+    };
+    let path = app.blobs.path(&statement.digest);
+    match tokio::fs::read(path).await {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) => Err(PageError::Internal(format!(
+            "cannot read a statement: {error}"
+        ))),
+    }
+}
+
+/// An image or a statement of a package.
+pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
+    let pdf = name.strip_suffix(".pdf").and_then(|language| {
+        let mut all = manifest.statements.iter();
+        all.find(|one| one.is_pdf && one.language == language)
+    });
+    let image = manifest.images.iter().find(|image| image.name == name);
+    let (digest, media, policy) = match (pdf, image) {
+        (Some(pdf), _) => (&pdf.digest, "application/pdf", PDF_POLICY),
+        (None, Some(image)) => (&image.digest, image.media.as_str(), FILE_POLICY),
+        (None, None) => return Err(PageError::NotFound),
+    };
+    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
+    let bytes = tokio::fs::read(app.blobs.path(digest))
+        .await
+        .map_err(failed)?;
+    let headers = [(CONTENT_TYPE, media), (CONTENT_SECURITY_POLICY, policy)];
+    Ok((headers, bytes).into_response())
+}
+
+/// `GET /problems/{id}/files/{name}`.
+pub async fn file(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path((id, name)): Path<(i64, String)>,
+) -> Page {
+    let (problem, _) = find(&app, &session, id).await?;
+    let (_, manifest) = current(&app, &problem).await?;
+    package_file(&app, &manifest, &name).await
+}
+
+/// `GET /problems/{id}/package`.
+pub async fn download(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page<Response> {
+    let (problem, access) = find(&app, &session, id).await?;
+    if !access.edit {
+        return Err(PageError::NotFound);
+    }
+    let (version, _) = current(&app, &problem).await?;
+    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
+    let bytes = tokio::fs::read(app.blobs.path(&version.digest))
+        .await
+        .map_err(failed)?;
+    let name = format!(
+        "attachment; filename=\"problem-{id}-{}.zip\"",
+        version.number
+    );
+    let headers = [
+        (CONTENT_TYPE, "application/zip".to_owned()),
+        (CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, bytes).into_response())
+}

@@ -1,0 +1,279 @@
+//! Rounds and their problems.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{check_name, select, statement};
+use super::problems::{self, MAX_NAME};
+use super::session::Session;
+use crate::app::App;
+use crate::core::finals::{FinalMethod, Reveal};
+use crate::core::package::Manifest;
+use crate::core::time::Time;
+use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
+use crate::db::problem;
+use axum::extract::{Form, Path, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Characters of the longest label.
+const MAX_LABEL: usize = 16;
+const METHODS: [(&str, &str); 2] = [
+    ("best", "The one with the most points"),
+    ("last_compiling", "The last one that compiles"),
+];
+const REVEALS: [(&str, &str); 3] = [
+    ("nothing", "Only the initial tests"),
+    ("score", "Also the points"),
+    ("status", "Also points and verdict"),
+];
+
+/// The fields of a round, as the form sends them.
+#[derive(Deserialize)]
+pub struct Fields {
+    name: String,
+    begins: String,
+    ends: String,
+    full_results: String,
+    ranking_from: String,
+}
+
+/// The inputs of a round.
+pub fn inputs(round: Option<&Round>) -> Markup {
+    let value = |time: fn(&Round) -> Time| round.map(|round| time(round).field());
+    html! {
+        label { "Name"
+            input name="name" required maxlength=(MAX_NAME)
+                value=[round.map(|round| &round.name)]; }
+        p.hint { "Times are in UTC. An empty field means: from the beginning, or without an end." }
+        label { "Begins" input name="begins" type="datetime-local" step="1"
+            value=[value(|round| round.begins)]; }
+        label { "Ends" input name="ends" type="datetime-local" step="1"
+            value=[value(|round| round.ends)]; }
+        label { "Full results from (empty: when the round begins)"
+            input name="full_results" type="datetime-local" step="1"
+            value=[value(|round| round.full_results)]; }
+        label { "Ranking from (empty: when the round begins)"
+            input name="ranking_from" type="datetime-local" step="1"
+            value=[value(|round| round.ranking_from)]; }
+    }
+}
+
+impl Fields {
+    fn read(&self) -> Page<RoundFields> {
+        check_name(&self.name, MAX_NAME)?;
+        let time = |text: &str, empty: Time| match text.trim() {
+            "" => Ok(empty),
+            text => Time::of_field(text)
+                .ok_or_else(|| PageError::Invalid(format!("{text:?} is not a time."))),
+        };
+        let fields = RoundFields {
+            name: self.name.trim().to_owned(),
+            begins: time(&self.begins, Time::ALWAYS)?,
+            ends: time(&self.ends, Time::NEVER)?,
+            full_results: time(&self.full_results, Time::ALWAYS)?,
+            ranking_from: time(&self.ranking_from, Time::ALWAYS)?,
+        };
+        if fields.ends <= fields.begins {
+            let why = "A round ends after it begins.";
+            return Err(PageError::Invalid(why.to_owned()));
+        }
+        Ok(fields)
+    }
+}
+
+/// `POST /contests/{id}/rounds`.
+pub async fn create(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    Scene::managed(&app, &session, id).await?;
+    let fields = fields.read()?;
+    let mut tx = app.db.begin().await?;
+    let round = contest::insert_round(&mut tx, id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{round}")).into_response())
+}
+
+/// `GET /rounds/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
+    let problems = contest::problems(&app.db, scene.contest.id).await?;
+    let main = html! {
+        h1 { (scene.contest.name) ": " (round.name) }
+        (scene.links(&session))
+        form.fields method="post" { (inputs(Some(&round))) button { "Save" } }
+        h2 { "Problems" }
+        ul { @for one in problems.iter().filter(|one| one.round_id == id) {
+            li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
+        } }
+        h2 { "Add a problem" }
+        form.fields method="post" action={ "/rounds/" (id) "/problems" } {
+            label { "Number of the problem (in its address)"
+                input name="problem" type="number" min="1" required; }
+            label { "Label" input name="label" required maxlength=(MAX_LABEL); }
+            (select("final_method", "Which submission counts", &METHODS, "best"))
+            (select("reveal", "What contestants see before the full results", &REVEALS, "nothing"))
+            button { "Add the problem" }
+        }
+    };
+    Ok(page(&session, &round.name, main).into_response())
+}
+
+/// `POST /rounds/{id}`.
+pub async fn edit(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
+    let fields = fields.read()?;
+    let mut tx = app.db.begin().await?;
+    contest::update_round(&mut tx, id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{}", scene.contest.id)).into_response())
+}
+
+/// The fields of `POST /rounds/{id}/problems`.
+#[derive(Deserialize)]
+pub struct Attach {
+    problem: i64,
+    label: String,
+    final_method: FinalMethod,
+    reveal: Reveal,
+}
+
+/// `POST /rounds/{id}/problems`.
+pub async fn attach(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Attach>,
+) -> Page {
+    Scene::managed_round(&app, &session, id).await?;
+    check_name(&form.label, MAX_LABEL)?;
+    let (problem, access) = problems::find(&app, &session, form.problem).await?;
+    if !access.attach {
+        return Err(PageError::NotFound);
+    }
+    let version = problem::current_version(&app.db, problem.id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    let fields = RoundProblemFields {
+        version_id: version.id,
+        label: form.label.trim().to_owned(),
+        name: problem.name,
+        final_method: form.final_method,
+        reveal: form.reveal,
+    };
+    let mut tx = app.db.begin().await?;
+    contest::insert_round_problem(&mut tx, id, problem.id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
+}
+
+async fn manifest(app: &App, problem: &RoundProblem) -> Page<Manifest> {
+    let version = problem::version(&app.db, problem.version_id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    Ok(Manifest::of_json(&version.manifest))
+}
+
+/// `GET /round-problems/{id}`.
+pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    let manifest = manifest(&app, &problem).await?;
+    let text = problems::markdown(&app, &manifest).await?;
+    let title = format!("{} {}", problem.label, problem.name);
+    let is_open = scene
+        .access
+        .submits(problem.begins, problem.ends, Time::now());
+    let main = html! {
+        h1 { (title) }
+        (scene.links(&session))
+        @if is_open { p { a.button href={ "/round-problems/" (id) "/submit" } { "Submit" } } }
+        (statement(&manifest, text.as_deref(), &format!("/round-problems/{id}/files")))
+        @if scene.access.manage { (settings(&app, &problem).await?) }
+    };
+    Ok(page(&session, &title, main).into_response())
+}
+
+async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
+    let versions = problem::versions(&app.db, problem.problem_id).await?;
+    let method = problem.final_method.text();
+    Ok(html! {
+        h2 { "Settings" }
+        form.fields method="post" action={ "/round-problems/" (problem.id) "/edit" } {
+            label { "Label" input name="label" value=(problem.label) required
+                maxlength=(MAX_LABEL); }
+            label { "Name" input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
+            label { "Version of the package"
+                select name="version" { @for version in &versions {
+                    option value=(version.id) selected[version.id == problem.version_id] {
+                        (version.number)
+                    }
+                } }
+            }
+            (select("final_method", "Which submission counts", &METHODS, method))
+            (select("reveal", "What contestants see before the full results", &REVEALS,
+                problem.reveal.text()))
+            button { "Save" }
+        }
+        p.hint { "Another version is used for later submissions. Earlier ones keep their results
+            until they are judged again." }
+    })
+}
+
+/// The fields of `POST /round-problems/{id}/edit`.
+#[derive(Deserialize)]
+pub struct Edit {
+    label: String,
+    name: String,
+    version: i64,
+    final_method: FinalMethod,
+    reveal: Reveal,
+}
+
+/// `POST /round-problems/{id}/edit`.
+pub async fn edit_problem(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Edit>,
+) -> Page {
+    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    if !scene.access.manage {
+        return Err(PageError::NotFound);
+    }
+    check_name(&form.label, MAX_LABEL)?;
+    check_name(&form.name, MAX_NAME)?;
+    let version = problem::version(&app.db, form.version).await?;
+    if version.is_none_or(|version| version.problem_id != problem.problem_id) {
+        return Err(PageError::NotFound);
+    }
+    let fields = RoundProblemFields {
+        version_id: form.version,
+        label: form.label.trim().to_owned(),
+        name: form.name.trim().to_owned(),
+        final_method: form.final_method,
+        reveal: form.reveal,
+    };
+    let mut tx = app.db.begin().await?;
+    contest::update_round_problem(&mut tx, id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
+}
+
+/// `GET /round-problems/{id}/files/{name}`.
+pub async fn file(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path((id, name)): Path<(i64, String)>,
+) -> Page {
+    let (_, problem) = Scene::of_problem(&app, &session, id).await?;
+    let manifest = manifest(&app, &problem).await?;
+    problems::package_file(&app, &manifest, &name).await
+}

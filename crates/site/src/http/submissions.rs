@@ -1,0 +1,394 @@
+//! Submissions and their results.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::{live_page, page};
+use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
+use super::problems::Place;
+use super::session::Session;
+use crate::app::App;
+use crate::core::access;
+use crate::core::protocol::{Protocol, Test};
+use crate::core::score::Score;
+use crate::core::time::Time;
+use crate::core::visibility::{Rules, Visible, visible};
+use crate::db::contest::{self, RoundProblem};
+use crate::db::judgement::{self, NewJudgement, State as JudgementState};
+use crate::db::problem;
+use crate::db::submission::{self, Filter, Kind, Submission};
+use axum::extract::{Form, Path, Query, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the viewer sees of a submission, which has `round_problem` if it is one of a contest.
+async fn look(
+    app: &App,
+    session: &Session,
+    one: &Submission,
+    round_problem: Option<&RoundProblem>,
+) -> Page<Visible> {
+    let viewer = session.viewer();
+    let manages = match round_problem {
+        Some(problem) => Some(manages(app, session, problem.contest_id).await?),
+        None => None,
+    };
+    let relation = access::submission(viewer, one.user_id, one.owner_id, manages);
+    let rules = round_problem.map(|problem| Rules {
+        reveal: problem.reveal,
+        full_results: problem.full_results,
+    });
+    Ok(visible(relation, rules, Time::now()))
+}
+
+async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
+    match Scene::of(app, session, contest).await {
+        Ok(scene) => Ok(scene.access.manage),
+        // A former member still sees the own submissions.
+        Err(PageError::NotFound) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A submission that the viewer may see.
+pub async fn find(
+    app: &App,
+    session: &Session,
+    id: i64,
+) -> Page<(Submission, Option<RoundProblem>, Visible)> {
+    let one = submission::by_id(&app.db, id)
+        .await?
+        .ok_or(PageError::NotFound)?;
+    let round_problem = match one.round_problem_id {
+        Some(id) => contest::round_problem(&app.db, id).await?,
+        None => None,
+    };
+    let visible = look(app, session, &one, round_problem.as_ref()).await?;
+    if visible.page {
+        Ok((one, round_problem, visible))
+    } else {
+        Err(PageError::NotFound)
+    }
+}
+
+/// Submissions with what the viewer sees of each. Those that the viewer may not see are left out.
+async fn looked_at(
+    app: &App,
+    session: &Session,
+    list: Vec<Submission>,
+) -> Page<Vec<(Submission, Visible)>> {
+    let mut problems: HashMap<i64, Option<RoundProblem>> = HashMap::new();
+    let mut seen = Vec::new();
+    for one in list {
+        let round_problem = match one.round_problem_id {
+            Some(id) if !problems.contains_key(&id) => {
+                let found = contest::round_problem(&app.db, id).await?;
+                problems.insert(id, found);
+                problems[&id].as_ref()
+            }
+            Some(id) => problems[&id].as_ref(),
+            None => None,
+        };
+        let visible = look(app, session, &one, round_problem).await?;
+        if visible.page {
+            seen.push((one, visible));
+        }
+    }
+    Ok(seen)
+}
+
+/// `GET /submissions`: the viewer's own, or all for administrators.
+pub async fn list(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(place): Query<Place>,
+) -> Page {
+    let user = session.user_id()?;
+    let is_admin = session.viewer().is_admin();
+    let filter = Filter {
+        user: (!is_admin).then_some(user),
+        before: place.before,
+        ..Filter::default()
+    };
+    let list = submission::page(&app.db, filter, PAGE_ROWS).await?;
+    let list = looked_at(&app, &session, list).await?;
+    let title = if is_admin {
+        "All submissions"
+    } else {
+        "Your submissions"
+    };
+    let main = html! { h1 { (title) } (parts::submissions(&list, Some("/submissions"))) };
+    Ok(page(&session, title, main).into_response())
+}
+
+/// `GET /contests/{id}/submissions`: the viewer's own, or all for the staff.
+pub async fn of_contest(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(place): Query<Place>,
+) -> Page {
+    let scene = Scene::of(&app, &session, id).await?;
+    let user = session.user_id()?;
+    let filter = Filter {
+        contest: Some(id),
+        user: (!scene.access.manage).then_some(user),
+        before: place.before,
+        ..Filter::default()
+    };
+    let list = submission::page(&app.db, filter, PAGE_ROWS).await?;
+    let list = looked_at(&app, &session, list).await?;
+    let more = format!("/contests/{id}/submissions");
+    let main = html! {
+        h1 { (scene.contest.name) }
+        (scene.links(&session))
+        h2 { "Submissions" }
+        (parts::submissions(&list, Some(&more)))
+    };
+    let source = format!("/contests/{id}/live");
+    Ok(live_page(&session, "Submissions", &source, main).into_response())
+}
+
+/// `GET /submissions/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (one, round_problem, visible) = find(&app, &session, id).await?;
+    let details = judgement::details(&app.db, one.judgement_id).await?;
+    let fault = details.as_ref().and_then(|details| details.fault.clone());
+    let stored = details.and_then(|details| details.protocol);
+    let running = app.live.progress(one.judgement_id);
+    let protocol = match stored {
+        Some(text) => serde_json::from_str(&text)
+            .map_err(|error| PageError::Internal(format!("a stored protocol: {error}")))?,
+        None => Protocol {
+            tests: running
+                .as_ref()
+                .map(|it| it.tests.clone())
+                .unwrap_or_default(),
+            ..Protocol::default()
+        },
+    };
+    let protocol = if visible.protocol {
+        protocol
+    } else {
+        protocol.initial_part()
+    };
+    let source = submission::source(&app.db, id)
+        .await?
+        .ok_or(PageError::NotFound)?;
+    let title = format!("Submission #{id}");
+    let main = html! {
+        h1 { (title) }
+        div data-live {
+            (facts(&one, round_problem.as_ref(), visible))
+            @if visible.faults && let Some(fault) = fault {
+                h2 { "The judge failed" } pre tabindex="0" { "\n" (fault) }
+            }
+            @if !protocol.messages.is_empty() {
+                h2 { "Compiler" } pre tabindex="0" { "\n" (protocol.messages) }
+            }
+            @if visible.protocol && let Some(running) = &running {
+                p { (running.tests.len()) " of " (running.of) " tests are judged." }
+            }
+            @if !protocol.tests.is_empty() { h2 { "Tests" } (tests(&protocol)) }
+            @if !visible.protocol && let Some(problem) = &round_problem {
+                p.hint { "Full results: " (time(problem.full_results)) }
+            }
+        }
+        @if visible.faults { (actions(&one)) }
+        h2 { "Source" }
+        p { a href={ "/submissions/" (id) "/source" } { "Download " (source.file_name) } }
+        pre tabindex="0" { "\n" (String::from_utf8_lossy(&source.content)) }
+    };
+    let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
+        || judgement::is_open(&app.db, id).await?;
+    let answer = if is_open {
+        live_page(&session, &title, &format!("/submissions/{id}/live"), main)
+    } else {
+        page(&session, &title, main)
+    };
+    Ok(answer.into_response())
+}
+
+fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visible) -> Markup {
+    html! {
+        dl.facts {
+            dt { "Problem" }
+            dd {
+                @match round_problem {
+                    Some(problem) => a href={ "/round-problems/" (problem.id) } {
+                        (problem.label) " " (problem.name)
+                    },
+                    None => a href={ "/problems/" (one.problem_id) } { (one.problem_name) },
+                }
+            }
+            dt { "User" } dd { (one.user_name) " (" (one.login) ")" }
+            dt { "Language" } dd { (one.language) }
+            dt { "Time" } dd { (time(one.submitted_at)) }
+            dt { "Result" }
+            dd #result {
+                (parts::status(one, visible))
+                @if one.kind == Kind::Ignored { " (ignored in the ranking)" }
+            }
+            @if visible.protocol && let Some(time) = one.cpu_time_ns {
+                dt { "Most CPU time" } dd { (milliseconds(time.unsigned_abs())) }
+            }
+            @if visible.protocol && let Some(bytes) = one.memory_bytes {
+                dt { "Most memory" } dd { (memory(bytes.unsigned_abs())) }
+            }
+            @if visible.score && one.score.is_some() {
+                dt { "Points" } dd { (parts::points(one, visible)) }
+            }
+        }
+    }
+}
+
+fn test_result(test: &Test) -> Markup {
+    html! {
+        @match test.verdict {
+            Some(verdict) => (parts::verdict(verdict)),
+            None if test.is_failure => span.muted { "Judge error" },
+            None => span.muted { "Not judged" },
+        }
+    }
+}
+
+fn of_limit(figure: Option<u64>, limit: Option<u64>, words: fn(u64) -> String) -> Markup {
+    html! {
+        @if let Some(figure) = figure { (words(figure)) }
+        @if let Some(limit) = limit { " / " (words(limit)) }
+    }
+}
+
+fn tests(protocol: &Protocol) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th { "Test" } th { "Result" } th.number { "Time" } th.number { "Memory" }
+                th { "Comment" }
+            } }
+            tbody { @for test in &protocol.tests { tr {
+                td { (test.name) }
+                td { (test_result(test)) }
+                td.number { (of_limit(test.cpu_time_ns, test.cpu_time_limit_ns, milliseconds)) }
+                td.number { (of_limit(test.memory_bytes, test.memory_limit_bytes, memory)) }
+                td { (test.reason) " " (test.comment) }
+            } } }
+        } }
+        @if protocol.groups.iter().any(|group| group.score.is_some()) {
+            h2 { "Groups" }
+            div.scroll { table {
+                thead { tr { th { "Group" } th.number { "Points" } } }
+                tbody { @for group in &protocol.groups { tr {
+                    td { (group.name) }
+                    td.number {
+                        @if let Some(score) = group.score { (Score(score)) }
+                        @if let Some(max) = group.max_score { " / " (Score(max)) }
+                    }
+                } } }
+            } }
+        }
+    }
+}
+
+/// What the staff may do with a submission.
+fn actions(one: &Submission) -> Markup {
+    let (kind, words) = match one.kind {
+        Kind::Normal => (Kind::Ignored, "Ignore in the ranking"),
+        Kind::Ignored => (Kind::Normal, "Count in the ranking"),
+    };
+    html! {
+        p.actions {
+            form.inline method="post" action={ "/submissions/" (one.id) "/kind" } {
+                input type="hidden" name="kind" value=(kind.text());
+                button { (words) }
+            }
+            form.inline method="post" action={ "/submissions/" (one.id) "/judge" } {
+                button { "Judge again" }
+            }
+        }
+    }
+}
+
+/// `GET /submissions/{id}/source`.
+pub async fn source(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    let source = submission::source(&app.db, id)
+        .await?
+        .ok_or(PageError::NotFound)?;
+    let name = format!("attachment; filename=\"{}\"", source.file_name);
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, source.content).into_response())
+}
+
+/// The fields of `POST /submissions/{id}/kind`.
+#[derive(Deserialize)]
+pub struct KindForm {
+    kind: Kind,
+}
+
+/// A submission that the viewer may change.
+async fn managed(
+    app: &App,
+    session: &Session,
+    id: i64,
+) -> Page<(Submission, Option<RoundProblem>)> {
+    let (one, round_problem, visible) = find(app, session, id).await?;
+    if visible.faults {
+        Ok((one, round_problem))
+    } else {
+        Err(PageError::NotFound)
+    }
+}
+
+/// `POST /submissions/{id}/kind`.
+pub async fn set_kind(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<KindForm>,
+) -> Page {
+    managed(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    submission::set_kind(&mut tx, id, form.kind).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
+}
+
+/// `POST /submissions/{id}/judge`: with the version that the round or the problem uses now.
+pub async fn judge_again(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let (one, round_problem) = managed(&app, &session, id).await?;
+    let version_id = match round_problem {
+        Some(problem) => problem.version_id,
+        None => {
+            let version = problem::current_version(&app.db, one.problem_id).await?;
+            version.ok_or(PageError::NotFound)?.id
+        }
+    };
+    let mut tx = app.db.begin().await?;
+    if judgement::is_open(&mut tx, id).await? {
+        return Err(PageError::Refused(
+            "This submission is in the queue already.",
+        ));
+    }
+    let new = NewJudgement {
+        submission_id: id,
+        version_id,
+        user_id: one.user_id,
+        priority: judgement::AGAIN,
+        is_first: false,
+    };
+    judgement::insert(&mut tx, &new, Time::now()).await?;
+    tx.commit().await?;
+    app.queue.wake();
+    Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
+}

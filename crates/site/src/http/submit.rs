@@ -1,0 +1,258 @@
+//! Sending a source.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::Upload;
+use super::problems;
+use super::session::Session;
+use crate::app::App;
+use crate::core::time::Time;
+use crate::db::contest::{self, MemberRole};
+use crate::db::judgement::{self, NewJudgement};
+use crate::db::problem;
+use crate::db::submission::{self, Kind, NewSubmission};
+use crate::judging::languages::{Language, of_file};
+use axum::extract::{Multipart, Path, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes of the longest source.
+const MAX_SOURCE: usize = 256 << 10;
+
+/// A source that a form has brought.
+struct Sent<'a> {
+    language: &'a Language,
+    file_name: String,
+    content: Vec<u8>,
+    is_ignored: bool,
+}
+
+fn form(app: &App, staff: bool) -> Markup {
+    html! {
+        form.fields method="post" enctype="multipart/form-data" {
+            label { "Language"
+                select name="language" {
+                    option value="" { "By the name of the file" }
+                    @for language in &app.languages {
+                        option value=(language.name) { (language.title) }
+                    }
+                }
+            }
+            label { "File" input type="file" name="file"; }
+            label { "Or the source itself" textarea name="code" spellcheck="false" {} }
+            @if staff {
+                label.check {
+                    input type="checkbox" name="ignored" value="1" checked;
+                    "Ignore this submission in the ranking"
+                }
+            }
+            button { "Submit" }
+        }
+    }
+}
+
+/// A file name that is safe in a directory and as an argument of compilers.
+fn safe_name(name: &str) -> Option<&str> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-+".contains(c);
+    let first = name.chars().next()?;
+    let is_safe =
+        name.len() <= 100 && first.is_ascii_alphanumeric() && name.chars().all(is_allowed);
+    is_safe.then_some(name)
+}
+
+impl Sent<'_> {
+    fn of(app: &App, upload: Upload) -> Page<Sent<'_>> {
+        let invalid = |why: &str| PageError::Invalid(why.to_owned());
+        let language = match upload.field("language") {
+            "" => of_file(&app.languages, &upload.file_name)
+                .ok_or_else(|| invalid("Choose a language, or upload a file with its extension.")),
+            name => app
+                .language(name)
+                .ok_or_else(|| invalid("This language is not installed.")),
+        }?;
+        let is_ignored = !upload.field("ignored").is_empty();
+        let (file_name, content) = if upload.content.is_empty() {
+            // Browsers send the line ends of text fields as CR LF.
+            let code = upload.field("code").replace("\r\n", "\n");
+            (language.file_name.clone(), code.into_bytes())
+        } else {
+            let name = safe_name(&upload.file_name)
+                .filter(|name| of_file(std::slice::from_ref(language), name).is_some());
+            let name = name.unwrap_or(&language.file_name).to_owned();
+            (name, upload.content)
+        };
+        if content.is_empty() {
+            return Err(invalid("Upload a file, or enter the source."));
+        }
+        if content.len() > MAX_SOURCE {
+            return Err(invalid("A source has at most 256 KiB."));
+        }
+        Ok(Sent {
+            language,
+            file_name,
+            content,
+            is_ignored,
+        })
+    }
+}
+
+/// Where a source is sent to.
+struct Target {
+    problem_id: i64,
+    version_id: i64,
+    round_problem_id: Option<i64>,
+    /// The contest that the user joins.
+    contest_id: Option<i64>,
+    priority: i64,
+    kind: Kind,
+}
+
+async fn insert(app: &App, session: &Session, sent: Sent<'_>, target: Target) -> Page {
+    let user_id = session.user_id()?;
+    if let Some(delay) = app.submissions.delay(&user_id, Instant::now()) {
+        return Err(PageError::TooOften(delay));
+    }
+    app.submissions.count(user_id, Instant::now());
+    let now = Time::now();
+    let mut tx = app.db.begin().await?;
+    if let Some(contest) = target.contest_id {
+        contest::join(&mut tx, contest, user_id, MemberRole::Contestant, now).await?;
+    }
+    let new = NewSubmission {
+        user_id,
+        problem_id: target.problem_id,
+        round_problem_id: target.round_problem_id,
+        language: &sent.language.name,
+        kind: target.kind,
+        file_name: &sent.file_name,
+        source: &sent.content,
+    };
+    let submission_id = submission::insert(&mut tx, &new, now).await?;
+    let new = NewJudgement {
+        submission_id,
+        version_id: target.version_id,
+        user_id,
+        priority: target.priority,
+        is_first: true,
+    };
+    judgement::insert(&mut tx, &new, now).await?;
+    tx.commit().await?;
+    app.queue.wake();
+    Ok(Redirect::to(&format!("/submissions/{submission_id}")).into_response())
+}
+
+/// `GET /problems/{id}/submit`.
+pub async fn problem_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let (problem, _) = problems::find(&app, &session, id).await?;
+    session.user_id()?;
+    let main = html! {
+        h1 { "Submit to " a href={ "/problems/" (id) } { (problem.name) } }
+        (form(&app, false))
+    };
+    Ok(page(&session, "Submit", main).into_response())
+}
+
+/// `POST /problems/{id}/submit`.
+pub async fn to_problem(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    let (problem, access) = problems::find(&app, &session, id).await?;
+    session.user_id()?;
+    if !access.submit {
+        return Err(PageError::NotFound);
+    }
+    let version = problem::current_version(&app.db, problem.id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    let upload = Upload::read(form).await?;
+    let sent = Sent::of(&app, upload)?;
+    let target = Target {
+        problem_id: id,
+        version_id: version.id,
+        round_problem_id: None,
+        contest_id: None,
+        priority: judgement::PRACTICE,
+        kind: Kind::Normal,
+    };
+    insert(&app, &session, sent, target).await
+}
+
+/// `GET /round-problems/{id}/submit`.
+pub async fn round_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    session.user_id()?;
+    let main = html! {
+        h1 {
+            "Submit to "
+            a href={ "/round-problems/" (id) } { (problem.label) " " (problem.name) }
+        }
+        @if scene.access.submits(problem.begins, problem.ends, Time::now()) {
+            (form(&app, scene.access.manage))
+        } @else {
+            p { "This round is not open." }
+        }
+    };
+    Ok(page(&session, "Submit", main).into_response())
+}
+
+/// `POST /round-problems/{id}/submit`.
+pub async fn to_round(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    session.user_id()?;
+    let upload = Upload::read(form).await?;
+    // The time counts when the whole source has arrived.
+    if !scene
+        .access
+        .submits(problem.begins, problem.ends, Time::now())
+    {
+        return Err(PageError::Refused("This round is not open."));
+    }
+    let sent = Sent::of(&app, upload)?;
+    let kind = if scene.access.manage && sent.is_ignored {
+        Kind::Ignored
+    } else {
+        Kind::Normal
+    };
+    let target = Target {
+        problem_id: problem.problem_id,
+        version_id: problem.version_id,
+        round_problem_id: Some(id),
+        contest_id: (!scene.access.manage).then_some(problem.contest_id),
+        priority: judgement::CONTEST,
+        kind,
+    };
+    insert(&app, &session, sent, target).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::safe_name;
+
+    #[test]
+    fn unsafe_file_names_are_replaced() {
+        for name in [
+            "", "../a.cpp", "-o.cpp", "a b.cpp", ".hidden", "a/b.cpp", "ü.cpp",
+        ] {
+            assert_eq!(safe_name(name), None, "{name}");
+        }
+        assert_eq!(safe_name("Main-2.java"), Some("Main-2.java"));
+    }
+}

@@ -1,0 +1,79 @@
+//! What happens to submissions, for pages that follow it.
+//!
+//! A change names a submission and nothing else. The page asks for its content again, which checks
+//! what the viewer may see.
+
+use crate::core::protocol::Test;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::broadcast;
+
+/// Changes that a slow reader may lag behind.
+const BACKLOG: usize = 1024;
+
+/// A submission has changed.
+#[derive(Debug, Clone, Copy)]
+pub struct Change {
+    /// The submission.
+    pub submission: i64,
+    /// Its author.
+    pub user: i64,
+    /// Its contest.
+    pub contest: Option<i64>,
+}
+
+/// Tests of a running judgement that have results.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// The results.
+    pub tests: Vec<Test>,
+    /// The number of all tests.
+    pub of: usize,
+}
+
+/// Distributes changes, and keeps the progress of running judgements.
+#[derive(Debug)]
+pub struct Live {
+    changes: broadcast::Sender<Change>,
+    running: Mutex<HashMap<i64, Progress>>,
+}
+
+impl Live {
+    /// A distributor without readers.
+    pub fn new() -> Live {
+        Live {
+            changes: broadcast::Sender::new(BACKLOG),
+            running: Mutex::default(),
+        }
+    }
+
+    /// The changes from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
+    /// Reports a change.
+    pub fn changed(&self, change: Change) {
+        // Without readers there is nothing to do.
+        let _ = self.changes.send(change);
+    }
+
+    /// The progress of a judgement, if it runs.
+    pub fn progress(&self, judgement: i64) -> Option<Progress> {
+        self.running().get(&judgement).cloned()
+    }
+
+    /// Stores the progress of a judgement.
+    pub fn set_progress(&self, judgement: i64, progress: Progress) {
+        self.running().insert(judgement, progress);
+    }
+
+    /// Forgets the progress of a judgement.
+    pub fn forget(&self, judgement: i64) {
+        self.running().remove(&judgement);
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<i64, Progress>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

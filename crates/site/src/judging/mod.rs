@@ -1,0 +1,13 @@
+//! Judging of submissions.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `languages` | the languages that are installed |
+//! | `live` | what happens, for pages that follow it |
+//! | `queue` | the queue of judgements, and its implementation in the database |
+//! | `worker` | threads that take judgements from the queue |
+
+pub mod languages;
+pub mod live;
+pub mod queue;
+pub mod worker;

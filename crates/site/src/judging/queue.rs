@@ -1,0 +1,127 @@
+//! The queue of judgements as workers see it.
+
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+use crate::db::judgement::{self, Outcome, Task};
+use crate::db::{Db, DbError};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a worker may be silent before its judgement is given to another one.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// A judgement and the number of its lease.
+#[derive(Debug, Clone, Copy)]
+pub struct Lease {
+    /// The judgement.
+    pub judgement: i64,
+    /// The attempt. Another attempt makes this one invalid.
+    pub attempt: i64,
+}
+
+impl Lease {
+    /// The lease of a task.
+    pub fn of(task: &Task) -> Lease {
+        Lease {
+            judgement: task.id,
+            attempt: task.attempt,
+        }
+    }
+}
+
+/// A queue of judgements. The methods that name a lease return false if the worker has lost it.
+pub trait Queue: Send + Sync + 'static {
+    /// Why the queue cannot be used.
+    type Error: Error + Send;
+
+    /// Leases the next judgement to a worker.
+    fn claim(&self, worker: &str)
+    -> impl Future<Output = Result<Option<Task>, Self::Error>> + Send;
+
+    /// Renews a lease.
+    fn renew(&self, lease: Lease) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// Stores the initial verdict.
+    fn set_initial(
+        &self,
+        lease: Lease,
+        verdict: Verdict,
+    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// Stores the result and ends the lease.
+    fn finish(
+        &self,
+        lease: Lease,
+        outcome: &Outcome,
+    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// Ends the lease without a result. If `is_final`, a further attempt is useless.
+    fn fail(
+        &self,
+        lease: Lease,
+        fault: &str,
+        is_final: bool,
+    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// Waits until the queue may have judgements.
+    fn wait(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// The queue in the database of the site.
+#[derive(Debug, Clone)]
+pub struct DatabaseQueue {
+    db: Db,
+    added: Arc<Notify>,
+}
+
+/// How often a worker looks without being woken.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+
+impl DatabaseQueue {
+    /// The queue of a database.
+    pub fn new(db: Db) -> DatabaseQueue {
+        DatabaseQueue {
+            db,
+            added: Arc::new(Notify::new()),
+        }
+    }
+
+    /// Wakes a worker, because a judgement was added.
+    pub fn wake(&self) {
+        self.added.notify_one();
+    }
+}
+
+impl Queue for DatabaseQueue {
+    type Error = DbError;
+
+    async fn claim(&self, worker: &str) -> Result<Option<Task>, DbError> {
+        judgement::claim(&self.db, worker, Time::now(), LEASE).await
+    }
+
+    async fn renew(&self, lease: Lease) -> Result<bool, DbError> {
+        let until = Time::now().after(LEASE);
+        judgement::renew(&self.db, lease.judgement, lease.attempt, until).await
+    }
+
+    async fn set_initial(&self, lease: Lease, verdict: Verdict) -> Result<bool, DbError> {
+        judgement::set_initial(&self.db, lease.judgement, lease.attempt, verdict).await
+    }
+
+    async fn finish(&self, lease: Lease, outcome: &Outcome) -> Result<bool, DbError> {
+        let now = Time::now();
+        judgement::finish(&self.db, lease.judgement, lease.attempt, outcome, now).await
+    }
+
+    async fn fail(&self, lease: Lease, fault: &str, is_final: bool) -> Result<bool, DbError> {
+        let (id, attempt) = (lease.judgement, lease.attempt);
+        judgement::fail(&self.db, id, attempt, fault, is_final, Time::now()).await
+    }
+
+    async fn wait(&self) {
+        // Either reason to look is fine.
+        let _ = tokio::time::timeout(POLL_INTERVAL, self.added.notified()).await;
+    }
+}

@@ -1,0 +1,338 @@
+//! Threads that take judgements from the queue.
+//!
+//! Each worker has a supervisor of its own, with one CPU. It keeps the problems that it has judged
+//! last ready. A failure of the supervisor or of a package is never a verdict: the attempt fails,
+//! the supervisor is replaced, and the judgement is tried again or becomes a fault.
+
+use super::live::{Change, Live, Progress};
+use super::queue::{LEASE, Lease, Queue};
+use crate::blobs::Blobs;
+use crate::core::package::{self, PackageError};
+use crate::core::protocol::{self, Test};
+use crate::db::judgement::Task;
+use millibox::Builder;
+use millibox_judge::cancel::CancelToken;
+use millibox_judge::judge::{self, Event, Judge, Machine, Options, PreparedProblem};
+use millibox_judge::report::TestReport;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
+use millibox_package::model::Submission;
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+/// Problems that a worker keeps ready.
+const MAX_PROBLEMS: usize = 4;
+/// The pause after a supervisor could not be started.
+const RESTART_PAUSE: Duration = Duration::from_secs(5);
+
+/// What all workers share.
+#[derive(Debug)]
+pub struct Workshop<Q> {
+    /// Where judgements come from.
+    pub queue: Q,
+    /// Where changes go.
+    pub live: Arc<Live>,
+    /// The packages.
+    pub blobs: Blobs,
+    /// Starts supervisors.
+    pub builder: Builder,
+    /// The languages.
+    pub suites: Suites,
+    /// Compiled programs.
+    pub cache: Cache,
+    /// Runs the futures of the queue.
+    pub handle: Handle,
+}
+
+/// A problem that is ready to be judged. Its files exist as long as it does.
+struct Ready {
+    version: i64,
+    problem: PreparedProblem,
+    initial: HashSet<String>,
+    initial_tests: usize,
+    _directory: tempfile::TempDir,
+}
+
+/// Why an attempt has no result.
+#[derive(Debug, thiserror::Error)]
+enum AttemptError {
+    /// Another attempt would fail, too.
+    #[error("the problem cannot be judged: {0}")]
+    Problem(String),
+    /// The machine is at fault.
+    #[error("{0}")]
+    Machine(String),
+    /// Another worker has the judgement now.
+    #[error("the lease has ended")]
+    Lost,
+}
+
+struct Worker<Q> {
+    shop: Arc<Workshop<Q>>,
+    name: String,
+    cpu: usize,
+}
+
+/// Starts a worker on a CPU. It ends with the process: what it was doing is queued again at the
+/// next start.
+///
+/// # Errors
+/// The thread cannot be started.
+pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, number: usize, cpu: usize) -> std::io::Result<()> {
+    let worker = Worker {
+        shop: shop.clone(),
+        name: format!("judge-{number}"),
+        cpu,
+    };
+    let thread = std::thread::Builder::new().name(worker.name.clone());
+    thread.spawn(move || worker.work())?;
+    Ok(())
+}
+
+impl<Q: Queue> Worker<Q> {
+    fn work(&self) {
+        loop {
+            match Machine::start(self.shop.builder.clone(), Some(1), &[self.cpu]) {
+                Ok(machine) => self.work_with(&machine),
+                Err(error) => {
+                    tracing::error!(%error, "cannot start a supervisor");
+                    std::thread::sleep(RESTART_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Judges until the machine must be replaced.
+    fn work_with(&self, machine: &Machine) {
+        let (suites, cache) = (self.shop.suites.clone(), self.shop.cache.clone());
+        let judge = Judge::new(machine, suites, cache, Options::default());
+        let mut ready = Vec::new();
+        loop {
+            let Some(task) = self.next_task() else {
+                continue;
+            };
+            let result = self.attempt(&judge, &mut ready, &task);
+            self.shop.live.forget(task.id);
+            let is_machine = matches!(result, Err(AttemptError::Machine(_)));
+            if let Err(error) = result {
+                self.give_up(&task, &error);
+            }
+            self.shop.live.changed(change(&task));
+            if is_machine {
+                return;
+            }
+        }
+    }
+
+    /// The next task, or `None` after some time without one.
+    fn next_task(&self) -> Option<Task> {
+        let Workshop { queue, handle, .. } = &*self.shop;
+        match handle.block_on(queue.claim(&self.name)) {
+            Ok(Some(task)) => return Some(task),
+            Ok(None) => handle.block_on(queue.wait()),
+            Err(error) => {
+                tracing::error!(%error, "cannot read the queue");
+                std::thread::sleep(RESTART_PAUSE);
+            }
+        }
+        None
+    }
+
+    /// Ends an attempt without a result.
+    fn give_up(&self, task: &Task, error: &AttemptError) {
+        let (submission, attempt) = (task.submission_id, task.attempt);
+        tracing::warn!(submission, attempt, %error, "a submission was not judged");
+        let is_final = matches!(error, AttemptError::Problem(_));
+        let fault = error.to_string();
+        let failed = self.shop.queue.fail(Lease::of(task), &fault, is_final);
+        if let Err(error) = self.shop.handle.block_on(failed) {
+            // The lease ends by itself.
+            tracing::error!(%error, "cannot return a judgement to the queue");
+        }
+    }
+
+    fn attempt(
+        &self,
+        judge: &Judge<'_>,
+        ready: &mut Vec<Ready>,
+        task: &Task,
+    ) -> Result<(), AttemptError> {
+        let token = CancelToken::new();
+        let renewing = self.renew(Lease::of(task), token.clone());
+        self.shop.live.changed(change(task));
+        let result = self
+            .prepare(judge, ready, task)
+            .and_then(|problem| self.judge(judge, problem, task, &token));
+        renewing.abort();
+        result
+    }
+
+    /// Renews the lease until the future is aborted. Cancels the judging if the lease is lost.
+    fn renew(&self, lease: Lease, token: CancelToken) -> JoinHandle<()> {
+        let shop = self.shop.clone();
+        self.shop.handle.spawn(async move {
+            loop {
+                tokio::time::sleep(LEASE / 3).await;
+                match shop.queue.renew(lease).await {
+                    Ok(true) => {}
+                    Ok(false) => break token.cancel(),
+                    Err(error) => tracing::warn!(%error, "cannot renew a lease"),
+                }
+            }
+        })
+    }
+
+    /// The problem of a task, from the last ones or from its package.
+    fn prepare<'r>(
+        &self,
+        judge: &Judge<'_>,
+        ready: &'r mut Vec<Ready>,
+        task: &Task,
+    ) -> Result<&'r Ready, AttemptError> {
+        let found = ready.iter().position(|one| one.version == task.version_id);
+        let one = match found {
+            Some(index) => ready.remove(index),
+            None => self.open(judge, task)?,
+        };
+        if ready.len() >= MAX_PROBLEMS {
+            ready.remove(0);
+        }
+        ready.push(one);
+        Ok(&ready[ready.len() - 1])
+    }
+
+    fn open(&self, judge: &Judge<'_>, task: &Task) -> Result<Ready, AttemptError> {
+        let archive = self.shop.blobs.path(&task.digest);
+        let (problem, directory) =
+            package::open(&archive, "package.zip").map_err(|error| match error {
+                PackageError::Faults(faults) => AttemptError::Problem(list(&faults)),
+                error => AttemptError::Machine(error.to_string()),
+            })?;
+        let initial = || problem.groups().filter(|group| group.sample);
+        let initial_tests = initial().map(|group| group.tests.len()).sum();
+        let initial = initial().map(|group| group.name.clone()).collect();
+        let problem = judge.problem(problem, &mut |_| ()).map_err(|error| {
+            // A dead supervisor makes the programs of a package fail.
+            if judge.machine().supervisor().is_dead() {
+                AttemptError::Machine(error.to_string())
+            } else {
+                AttemptError::Problem(error.to_string())
+            }
+        })?;
+        Ok(Ready {
+            version: task.version_id,
+            problem,
+            initial,
+            initial_tests,
+            _directory: directory,
+        })
+    }
+
+    fn judge(
+        &self,
+        judge: &Judge<'_>,
+        ready: &Ready,
+        task: &Task,
+        token: &CancelToken,
+    ) -> Result<(), AttemptError> {
+        let system = |error: std::io::Error| AttemptError::Machine(error.to_string());
+        let directory = millibox_package::temporary::directory().map_err(system)?;
+        let path = directory.path().join(&task.file_name);
+        std::fs::write(&path, &task.content).map_err(system)?;
+        let submission = choose(ready, &path, &task.language)?;
+        let mut watcher = Watcher {
+            worker: self,
+            task,
+            ready,
+            progress: Progress {
+                tests: Vec::new(),
+                of: ready.problem.plan().len(),
+            },
+        };
+        let report = judge.submission_until(&ready.problem, &submission, token, &mut |event| {
+            watcher.observe(&event);
+        });
+        if token.is_cancelled() {
+            return Err(AttemptError::Lost);
+        }
+        let outcome = protocol::outcome(&report, |group| ready.initial.contains(group))
+            .ok_or_else(|| AttemptError::Machine(protocol::fault(&report)))?;
+        let finished = self.shop.queue.finish(Lease::of(task), &outcome);
+        match self.shop.handle.block_on(finished) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(AttemptError::Lost),
+            Err(error) => Err(AttemptError::Machine(error.to_string())),
+        }
+    }
+}
+
+/// Follows a judging.
+struct Watcher<'w, Q> {
+    worker: &'w Worker<Q>,
+    task: &'w Task,
+    ready: &'w Ready,
+    progress: Progress,
+}
+
+impl<Q: Queue> Watcher<'_, Q> {
+    fn observe(&mut self, event: &Event<'_>) {
+        let Event::Settled { progress } = event else {
+            return;
+        };
+        let told = self.progress.tests.len();
+        for index in told..progress.settled() {
+            let report = TestReport::judged(progress, index);
+            let initial = self.ready.initial.contains(&report.group);
+            self.progress.tests.push(Test::of_report(&report, initial));
+        }
+        let live = &self.worker.shop.live;
+        live.set_progress(self.task.id, self.progress.clone());
+        self.report_initial(told);
+        live.changed(change(self.task));
+    }
+
+    /// Stores the initial verdict when the last initial test has its result.
+    fn report_initial(&self, told: usize) {
+        let initial = |tests: &[Test]| tests.iter().filter(|test| test.initial).count();
+        let all = self.ready.initial_tests;
+        let tests = &self.progress.tests;
+        if all == 0 || initial(tests) < all || initial(&tests[..told]) == all {
+            return;
+        }
+        let is_fault = |test: &Test| test.initial && test.verdict.is_none() && test.is_failure;
+        if tests.iter().any(is_fault) {
+            return;
+        }
+        let verdict = protocol::initial_verdict(tests);
+        let Workshop { queue, handle, .. } = &*self.worker.shop;
+        let stored = handle.block_on(queue.set_initial(Lease::of(self.task), verdict));
+        if let Err(error) = stored {
+            // The verdict is stored with the result again.
+            tracing::warn!(%error, "cannot store an initial verdict");
+        }
+    }
+}
+
+fn change(task: &Task) -> Change {
+    Change {
+        submission: task.submission_id,
+        user: task.user_id,
+        contest: task.contest_id,
+    }
+}
+
+fn list(faults: &[millibox_package::Fault]) -> String {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+fn choose(ready: &Ready, path: &Path, language: &str) -> Result<Submission, AttemptError> {
+    judge::choose(ready.problem.problem(), path, Some(language))
+        .map_err(|error| AttemptError::Machine(error.to_string()))?
+        .pop()
+        .ok_or_else(|| AttemptError::Machine("the source has gone".to_owned()))
+}

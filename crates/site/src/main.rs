@@ -1,0 +1,219 @@
+//! The contest site: `millibox site` executes this program.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `core` | rules without HTTP: access, visibility, finals, rankings, packages, passwords |
+//! | `db` | the database; each entity with its statements |
+//! | `blobs` | packages and statements as files |
+//! | `judging` | the queue, and the threads that judge |
+//! | `http` | pages |
+//! | `app` | what the pages share |
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic if the reader has closed the pipe"
+)]
+
+mod app;
+mod blobs;
+mod core;
+mod db;
+mod http;
+mod judging;
+
+use app::App;
+use blobs::Blobs;
+use clap::Parser;
+use core::password::Passwords;
+use core::time::Time;
+use db::{Db, judgement, migrate};
+use judging::languages;
+use judging::worker::{self, Workshop};
+use millibox::Supervisor;
+use millibox_cli_support::failure::{Failure, complain, say};
+use millibox_cli_support::machine;
+use millibox_judge::judge::Machine;
+use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
+use millibox_languages::suite::Suites;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How often ended leases are looked for.
+const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Serves contests, problems, submissions and rankings on the web.
+#[derive(Debug, Parser)]
+#[command(
+    name = "millibox-site",
+    bin_name = "millibox site",
+    version,
+    max_term_width = 100
+)]
+#[command(after_help = "\
+Example:
+  Serve on http://127.0.0.1:8090 with all data in ~/site:
+    millibox site --data ~/site
+
+SIGTERM and Ctrl-C end the site. Submissions that were being judged are judged at the next start.")]
+struct Args {
+    /// The directory for packages and, without --database, for the database
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// Listen on this address
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Use this PostgreSQL database instead of a file in the data directory
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Tell browsers to send the session by HTTPS only
+    ///
+    /// Use this option if browsers reach the site through a proxy with TLS.
+    #[arg(long)]
+    https: bool,
+    /// Submissions that are judged at one time [default: one less than CPUs, at least 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    workers: Option<u16>,
+    #[command(flatten)]
+    machine: machine::Options,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    start_log();
+    run(&args).unwrap_or_else(|failure| {
+        complain(format_args!("millibox site: {failure}"));
+        ExitCode::from(failure.status)
+    })
+}
+
+fn start_log() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("MILLIBOX_LOG");
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx::postgres::notice=warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
+}
+
+fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if rustix::process::geteuid().is_root() {
+        return Err(Failure::option(
+            "the site reads requests and archives of strangers, so it does not run as root; start \
+             it as an unprivileged user",
+        ));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::sandbox(format!("cannot start threads: {error}")))?;
+    let result = runtime.block_on(serve(args));
+    // Threads that judge or hash are not waited for.
+    runtime.shutdown_background();
+    result
+}
+
+/// The CPUs of the workers. One CPU is left for pages if there are several.
+fn worker_cpus(args: &Args, machine: &Machine) -> Vec<usize> {
+    let cpus = machine.cpus();
+    let workers = match args.workers {
+        Some(workers) => usize::from(workers),
+        None => cpus.len().saturating_sub(1).max(1),
+    };
+    cpus.iter().rev().copied().cycle().take(workers).collect()
+}
+
+async fn open(args: &Args) -> Result<(Db, Blobs), Failure> {
+    let directory = &args.data;
+    std::fs::create_dir_all(directory).map_err(|error| {
+        Failure::sandbox(format!("cannot create {}: {error}", directory.display()))
+    })?;
+    let blobs = Blobs::open(&directory.join("blobs")).map_err(Failure::sandbox)?;
+    let db = match &args.database {
+        Some(url) => Db::postgres(url).await,
+        None => Db::sqlite(&directory.join("site.db")).await,
+    };
+    let db = db.map_err(Failure::sandbox)?;
+    migrate::migrate(&db).await.map_err(Failure::sandbox)?;
+    let released = judgement::release(&db).await.map_err(Failure::sandbox)?;
+    if released > 0 {
+        tracing::info!(released, "judgements of the last process are queued again");
+    }
+    Ok((db, blobs))
+}
+
+async fn serve(args: &Args) -> Result<ExitCode, Failure> {
+    let (db, blobs) = open(args).await?;
+    let builder = args.machine.builder();
+    let machine = Machine::start(builder.clone(), None, &[]).map_err(Failure::sandbox)?;
+    let suites = Suites::builtin();
+    let cache = Cache::in_directory(&args.data.join("cache"), DEFAULT_CACHE_BYTES)
+        .unwrap_or_else(|_| Cache::none());
+    let cpus = worker_cpus(args, &machine);
+    let supervisor: &Supervisor = machine.supervisor();
+    let languages = languages::installed(supervisor, &suites, &cache);
+    drop(machine);
+    // Hashing leaves half of the CPUs to pages and judging.
+    let passwords = Passwords::new(cpus.len().div_ceil(2)).map_err(Failure::sandbox)?;
+    let app = Arc::new(App::new(db, blobs, languages, passwords, args.https));
+    let shop = Arc::new(Workshop {
+        queue: app.queue.clone(),
+        live: app.live.clone(),
+        blobs: app.blobs.clone(),
+        builder,
+        suites,
+        cache,
+        handle: tokio::runtime::Handle::current(),
+    });
+    for (number, cpu) in (1..).zip(cpus) {
+        worker::start(&shop, number, cpu)
+            .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
+    }
+    tokio::spawn(expire(app.db.clone()));
+    listen(args, app).await
+}
+
+/// Returns judgements whose leases have ended to the queue.
+async fn expire(db: Db) {
+    let mut interval = tokio::time::interval(EXPIRE_INTERVAL);
+    loop {
+        interval.tick().await;
+        match judgement::expire(&db, Time::now()).await {
+            Ok(0) => {}
+            Ok(expired) => tracing::warn!(expired, "leases of judgements have ended"),
+            Err(error) => tracing::error!(%error, "cannot look for ended leases"),
+        }
+    }
+}
+
+async fn listen(args: &Args, app: Arc<App>) -> Result<ExitCode, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::sandbox(format!("cannot listen on {}: {error}", args.listen))
+    };
+    let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut lines = vec![format!("serving the site on http://{address}")];
+    if let Some(path) = app.setup_path().await.map_err(Failure::sandbox)? {
+        lines.push(format!(
+            "create the first administrator at http://{address}{path}"
+        ));
+    }
+    say(lines.join("\n"))?;
+    let db = app.db.clone();
+    tokio::select! {
+        () = http::server::serve(listener, http::router(app)) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    db.close().await;
+    Ok(ExitCode::SUCCESS)
+}

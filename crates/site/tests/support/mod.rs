@@ -1,0 +1,298 @@
+//! A running site, and browsers without a window.
+
+pub mod postgres;
+
+use std::io::{BufRead, BufReader, Cursor, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The user that runs the site if root starts the tests: the site refuses to run as root.
+const USER: &str = "61234";
+/// A timeout so long that only a hang exceeds it.
+const HANG_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A site with its own directory.
+pub struct Site {
+    child: Child,
+    /// The beginning of its addresses.
+    pub url: String,
+    /// The path of the link for the first administrator.
+    pub setup: Option<String>,
+    directory: tempfile::TempDir,
+    database: Option<String>,
+}
+
+/// Executables in a directory that every user can read.
+fn copy_programs(to: &Path) {
+    let site = Path::new(env!("CARGO_BIN_EXE_millibox-site"));
+    for name in ["millibox-site", "millibox-supervisor"] {
+        let from = site.with_file_name(name);
+        std::fs::copy(&from, to.join(name)).expect("a copy of a program; build all programs first");
+    }
+}
+
+impl Site {
+    /// Starts a site with a database of SQLite, or with the one of this address.
+    pub fn start(database: Option<String>) -> Site {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("a directory");
+        let mode = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(directory.path(), mode).expect("an open directory");
+        copy_programs(directory.path());
+        let (child, url, setup) = launch(directory.path(), database.as_deref());
+        Site {
+            child,
+            url,
+            setup,
+            directory,
+            database,
+        }
+    }
+
+    /// Kills the site and starts it again with the same data.
+    pub fn kill_and_restart(&mut self) {
+        self.stop();
+        let database = self.database.as_deref();
+        (self.child, self.url, self.setup) = launch(self.directory.path(), database);
+    }
+
+    fn stop(&mut self) {
+        self.child.kill().expect("a running site");
+        self.child.wait().expect("an end");
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<String>) {
+    let program = directory.join("millibox-site");
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command
+            .args([
+                "--reuid",
+                USER,
+                "--regid",
+                USER,
+                "--clear-groups",
+                "--inh-caps=-all",
+            ])
+            .arg("--")
+            .arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command
+        .args([
+            "--listen",
+            "127.0.0.1:0",
+            "--backend",
+            "rlimit",
+            "--workers",
+            "1",
+        ])
+        .arg("--data")
+        .arg(directory.join("data"))
+        .env("TMPDIR", directory)
+        .env("HOME", directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    if let Some(database) = database {
+        command.args(["--database", database]);
+    }
+    let mut child = command.spawn().expect("a site");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+    let url = line(&mut lines).expect("an address");
+    let url = url.rsplit(' ').next().expect("an address").to_owned();
+    // The link follows in the same write, if there is one.
+    let setup = if lines.buffer().is_empty() {
+        None
+    } else {
+        line(&mut lines).and_then(|line| Some(line.split_once(&url)?.1.to_owned()))
+    };
+    (child, url, setup)
+}
+
+fn line(lines: &mut BufReader<ChildStdout>) -> Option<String> {
+    let mut line = String::new();
+    lines.read_line(&mut line).ok()?;
+    let line = line.trim_end().to_owned();
+    (!line.is_empty()).then_some(line)
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub location: Option<String>,
+    pub headers: ureq::http::HeaderMap,
+    pub body: String,
+}
+
+impl Answer {
+    /// The number at the end of the address that the answer leads to.
+    pub fn id(&self) -> i64 {
+        let location = self.location.as_deref();
+        let id = location.and_then(|path| path.split('/').find_map(|part| part.parse().ok()));
+        id.unwrap_or_else(|| panic!("{self:#?}"))
+    }
+}
+
+/// A browser with its cookie.
+pub struct Browser {
+    agent: ureq::Agent,
+    url: String,
+    cookie: Option<String>,
+}
+
+impl Browser {
+    /// A browser without a cookie.
+    pub fn new(site: &Site) -> Browser {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_global(Some(HANG_TIMEOUT))
+            .build();
+        Browser {
+            agent: config.into(),
+            url: site.url.clone(),
+            cookie: None,
+        }
+    }
+
+    /// The same browser after the site was started again.
+    pub fn moved(self, site: &Site) -> Browser {
+        Browser {
+            url: site.url.clone(),
+            ..self
+        }
+    }
+
+    fn read(&mut self, answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Answer {
+        let mut answer = answer.expect("an answer");
+        let headers = answer.headers().clone();
+        let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
+        if let Some(cookie) = text("set-cookie") {
+            self.cookie = cookie.split(';').next().map(str::to_owned);
+        }
+        Answer {
+            status: answer.status().as_u16(),
+            location: text("location"),
+            body: answer.body_mut().read_to_string().expect("a text"),
+            headers,
+        }
+    }
+
+    /// Loads a page.
+    pub fn get(&mut self, path: &str) -> Answer {
+        let request = self.agent.get(format!("{}{path}", self.url));
+        let request = request.header("cookie", self.cookie.as_deref().unwrap_or_default());
+        let answer = request.call();
+        self.read(answer)
+    }
+
+    /// Sends a form as a page of this site does.
+    pub fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.post_from("same-origin", path, fields)
+    }
+
+    /// Sends a form as a page of another or the same site does.
+    pub fn post_from(&mut self, site: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("cookie", self.cookie.as_deref().unwrap_or_default())
+            .header("sec-fetch-site", site)
+            .send_form(fields.iter().copied());
+        self.read(answer)
+    }
+
+    /// Sends a form with a file.
+    pub fn upload(
+        &mut self,
+        path: &str,
+        fields: &[(&str, &str)],
+        (name, content): (&str, &[u8]),
+    ) -> Answer {
+        const BOUNDARY: &str = "a-boundary-of-the-tests";
+        const DISPOSITION: &str = "Content-Disposition: form-data";
+        let mut body = Vec::new();
+        for (field, value) in fields {
+            write!(
+                body,
+                "--{BOUNDARY}\r\n{DISPOSITION}; name=\"{field}\"\r\n\r\n{value}\r\n"
+            )
+            .expect("memory");
+        }
+        write!(
+            body,
+            "--{BOUNDARY}\r\n{DISPOSITION}; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+        )
+        .expect("memory");
+        body.extend_from_slice(content);
+        write!(body, "\r\n--{BOUNDARY}--\r\n").expect("memory");
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("cookie", self.cookie.as_deref().unwrap_or_default())
+            .header("sec-fetch-site", "same-origin")
+            .header(
+                "content-type",
+                format!("multipart/form-data; boundary={BOUNDARY}"),
+            )
+            .send(&body[..]);
+        self.read(answer)
+    }
+
+    /// Signs a new user up.
+    pub fn sign_up(&mut self, path: &str, login: &str) {
+        let fields = [
+            ("login", login),
+            ("name", login),
+            ("password", "correct horse"),
+        ];
+        let answer = self.post(path, &fields);
+        assert_eq!(answer.status, 303, "{answer:#?}");
+    }
+
+    /// Loads a page until it contains a text.
+    pub fn wait_for(&mut self, path: &str, text: &str) -> Answer {
+        let end = Instant::now() + HANG_TIMEOUT;
+        loop {
+            let answer = self.get(path);
+            if answer.body.contains(text) {
+                return answer;
+            }
+            assert!(Instant::now() < end, "{text} is not in {answer:#?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// A package whose submissions add two numbers.
+pub fn package() -> Vec<u8> {
+    let files = [
+        ("problem.yaml", "name: Sum\nlimits:\n  memory: 256\n"),
+        (".timelimit", "5\n"),
+        (
+            "problem_statement/problem.md",
+            "Add $a$ and $b$.\n<script>alert(1)</script>\n",
+        ),
+        ("data/sample/1.in", "1 2\n"),
+        ("data/sample/1.ans", "3\n"),
+        ("data/secret/hidden-test.in", "20 22\n"),
+        ("data/secret/hidden-test.ans", "42\n"),
+    ];
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, content) in files {
+        archive.start_file(name, options).expect("an entry");
+        archive.write_all(content.as_bytes()).expect("memory");
+    }
+    archive.finish().expect("an archive").into_inner()
+}
