@@ -82,6 +82,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         probes: Vec::new(),
         generators: Vec::new(),
         include: None,
+        statement: None,
         constants: Default::default(),
         warnings: Vec::new(),
         unpacked: None,
