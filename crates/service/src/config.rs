@@ -1,8 +1,10 @@
 //! The configuration of the service: a TOML file and options of the command, with defaults for
 //! everything.
 
+mod origin;
 mod served;
 
+pub use origin::{Origin, OriginError};
 pub use served::{ServedDialect, ServedDialectError};
 
 use crate::core::program::RunLimits;
@@ -27,6 +29,8 @@ pub struct Config {
     /// Clients that may use the service. Without tokens, every client that can connect may use the
     /// service.
     pub token: Vec<TokenConfig>,
+    /// Origins of web pages that may use a service without tokens, in addition to its own pages.
+    pub trusted_origins: Vec<Origin>,
     /// Dialects that are served in addition to the service's own interface.
     pub dialects: Vec<ServedDialect>,
     /// Limits of runs.
@@ -369,6 +373,7 @@ impl Default for Config {
             listen: Vec::new(),
             unix_socket: None,
             token: Vec::new(),
+            trusted_origins: Vec::new(),
             dialects: Dialect::ALL.map(ServedDialect::from).to_vec(),
             limits: LimitsConfig::default(),
             queue: QueueConfig::default(),

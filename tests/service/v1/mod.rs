@@ -7,6 +7,7 @@ mod events;
 mod files;
 mod judgings;
 mod operation;
+mod origins;
 mod runs;
 
 use crate::server::Server;

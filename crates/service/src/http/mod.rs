@@ -8,6 +8,7 @@
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
 //! | `docs` | pages that show the description |
+//! | `origins` | protects a service without tokens from pages of other sites |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
 //! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
@@ -16,6 +17,7 @@ pub mod docs;
 pub mod headers;
 pub mod health;
 pub mod openapi;
+pub mod origins;
 pub mod problem;
 pub mod server;
 pub mod sockets;
@@ -27,6 +29,7 @@ use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Request};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use problem::Problem;
 use std::any::Any;
@@ -62,7 +65,11 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))
         .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
-    routes.layer(layers).with_state(service.clone())
+    let guard = from_fn_with_state(service.clone(), origins::guard);
+    routes
+        .layer(guard)
+        .layer(layers)
+        .with_state(service.clone())
 }
 
 /// Numbers the requests that have no id from the client.

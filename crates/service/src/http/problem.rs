@@ -45,6 +45,11 @@ pub const KINDS: &[Kind] = &[
         meaning: "The token does not allow this.",
     },
     Kind {
+        code: "cross_site",
+        status: 403,
+        meaning: "A web page of another site sent the request, and the service has no tokens.",
+    },
+    Kind {
         code: "not_found",
         status: 404,
         meaning: "The address, run or file does not exist, has expired or belongs to another \

@@ -1,0 +1,127 @@
+//! Protects a service without tokens from pages of other sites.
+//!
+//! A service without tokens trusts all programs of its machine, but not the pages in a browser
+//! there: any page could otherwise make the browser send it programs (cross-site request forgery,
+//! or a WebSocket, which browsers allow to any origin). Browsers name the page's origin in the
+//! header `Origin` of every such request. The origin must be that of the service's own pages, under
+//! a loopback address, or one that the configuration trusts.
+//!
+//! The name in `Host` proves nothing, because a foreign domain can point to this machine (DNS
+//! rebinding). So only addresses and `localhost` count as the service's own.
+//!
+//! Clients of a service with tokens send the token in a header, which a foreign page does not know.
+
+use super::problem::Problem;
+use crate::service::Service;
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, ORIGIN, UPGRADE};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Refuses a request that may run something, if a page of another site sent it.
+pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let trusted = &service.config.trusted_origins;
+    let is_trusted = |origin: &str| trusted.iter().any(|known| known.as_str() == origin);
+    if service.tokens.are_required()
+        || is_harmless(request.method(), headers)
+        || is_own_page(headers, is_trusted)
+    {
+        return next.run(request).await;
+    }
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "cross_site",
+        "A page of another site sent this request",
+        "add the origin of the page to `trusted_origins` in the configuration, or give the \
+         service tokens",
+    )
+    .into_response()
+}
+
+/// The request neither changes anything nor opens a WebSocket.
+fn is_harmless(method: &Method, headers: &HeaderMap) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+        && !headers.contains_key(UPGRADE)
+}
+
+/// No page sent the request, or it is the service's own, or `is_trusted` accepts its origin.
+fn is_own_page(headers: &HeaderMap, is_trusted: impl Fn(&str) -> bool) -> bool {
+    let text = |name| {
+        headers
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default())
+    };
+    match text(ORIGIN) {
+        Some(origin) => is_trusted(origin) || text(HOST).is_some_and(|host| is_own(origin, host)),
+        // Old browsers send neither header. `none` means that a person entered the address.
+        None => headers
+            .get("sec-fetch-site")
+            .is_none_or(|site| site == "same-origin" || site == "none"),
+    }
+}
+
+/// The origin is that of the address to which the request was sent, which is not a domain.
+fn is_own(origin: &str, host: &str) -> bool {
+    let authority = origin.split_once("://").map(|(_, authority)| authority);
+    authority == Some(host) && is_address(host)
+}
+
+fn is_address(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else {
+        return false;
+    };
+    let name = authority.host().trim_matches(['[', ']']);
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::{HeaderName, HeaderValue};
+
+    fn is_accepted(fields: &[(&'static str, &'static str)]) -> bool {
+        let headers: HeaderMap = fields
+            .iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect();
+        is_own_page(&headers, |origin| origin == "https://box.example.org")
+    }
+
+    #[test]
+    fn requests_of_programs_and_own_pages_are_accepted() {
+        let host = ("host", "127.0.0.1:8080");
+        assert!(is_accepted(&[host]));
+        assert!(is_accepted(&[host, ("sec-fetch-site", "none")]));
+        assert!(is_accepted(&[host, ("origin", "http://127.0.0.1:8080")]));
+        let named = ("host", "localhost:8080");
+        assert!(is_accepted(&[named, ("origin", "http://localhost:8080")]));
+        let version_6 = ("host", "[::1]:8080");
+        assert!(is_accepted(&[version_6, ("origin", "http://[::1]:8080")]));
+        assert!(is_accepted(&[host, ("origin", "https://box.example.org")]));
+    }
+
+    #[test]
+    fn requests_of_foreign_pages_are_refused() {
+        let host = ("host", "127.0.0.1:8080");
+        assert!(!is_accepted(&[host, ("origin", "https://evil.example")]));
+        assert!(!is_accepted(&[host, ("origin", "null")]));
+        assert!(!is_accepted(&[host, ("origin", "http://127.0.0.1:3000")]));
+        assert!(!is_accepted(&[host, ("sec-fetch-site", "cross-site")]));
+        // The domain of the page points to this machine.
+        let rebound = ("host", "evil.example:8080");
+        assert!(!is_accepted(&[
+            rebound,
+            ("origin", "http://evil.example:8080")
+        ]));
+    }
+}
