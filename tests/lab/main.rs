@@ -253,7 +253,7 @@ fn missing_or_failing_peer_is_named_with_its_reason() {
         why("bubblewrap")
     );
     assert!(
-        why("firejail").contains("no end within 10 s"),
+        why("firejail").contains("did not end within 10 s"),
         "{}",
         why("firejail")
     );
