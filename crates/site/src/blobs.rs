@@ -28,8 +28,13 @@ impl Blobs {
     /// # Errors
     /// The directory cannot be created.
     pub fn open(directory: &Path) -> Result<Blobs, BlobError> {
-        let blobs = Blobs {
+        // Symbolic links in other directories lead to blobs.
+        let absolute = std::path::absolute(directory).map_err(|error| BlobError {
             directory: directory.to_owned(),
+            error,
+        })?;
+        let blobs = Blobs {
+            directory: absolute,
         };
         std::fs::create_dir_all(directory).map_err(|error| blobs.failed(error))?;
         Ok(blobs)
@@ -61,12 +66,62 @@ impl Blobs {
         Ok(digest)
     }
 
+    /// Begins a blob that is written in parts.
+    ///
+    /// # Errors
+    /// The file system rejects the file.
+    pub fn begin(&self) -> Result<NewBlob, BlobError> {
+        let file = tempfile::NamedTempFile::new_in(&self.directory);
+        Ok(NewBlob {
+            blobs: self.clone(),
+            file: file.map_err(|error| self.failed(error))?,
+            hash: Sha256::new(),
+        })
+    }
+
     fn write(&self, content: &[u8], path: &Path) -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         file.write_all(content)?;
         file.as_file().sync_all()?;
         file.persist(path)?;
         File::open(&self.directory)?.sync_all()
+    }
+}
+
+/// A blob that is being written. It is removed unless it is finished.
+#[derive(Debug)]
+pub struct NewBlob {
+    blobs: Blobs,
+    file: tempfile::NamedTempFile,
+    hash: Sha256,
+}
+
+impl NewBlob {
+    /// Adds a part.
+    ///
+    /// # Errors
+    /// The file system rejects it.
+    pub fn write(&mut self, part: &[u8]) -> Result<(), BlobError> {
+        self.hash.update(part);
+        let written = self.file.write_all(part);
+        written.map_err(|error| self.blobs.failed(error))
+    }
+
+    /// Stores the blob. Returns its digest.
+    ///
+    /// # Errors
+    /// The file system rejects the file.
+    pub fn finish(self) -> Result<String, BlobError> {
+        let digest = hex(&self.hash.finalize());
+        let store = || {
+            self.file.as_file().sync_all()?;
+            self.file.persist(self.blobs.path(&digest))?;
+            File::open(&self.blobs.directory)?.sync_all()
+        };
+        match store() {
+            Ok(()) => Ok(digest),
+            Err(error) => Err(self.blobs.failed(error)),
+        }
     }
 }
 

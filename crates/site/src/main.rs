@@ -5,7 +5,9 @@
 //! | `core` | rules without HTTP: access, visibility, finals, rankings, packages, passwords |
 //! | `db` | the database; each entity with its statements |
 //! | `blobs` | packages and statements as files |
+//! | `command` | subcommands: backups, users, exports |
 //! | `judging` | the queue, and the threads that judge |
+//! | `transfer` | a contest as a stream for another site |
 //! | `http` | pages |
 //! | `app` | what the pages share |
 #![forbid(unsafe_code)]
@@ -17,17 +19,20 @@
 
 mod app;
 mod blobs;
+mod command;
 mod core;
 mod db;
 mod http;
 mod judging;
+mod transfer;
 
 use app::App;
 use blobs::Blobs;
 use clap::Parser;
+use command::{Command, Place};
 use core::password::Passwords;
 use core::time::Time;
-use db::{Db, judgement, migrate};
+use db::{Db, judgement};
 use judging::languages;
 use judging::worker::{self, Workshop};
 use millibox::Supervisor;
@@ -53,7 +58,9 @@ const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
     name = "millibox-site",
     bin_name = "millibox site",
     version,
-    max_term_width = 100
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
 )]
 #[command(after_help = "\
 Example:
@@ -61,16 +68,26 @@ Example:
     millibox site --data ~/site
 
 SIGTERM and Ctrl-C end the site. Submissions that were being judged are judged at the next start.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: Args,
+}
+
+/// Options of a site that serves.
+#[derive(Debug, clap::Args)]
 struct Args {
     /// The directory for packages and, without --database, for the database
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
-    /// Listen on this address
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
-    listen: SocketAddr,
+    // Required without a subcommand.
+    #[arg(long, value_name = "DIR", required = true)]
+    data: Option<PathBuf>,
     /// Use this PostgreSQL database instead of a file in the data directory
     #[arg(long, value_name = "URL")]
     database: Option<String>,
+    /// Listen on this address
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
     /// Tell browsers to send the session by HTTPS only
     ///
     /// Use this option if browsers reach the site through a proxy with TLS.
@@ -84,9 +101,9 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let cli = Cli::parse();
     start_log();
-    run(&args).unwrap_or_else(|failure| {
+    run(&cli).unwrap_or_else(|failure| {
         complain(format_args!("millibox site: {failure}"));
         ExitCode::from(failure.status)
     })
@@ -103,7 +120,7 @@ fn start_log() {
         .init();
 }
 
-fn run(args: &Args) -> Result<ExitCode, Failure> {
+fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     if rustix::process::geteuid().is_root() {
         return Err(Failure::option(
             "the site reads requests and archives of strangers, so it does not run as root; start \
@@ -114,7 +131,10 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::sandbox(format!("cannot start threads: {error}")))?;
-    let result = runtime.block_on(serve(args));
+    let result = match &cli.command {
+        Some(command) => runtime.block_on(command::run(command)),
+        None => runtime.block_on(serve(&cli.serve)),
+    };
     // Threads that judge or hash are not waited for.
     runtime.shutdown_background();
     result
@@ -130,18 +150,17 @@ fn worker_cpus(args: &Args, machine: &Machine) -> Vec<usize> {
     cpus.iter().rev().copied().cycle().take(workers).collect()
 }
 
-async fn open(args: &Args) -> Result<(Db, Blobs), Failure> {
-    let directory = &args.data;
-    std::fs::create_dir_all(directory).map_err(|error| {
-        Failure::sandbox(format!("cannot create {}: {error}", directory.display()))
-    })?;
-    let blobs = Blobs::open(&directory.join("blobs")).map_err(Failure::sandbox)?;
-    let db = match &args.database {
-        Some(url) => Db::postgres(url).await,
-        None => Db::sqlite(&directory.join("site.db")).await,
-    };
-    let db = db.map_err(Failure::sandbox)?;
-    migrate::migrate(&db).await.map_err(Failure::sandbox)?;
+impl Args {
+    fn place(&self) -> Place {
+        Place {
+            data: self.data.clone().unwrap_or_default(),
+            database: self.database.clone(),
+        }
+    }
+}
+
+async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
+    let (db, blobs) = place.migrated().await?;
     let released = judgement::release(&db).await.map_err(Failure::sandbox)?;
     if released > 0 {
         tracing::info!(released, "judgements of the last process are queued again");
@@ -150,11 +169,12 @@ async fn open(args: &Args) -> Result<(Db, Blobs), Failure> {
 }
 
 async fn serve(args: &Args) -> Result<ExitCode, Failure> {
-    let (db, blobs) = open(args).await?;
+    let place = args.place();
+    let (db, blobs) = open(&place).await?;
     let builder = args.machine.builder();
     let machine = Machine::start(builder.clone(), None, &[]).map_err(Failure::sandbox)?;
     let suites = Suites::builtin();
-    let cache = Cache::in_directory(&args.data.join("cache"), DEFAULT_CACHE_BYTES)
+    let cache = Cache::in_directory(&place.data.join("cache"), DEFAULT_CACHE_BYTES)
         .unwrap_or_else(|_| Cache::none());
     let cpus = worker_cpus(args, &machine);
     let supervisor: &Supervisor = machine.supervisor();

@@ -5,6 +5,9 @@
 #[allow(unreachable_pub, reason = "modules of tests are private")]
 mod support;
 
+#[path = "site/commands.rs"]
+mod commands;
+
 use support::{Answer, Browser, Site, package, postgres};
 
 const RIGHT: &[u8] = b"a, b = map(int, input().split())\nprint(a + b)\n";

@@ -83,7 +83,7 @@ pub struct Sample {
 #[non_exhaustive]
 pub enum PackageError {
     /// It has mistakes.
-    #[error("the package has mistakes")]
+    #[error("the package has mistakes: {}", list(.0))]
     Faults(Vec<Fault>),
     /// It cannot be read or stored.
     #[error("cannot store the package: {0}")]
@@ -91,6 +91,11 @@ pub enum PackageError {
     /// It cannot be stored.
     #[error(transparent)]
     Blob(#[from] BlobError),
+}
+
+fn list(faults: &[Fault]) -> String {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    lines.join("; ")
 }
 
 impl Manifest {

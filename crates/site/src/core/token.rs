@@ -50,6 +50,22 @@ impl Token {
     }
 }
 
+/// A new password that is easy to read and to type: 15 letters and digits, 75 bits.
+pub fn readable_password() -> String {
+    // Without letters and digits that look alike.
+    const SYMBOLS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let Token(bytes) = Token::random();
+    let symbols: Vec<char> = bytes[..15]
+        .iter()
+        .map(|byte| char::from(SYMBOLS[usize::from(byte % 32)]))
+        .collect();
+    let groups: Vec<String> = symbols
+        .chunks(5)
+        .map(|group| group.iter().collect())
+        .collect();
+    groups.join("-")
+}
+
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -70,6 +86,14 @@ mod tests {
         assert!(Token::of_hex(&token.hex()) == Some(token.clone()));
         assert!(Token::random() != token);
         assert_ne!(hex(&token.digest()), token.hex());
+    }
+
+    #[test]
+    fn generated_passwords_are_accepted_and_differ() {
+        let password = readable_password();
+        assert_eq!(password.len(), 17);
+        assert!(crate::core::account::check_password(&password).is_ok());
+        assert_ne!(password, readable_password());
     }
 
     #[test]

@@ -8,7 +8,10 @@ use crate::core::time::Time;
 use sqlx::AssertSqlSafe;
 
 /// The migrations, from version 1 on.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/001.sql"),
+    include_str!("migrations/002.sql"),
+];
 
 /// The types of PostgreSQL in migrations, and those of SQLite. Longer texts come first.
 const SQLITE_TYPES: [(&str, &str); 4] = [
@@ -26,19 +29,42 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     applied_at BIGINT NOT NULL
 )";
 
+/// The last version that this program knows.
+pub fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// The version of the database; 0 if it is empty.
+///
+/// # Errors
+/// The database has a newer version than this program knows, or cannot be read.
+pub async fn found(db: &Db) -> Result<i64> {
+    let mut tx = db.begin().await?;
+    begin(&mut tx).await
+}
+
+async fn begin(tx: &mut Tx) -> Result<i64> {
+    tx.execute(VERSIONS, values![]).await?;
+    let found = version(tx).await?;
+    let known = known();
+    if found > known {
+        return Err(DbError::Newer { found, known });
+    }
+    Ok(found)
+}
+
 /// Brings the database to the last version. Returns the version that it had.
 ///
 /// # Errors
 /// The database has a newer version, or rejects a statement.
 pub async fn migrate(db: &Db) -> Result<i64> {
+    migrate_with(db, MIGRATIONS).await
+}
+
+async fn migrate_with(db: &Db, migrations: &[&'static str]) -> Result<i64> {
     let mut tx = db.begin().await?;
-    tx.execute(VERSIONS, values![]).await?;
-    let found = version(&mut tx).await?;
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    if found > known {
-        return Err(DbError::Newer { found, known });
-    }
-    for (number, text) in (1..).zip(MIGRATIONS) {
+    let found = begin(&mut tx).await?;
+    for (number, &text) in (1..).zip(migrations) {
         if number > found {
             script(&mut tx, text).await?;
             tx.execute(
@@ -77,4 +103,10 @@ async fn script(tx: &mut Tx, text: &'static str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A database of an earlier version, for tests.
+#[cfg(test)]
+pub async fn migrate_to(db: &Db, version: usize) -> Result<i64> {
+    migrate_with(db, &MIGRATIONS[..version]).await
 }

@@ -10,9 +10,12 @@ pub mod contest;
 pub mod judgement;
 pub mod migrate;
 pub mod problem;
+pub mod reset;
 mod row;
+pub mod schema;
 pub mod session;
 pub mod submission;
+pub mod transfer;
 pub mod user;
 mod value;
 
@@ -141,6 +144,34 @@ impl Db {
             Db::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
             Db::Postgres(pool) => Tx::Postgres(pool.begin().await?),
         })
+    }
+
+    /// Begins a transaction that reads one state of the database and stops no other transaction.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn snapshot(&self) -> Result<Tx> {
+        Ok(match self {
+            Db::Sqlite { readers, .. } => Tx::Sqlite(readers.begin().await?),
+            Db::Postgres(pool) => {
+                let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                Tx::Postgres(pool.begin_with(begin).await?)
+            }
+        })
+    }
+
+    /// Copies a database of SQLite to a new file while it is used. Returns false with PostgreSQL.
+    ///
+    /// # Errors
+    /// The file exists already or cannot be written.
+    pub async fn copy_to(&self, path: &Path) -> Result<bool> {
+        let Db::Sqlite { readers, .. } = self else {
+            return Ok(false);
+        };
+        let path = path.to_string_lossy().into_owned();
+        let copy = sqlx::query("VACUUM INTO $1").bind(path);
+        copy.execute(readers).await?;
+        Ok(true)
     }
 
     /// Closes all connections.

@@ -112,7 +112,7 @@ fn outcome(verdict: Verdict, score: i64) -> Outcome {
 #[test]
 fn migration_is_applied_once_and_newer_versions_are_rejected() {
     with_each(async |db| {
-        assert_eq!(migrate::migrate(db).await.unwrap(), 1);
+        assert_eq!(migrate::migrate(db).await.unwrap(), migrate::known());
         let mut tx = db.begin().await.unwrap();
         let newer = "INSERT INTO schema_version (version, applied_at) VALUES (99, 0)";
         tx.execute(newer, values![]).await.unwrap();

@@ -21,6 +21,7 @@ record! {
         id: i64,
         login: String,
         name: String,
+        email: Option<String>,
         password: String,
         role: Role,
         created_at: Time,
@@ -31,7 +32,7 @@ record! {
 macro_rules! columns {
     ($rest:literal) => {
         concat!(
-            "SELECT id, login, name, password, role, created_at, disabled_at FROM users ",
+            "SELECT id, login, name, email, password, role, created_at, disabled_at FROM users ",
             $rest
         )
     };
@@ -105,6 +106,15 @@ pub async fn update(tx: &mut Tx, id: i64, role: Role, disabled_at: Option<Time>)
     tx.execute(
         "UPDATE users SET role = $2, disabled_at = $3 WHERE id = $1",
         values![id, role, disabled_at],
+    )
+    .await
+}
+
+/// Changes name and e-mail address.
+pub async fn set_profile(tx: &mut Tx, id: i64, name: &str, email: Option<&str>) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET name = $2, email = $3 WHERE id = $1",
+        values![id, name, email.map(str::to_owned)],
     )
     .await
 }

@@ -2,6 +2,7 @@
 
 use super::layout;
 use crate::blobs::BlobError;
+use crate::core::account::AccountError;
 use crate::core::package::PackageError;
 use crate::core::password::PasswordError;
 use crate::db::DbError;
@@ -45,6 +46,12 @@ impl From<DbError> for PageError {
 impl From<BlobError> for PageError {
     fn from(error: BlobError) -> PageError {
         PageError::Internal(error.to_string())
+    }
+}
+
+impl From<AccountError> for PageError {
+    fn from(error: AccountError) -> PageError {
+        PageError::Invalid(error.to_string())
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `ranking` | the ranking of a contest |
+//! | `reset` | links with which users choose new passwords |
 //! | `admin` | users and the queue |
 //! | `live` | notices for pages that follow changes |
 //! | `layout`, `parts`, `assets` | the frame of pages, common parts, style sheet and script |
@@ -26,6 +27,7 @@ mod members;
 mod parts;
 mod problems;
 mod ranking;
+pub mod reset;
 mod rounds;
 pub mod server;
 mod session;
@@ -79,6 +81,7 @@ pub fn router(app: Arc<App>) -> Router {
             "/password",
             get(session::password_form).post(session::change_password),
         )
+        .route("/reset/{token}", get(reset::form).post(reset::choose))
         .route("/problems", get(problems::list))
         .route("/problems/{id}", get(problems::show))
         .route("/problems/{id}/edit", post(problems::edit))

@@ -4,6 +4,7 @@ use super::error::{Page, PageError};
 use super::layout::page;
 use crate::app::App;
 use crate::core::access::Viewer;
+use crate::core::account::{self, MAX_NAME};
 use crate::core::password;
 use crate::core::time::Time;
 use crate::core::token::Token;
@@ -23,12 +24,9 @@ use std::time::{Duration, Instant};
 /// The name of the cookie.
 const NAME: &str = "session";
 /// How long a session lasts.
-const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
+pub const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// How long a session lasts that the user wants to keep.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Characters of the longest login and name.
-const MAX_NAME: usize = 64;
-
 /// The session of a request.
 #[derive(Debug, Clone)]
 pub struct Session {
@@ -96,7 +94,7 @@ fn cookie(
 }
 
 /// Begins a session.
-async fn begin(app: &App, user: i64, lasts: Duration) -> Page {
+pub async fn begin(app: &App, user: i64, lasts: Duration) -> Page {
     let token = Token::random();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
@@ -120,7 +118,8 @@ pub async fn home(session: Session) -> Response {
     page(&session, "Home", main).into_response()
 }
 
-fn password_input(label: &str, name: &str, kind: &str) -> Markup {
+/// An input for a password.
+pub fn password_input(label: &str, name: &str, kind: &str) -> Markup {
     html! {
         label { (label)
             input name=(name) type="password" autocomplete=(kind) required
@@ -216,23 +215,10 @@ pub struct SignUp {
 
 impl SignUp {
     fn check(&self) -> Page<()> {
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        let login = &self.login;
-        if login.is_empty() || login.len() > MAX_NAME || !login.chars().all(is_allowed) {
-            let why = "A login has 1 to 64 letters, digits, dots, hyphens and underscores.";
-            return Err(PageError::Invalid(why.to_owned()));
-        }
-        super::parts::check_name(&self.name, MAX_NAME)?;
-        check_password(&self.password)
+        account::check_login(&self.login)?;
+        account::check_name(&self.name)?;
+        Ok(account::check_password(&self.password)?)
     }
-}
-
-fn check_password(password: &str) -> Page<()> {
-    if password::LENGTHS.contains(&password.len()) {
-        return Ok(());
-    }
-    let why = "A password has at least 8 characters, and at most 256 bytes.";
-    Err(PageError::Invalid(why.to_owned()))
 }
 
 /// Adds a user. An administrator is added only if no other exists.
@@ -331,7 +317,7 @@ pub async fn change_password(
     Form(form): Form<NewPassword>,
 ) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
-    check_password(&form.new)?;
+    account::check_password(&form.new)?;
     let key = (user.login.to_lowercase(), address);
     if let Some(delay) = app.failures_of_login.delay(&key, Instant::now()) {
         return Err(PageError::TooOften(delay));

@@ -7,6 +7,7 @@ use super::parts::Upload;
 use super::problems;
 use super::session::Session;
 use crate::app::App;
+use crate::core::source::{MAX_SOURCE, safe_name};
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole};
 use crate::db::judgement::{self, NewJudgement};
@@ -18,9 +19,6 @@ use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Bytes of the longest source.
-const MAX_SOURCE: usize = 256 << 10;
 
 /// A source that a form has brought.
 struct Sent<'a> {
@@ -52,15 +50,6 @@ fn form(app: &App, staff: bool) -> Markup {
             button { "Submit" }
         }
     }
-}
-
-/// A file name that is safe in a directory and as an argument of compilers.
-fn safe_name(name: &str) -> Option<&str> {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-+".contains(c);
-    let first = name.chars().next()?;
-    let is_safe =
-        name.len() <= 100 && first.is_ascii_alphanumeric() && name.chars().all(is_allowed);
-    is_safe.then_some(name)
 }
 
 impl Sent<'_> {
@@ -240,19 +229,4 @@ pub async fn to_round(
         kind,
     };
     insert(&app, &session, sent, target).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::safe_name;
-
-    #[test]
-    fn unsafe_file_names_are_replaced() {
-        for name in [
-            "", "../a.cpp", "-o.cpp", "a b.cpp", ".hidden", "a/b.cpp", "ü.cpp",
-        ] {
-            assert_eq!(safe_name(name), None, "{name}");
-        }
-        assert_eq!(safe_name("Main-2.java"), Some("Main-2.java"));
-    }
 }

@@ -3,7 +3,7 @@
 pub mod postgres;
 
 use std::io::{BufRead, BufReader, Cursor, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,30 @@ pub struct Site {
     database: Option<String>,
 }
 
+/// What a subcommand has done.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    /// Shown by failed assertions.
+    #[allow(dead_code, reason = "the format for debugging shows it")]
+    pub error: String,
+}
+
+impl Ran {
+    /// The output of a subcommand that has succeeded.
+    pub fn output(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self.out
+    }
+}
+
+fn open(directory: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(directory, mode).expect("an open directory");
+}
+
 /// Executables in a directory that every user can read.
 fn copy_programs(to: &Path) {
     let site = Path::new(env!("CARGO_BIN_EXE_millibox-site"));
@@ -35,10 +59,8 @@ fn copy_programs(to: &Path) {
 impl Site {
     /// Starts a site with a database of SQLite, or with the one of this address.
     pub fn start(database: Option<String>) -> Site {
-        use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
-        let mode = std::fs::Permissions::from_mode(0o777);
-        std::fs::set_permissions(directory.path(), mode).expect("an open directory");
+        open(directory.path());
         copy_programs(directory.path());
         let (child, url, setup) = launch(directory.path(), database.as_deref());
         Site {
@@ -57,6 +79,59 @@ impl Site {
         (self.child, self.url, self.setup) = launch(self.directory.path(), database);
     }
 
+    /// Runs a subcommand for the data of this site, in its directory.
+    pub fn run(&self, subcommand: &[&str], arguments: &[&str]) -> Ran {
+        self.run_for("data", self.database.as_deref(), subcommand, arguments)
+    }
+
+    /// Runs a subcommand for other data in the directory of this site.
+    pub fn run_for(
+        &self,
+        data: &str,
+        database: Option<&str>,
+        subcommand: &[&str],
+        arguments: &[&str],
+    ) -> Ran {
+        let mut command = program(self.directory.path());
+        command
+            .arg(subcommand[0])
+            .args(["--data", data])
+            .args(database.iter().flat_map(|url| ["--database", url]))
+            .args(&subcommand[1..])
+            .args(arguments);
+        let output = command.output().expect("a program");
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            error: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The address of the database; `None` for a file.
+    pub fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
+    /// Lets every user write a directory in the directory of this site.
+    pub fn open_directory(&self, name: &str) {
+        open(&self.path(name));
+    }
+
+    /// A path in the directory of this site.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Ends the site and starts it with other data in its directory.
+    pub fn restart_with(&mut self, data: &str, database: Option<String>) {
+        self.stop();
+        std::fs::remove_dir_all(self.path("data")).expect("old data");
+        std::fs::rename(self.path(data), self.path("data")).expect("new data");
+        self.database = database;
+        let database = self.database.as_deref();
+        (self.child, self.url, self.setup) = launch(self.directory.path(), database);
+    }
+
     fn stop(&mut self) {
         self.child.kill().expect("a running site");
         self.child.wait().expect("an end");
@@ -70,7 +145,8 @@ impl Drop for Site {
     }
 }
 
-fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<String>) {
+/// A command for the site's program, as an unprivileged user if this is root.
+fn program(directory: &Path) -> Command {
     let program = directory.join("millibox-site");
     let mut command = if rustix::process::geteuid().is_root() {
         let mut command = Command::new("setpriv");
@@ -90,6 +166,16 @@ fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<St
         Command::new(program)
     };
     command
+        .env("TMPDIR", directory)
+        .env("HOME", directory)
+        .current_dir(directory)
+        .stdin(Stdio::null());
+    command
+}
+
+fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<String>) {
+    let mut command = program(directory);
+    command
         .args([
             "--listen",
             "127.0.0.1:0",
@@ -100,9 +186,6 @@ fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<St
         ])
         .arg("--data")
         .arg(directory.join("data"))
-        .env("TMPDIR", directory)
-        .env("HOME", directory)
-        .stdin(Stdio::null())
         .stdout(Stdio::piped());
     if let Some(database) = database {
         command.args(["--database", database]);
@@ -185,7 +268,10 @@ impl Browser {
         Answer {
             status: answer.status().as_u16(),
             location: text("location"),
-            body: answer.body_mut().read_to_string().expect("a text"),
+            body: {
+                let body = answer.body_mut().read_to_vec().expect("a body");
+                String::from_utf8_lossy(&body).into_owned()
+            },
             headers,
         }
     }

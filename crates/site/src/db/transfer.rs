@@ -1,0 +1,243 @@
+//! The tables of an exported contest.
+//!
+//! Rows are exported with all their columns, so a new column needs no change here unless it refers
+//! to another table. A test compares [`TABLES`] with the references of the database.
+
+use super::schema::Fields;
+use super::{Executor, Result, Tx, record, values};
+
+/// What a column refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `users`
+    User,
+    /// `problem`
+    Problem,
+    /// `package_version`
+    Version,
+    /// `contest`
+    Contest,
+    /// `round`
+    Round,
+    /// `round_problem`
+    RoundProblem,
+    /// `submission`
+    Submission,
+}
+
+/// A table of an export.
+#[derive(Debug)]
+pub struct Table {
+    /// The name.
+    pub name: &'static str,
+    /// What its column `id` identifies, if other tables refer to it.
+    pub is: Option<Target>,
+    /// Whether it has a column `id`.
+    pub has_id: bool,
+    /// Columns that refer to tables.
+    pub references: &'static [(&'static str, Target)],
+    /// The column by which the rows of `select` are ordered.
+    pub cursor: &'static str,
+    /// Some rows of the contest `$1` whose cursor is greater than `$2`, in order.
+    pub select: &'static str,
+}
+
+macro_rules! of_contest {
+    ($table:literal, $condition:literal, $cursor:literal) => {
+        concat!(
+            "SELECT ",
+            $table,
+            ".* FROM ",
+            $table,
+            " WHERE ",
+            $condition,
+            " AND ",
+            $table,
+            ".",
+            $cursor,
+            " > $2 ORDER BY ",
+            $table,
+            ".",
+            $cursor,
+            " LIMIT 50"
+        )
+    };
+}
+
+macro_rules! submissions {
+    () => {
+        "(SELECT submission.id FROM submission
+          JOIN round_problem ON round_problem.id = submission.round_problem_id
+          JOIN round ON round.id = round_id WHERE contest_id = $1)"
+    };
+}
+
+/// The tables, in an order in which rows refer to earlier tables only.
+pub const TABLES: &[Table] = &[
+    Table {
+        name: "problem",
+        is: Some(Target::Problem),
+        has_id: true,
+        references: &[("owner_id", Target::User)],
+        cursor: "id",
+        select: of_contest!(
+            "problem",
+            "id IN (SELECT problem_id FROM round_problem
+                JOIN round ON round.id = round_id WHERE contest_id = $1)",
+            "id"
+        ),
+    },
+    Table {
+        name: "package_version",
+        is: Some(Target::Version),
+        has_id: true,
+        references: &[
+            ("problem_id", Target::Problem),
+            ("created_by", Target::User),
+        ],
+        cursor: "id",
+        select: concat!(
+            "SELECT package_version.* FROM package_version
+             WHERE (id IN (SELECT version_id FROM round_problem
+                    JOIN round ON round.id = round_id WHERE contest_id = $1)
+                OR id IN (SELECT version_id FROM judgement WHERE submission_id IN ",
+            submissions!(),
+            ")) AND id > $2 ORDER BY id LIMIT 50"
+        ),
+    },
+    Table {
+        name: "contest",
+        is: Some(Target::Contest),
+        has_id: true,
+        references: &[],
+        cursor: "id",
+        select: of_contest!("contest", "id = $1", "id"),
+    },
+    Table {
+        name: "membership",
+        is: None,
+        has_id: false,
+        references: &[("contest_id", Target::Contest), ("user_id", Target::User)],
+        cursor: "user_id",
+        select: of_contest!("membership", "contest_id = $1", "user_id"),
+    },
+    Table {
+        name: "round",
+        is: Some(Target::Round),
+        has_id: true,
+        references: &[("contest_id", Target::Contest)],
+        cursor: "id",
+        select: of_contest!("round", "contest_id = $1", "id"),
+    },
+    Table {
+        name: "round_problem",
+        is: Some(Target::RoundProblem),
+        has_id: true,
+        references: &[
+            ("round_id", Target::Round),
+            ("problem_id", Target::Problem),
+            ("version_id", Target::Version),
+        ],
+        cursor: "id",
+        select: of_contest!(
+            "round_problem",
+            "round_id IN (SELECT id FROM round WHERE contest_id = $1)",
+            "id"
+        ),
+    },
+    Table {
+        name: "submission",
+        is: Some(Target::Submission),
+        has_id: true,
+        references: &[
+            ("user_id", Target::User),
+            ("problem_id", Target::Problem),
+            ("round_problem_id", Target::RoundProblem),
+        ],
+        cursor: "id",
+        select: concat!(
+            "SELECT submission.* FROM submission WHERE id IN ",
+            submissions!(),
+            " AND id > $2 ORDER BY id LIMIT 50"
+        ),
+    },
+    Table {
+        name: "source",
+        is: None,
+        has_id: false,
+        references: &[("submission_id", Target::Submission)],
+        cursor: "submission_id",
+        select: concat!(
+            "SELECT source.* FROM source WHERE submission_id IN ",
+            submissions!(),
+            " AND submission_id > $2 ORDER BY submission_id LIMIT 50"
+        ),
+    },
+    Table {
+        name: "judgement",
+        is: None,
+        has_id: true,
+        references: &[
+            ("submission_id", Target::Submission),
+            ("version_id", Target::Version),
+            ("user_id", Target::User),
+        ],
+        cursor: "id",
+        select: concat!(
+            "SELECT judgement.* FROM judgement WHERE submission_id IN ",
+            submissions!(),
+            " AND id > $2 ORDER BY id LIMIT 50"
+        ),
+    },
+];
+
+record! {
+    /// A user as exports have it.
+    Person {
+        id: i64,
+        login: String,
+        name: String,
+        email: Option<String>,
+        password: String,
+    }
+}
+
+/// Some users with greater ids than `after` that the rows of a contest refer to.
+pub async fn people(tx: &mut Tx, contest: i64, after: i64) -> Result<Vec<Person>> {
+    tx.all(
+        concat!(
+            "SELECT id, login, name, email, password FROM users WHERE id > $2 AND (
+                id IN (SELECT user_id FROM membership WHERE contest_id = $1)
+                OR id IN (SELECT user_id FROM submission WHERE id IN ",
+            submissions!(),
+            ") OR id IN (SELECT owner_id FROM problem WHERE id IN (SELECT problem_id
+                    FROM round_problem JOIN round ON round.id = round_id WHERE contest_id = $1))
+                OR id IN (SELECT created_by FROM package_version WHERE problem_id IN (SELECT
+                    problem_id FROM round_problem JOIN round ON round.id = round_id
+                    WHERE contest_id = $1))
+             ) ORDER BY id LIMIT 50"
+        ),
+        values![contest, after],
+    )
+    .await
+}
+
+/// Some rows of a table, and the cursor of the last one; `None` after the last row.
+pub async fn rows(
+    tx: &mut Tx,
+    table: &Table,
+    contest: i64,
+    after: i64,
+) -> Result<Option<(Vec<Fields>, i64)>> {
+    let rows = tx.rows(table.select, values![contest, after]).await?;
+    let Some(last) = rows.last() else {
+        return Ok(None);
+    };
+    let cursor = last.get(table.cursor)?;
+    let fields: Result<Vec<Fields>> = rows.iter().map(super::Row::fields).collect();
+    Ok(Some((fields?, cursor)))
+}
+
+#[cfg(test)]
+#[path = "transfer_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! Links with which users choose new passwords.
+
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::session::{LASTS, Session, begin, password_input};
+use crate::app::App;
+use crate::core::account;
+use crate::core::time::Time;
+use crate::core::token::Token;
+use crate::db::user::User;
+use crate::db::{Executor, reset, session, user};
+use axum::extract::{Form, Path, State};
+use axum::response::IntoResponse;
+use maud::html;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a link is valid.
+pub const LINK_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+
+async fn user_of_link(db: impl Executor, token: &str) -> Page<User> {
+    let token = Token::of_hex(token).ok_or(PageError::NotFound)?;
+    let found = reset::user(db, token.digest(), Time::now()).await?;
+    found.ok_or(PageError::NotFound)
+}
+
+/// `GET /reset/{token}`.
+pub async fn form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(token): Path<String>,
+) -> Page {
+    let user = user_of_link(&app.db, &token).await?;
+    let main = html! {
+        h1 { "Choose a new password" }
+        p { "For the login " strong { (user.login) } "." }
+        form.fields method="post" {
+            input type="hidden" name="login" value=(user.login) autocomplete="username";
+            (password_input("New password (at least 8 characters)", "new", "new-password"))
+            button { "Set the password" }
+        }
+        p.hint { "All sessions of this login end." }
+    };
+    Ok(page(&session, "New password", main).into_response())
+}
+
+/// The fields of `POST /reset/{token}`.
+#[derive(Deserialize)]
+pub struct Chosen {
+    new: String,
+}
+
+/// `POST /reset/{token}`.
+pub async fn choose(
+    State(app): State<Arc<App>>,
+    Path(token): Path<String>,
+    Form(form): Form<Chosen>,
+) -> Page {
+    user_of_link(&app.db, &token).await?;
+    account::check_password(&form.new)?;
+    let password = app.passwords.hash(&form.new).await?;
+    let mut tx = app.db.begin().await?;
+    // Of two requests with one link, the second finds no link.
+    let user = user_of_link(&mut tx, &token).await?;
+    user::set_password(&mut tx, user.id, &password).await?;
+    reset::delete_of_user(&mut tx, user.id).await?;
+    reset::delete_expired(&mut tx, Time::now()).await?;
+    session::delete_of_user(&mut tx, user.id).await?;
+    tx.commit().await?;
+    begin(&app, user.id, LASTS).await
+}

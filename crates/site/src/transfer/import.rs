@@ -1,0 +1,318 @@
+//! Reads a contest from a stream.
+//!
+//! Packages are read again, so that pages show and serve only what this site has found in them.
+//! Names of files are checked. Results are taken as they are.
+
+use super::{Cell, FORMAT, Line, TransferError, VERSION};
+use crate::blobs::{Blobs, NewBlob};
+use crate::core::account;
+use crate::core::package;
+use crate::core::password::Passwords;
+use crate::core::source::safe_name;
+use crate::core::time::Time;
+use crate::core::token::Token;
+use crate::db::schema::{self, Fields};
+use crate::db::transfer::{TABLES, Table, Target};
+use crate::db::user::{self, NewUser, Role};
+use crate::db::{Db, Tx, Value};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{BufRead, Read};
+
+/// Bytes of the longest line: a submission's protocol may have some megabytes.
+const MAX_LINE: u64 = 64 << 20;
+
+/// What an import has added.
+#[derive(Debug, Clone, Copy)]
+pub struct Imported {
+    /// The id of the contest.
+    pub contest: i64,
+    /// Users that did not exist.
+    pub users: u64,
+    /// Rows of all tables.
+    pub rows: u64,
+}
+
+/// Adds a contest in one transaction. `owner` owns the problems and the contest in addition to the
+/// users of the stream.
+///
+/// # Errors
+/// The stream is malformed or incomplete, or the database fails. Then nothing has changed.
+pub async fn import(
+    db: &Db,
+    blobs: &Blobs,
+    passwords: &Passwords,
+    from: &mut impl BufRead,
+) -> Result<Imported, TransferError> {
+    // Users of streams without passwords get one that is known to no person.
+    let unknown = passwords.hash(&Token::random().hex()).await?;
+    let mut importer = Importer {
+        tx: db.begin().await?,
+        blobs,
+        unknown,
+        ids: HashMap::new(),
+        packages: BTreeSet::new(),
+        open: None,
+        users: 0,
+        rows: 0,
+    };
+    let mut lines = Lines { from, number: 0 };
+    let mut is_first = true;
+    let rows = loop {
+        let line = lines.next()?;
+        let number = lines.number;
+        let line = match (is_first, line) {
+            (true, Line::Header { format, version }) if format == FORMAT && version == VERSION => {
+                is_first = false;
+                continue;
+            }
+            (true, _) => return Err(wrong(number, "this is no contest that this version reads")),
+            (false, Line::Header { .. }) => return Err(wrong(number, "a second header")),
+            (false, Line::End { rows }) => break rows,
+            (false, line) => line,
+        };
+        importer.take(number, line).await?;
+    };
+    let number = lines.number;
+    if rows != importer.rows || importer.open.is_some() {
+        return Err(wrong(number, "rows or parts of a package are missing"));
+    }
+    let contests = importer.ids.get(&Target::Contest);
+    let contest = contests.and_then(|ids| ids.values().next().copied());
+    let contest = contest.ok_or_else(|| wrong(number, "the stream has no contest"))?;
+    let (users, rows) = (importer.users, importer.rows);
+    importer.tx.commit().await?;
+    Ok(Imported {
+        contest,
+        users,
+        rows,
+    })
+}
+
+fn wrong(line: u64, why: impl ToString) -> TransferError {
+    TransferError::Line {
+        line,
+        why: why.to_string(),
+    }
+}
+
+struct Lines<'a, R> {
+    from: &'a mut R,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    fn next(&mut self) -> Result<Line, TransferError> {
+        let mut bytes = Vec::new();
+        (&mut *self.from)
+            .take(MAX_LINE)
+            .read_until(b'\n', &mut bytes)?;
+        self.number += 1;
+        if bytes.last() != Some(&b'\n') {
+            return Err(wrong(self.number, "the stream ends too early"));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| wrong(self.number, error))
+    }
+}
+
+struct Importer<'a> {
+    tx: Tx,
+    blobs: &'a Blobs,
+    /// The hash of a password that is known to no person.
+    unknown: String,
+    /// The new ids of rows by their ids in the stream.
+    ids: HashMap<Target, HashMap<i64, i64>>,
+    /// Packages that were read.
+    packages: BTreeSet<String>,
+    /// The package whose parts are being read.
+    open: Option<(String, NewBlob)>,
+    users: u64,
+    rows: u64,
+}
+
+impl Importer<'_> {
+    async fn take(&mut self, number: u64, line: Line) -> Result<(), TransferError> {
+        match line {
+            Line::User {
+                id,
+                login,
+                name,
+                email,
+                password,
+            } => {
+                let password = password.as_deref();
+                self.person(number, id, &login, &name, email.as_deref(), password)
+                    .await
+            }
+            Line::Package { sha256, base64 } => self.package(number, &sha256, &base64),
+            Line::Row { table, columns } => self.row(number, &table, columns).await,
+            Line::Header { .. } | Line::End { .. } => Ok(()),
+        }
+    }
+
+    /// Finds a user by the login, or adds one without rights of its own.
+    async fn person(
+        &mut self,
+        number: u64,
+        id: i64,
+        login: &str,
+        name: &str,
+        email: Option<&str>,
+        password: Option<&str>,
+    ) -> Result<(), TransferError> {
+        let checks = [
+            account::check_login(login),
+            account::check_name(name),
+            email.map_or(Ok(()), account::check_email),
+        ];
+        for check in checks {
+            check.map_err(|error| wrong(number, error))?;
+        }
+        let found = user::by_login(&mut self.tx, login).await?;
+        let new = match found {
+            Some(user) => user.id,
+            None => {
+                let password = password.unwrap_or(&self.unknown);
+                if !password.starts_with("$argon2id$") {
+                    return Err(wrong(number, "the password is no hash of argon2id"));
+                }
+                let new = NewUser {
+                    login,
+                    name,
+                    password,
+                    role: Role::User,
+                };
+                let id = user::insert(&mut self.tx, &new, Time::now()).await?;
+                user::set_profile(&mut self.tx, id, name, email).await?;
+                self.users += 1;
+                id
+            }
+        };
+        self.ids.entry(Target::User).or_default().insert(id, new);
+        Ok(())
+    }
+
+    /// Takes a part of a package. The empty part completes it.
+    fn package(&mut self, number: u64, sha256: &str, part: &str) -> Result<(), TransferError> {
+        let failed = |why: String| TransferError::Package {
+            sha256: sha256.to_owned(),
+            why,
+        };
+        let part = STANDARD
+            .decode(part)
+            .map_err(|error| wrong(number, error))?;
+        let blob = match self.open.take() {
+            Some((digest, blob)) if digest == sha256 => blob,
+            Some(_) => return Err(wrong(number, "another package is incomplete")),
+            None => self
+                .blobs
+                .begin()
+                .map_err(|error| failed(error.to_string()))?,
+        };
+        let mut blob = blob;
+        if part.is_empty() {
+            let stored = blob.finish().map_err(|error| failed(error.to_string()))?;
+            if stored != sha256 {
+                return Err(failed("the content is damaged".to_owned()));
+            }
+            self.packages.insert(stored);
+            return Ok(());
+        }
+        blob.write(&part)
+            .map_err(|error| failed(error.to_string()))?;
+        self.open = Some((sha256.to_owned(), blob));
+        Ok(())
+    }
+
+    async fn row(
+        &mut self,
+        number: u64,
+        name: &str,
+        columns: BTreeMap<String, Cell>,
+    ) -> Result<(), TransferError> {
+        let table = TABLES.iter().find(|table| table.name == name);
+        let table = table.ok_or_else(|| wrong(number, format!("unknown table {name}")))?;
+        let mut row = Fields::new();
+        let mut old = None;
+        for (column, cell) in columns {
+            let value = cell.value().map_err(|error| wrong(number, error))?;
+            if table.has_id && column == "id" {
+                old = Some(value);
+            } else {
+                let value = self.refer(number, table, &column, value)?;
+                row.push((column, value));
+            }
+        }
+        self.check(number, table, &mut row)?;
+        let id = schema::insert(&mut self.tx, table.name, row, table.has_id).await?;
+        if let (Some(target), Some(Value::Integer(Some(old))), Some(id)) = (table.is, old, id) {
+            self.ids.entry(target).or_default().insert(old, id);
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// The value of a column with the new id if it refers to a row.
+    fn refer(
+        &self,
+        number: u64,
+        table: &Table,
+        column: &str,
+        value: Value,
+    ) -> Result<Value, TransferError> {
+        let mut references = table.references.iter();
+        let Some((_, target)) = references.find(|(name, _)| *name == column) else {
+            return Ok(value);
+        };
+        let Value::Integer(Some(old)) = value else {
+            return Err(wrong(number, format!("{column} is no number")));
+        };
+        let new = self.ids.get(target).and_then(|ids| ids.get(&old));
+        let missing = || {
+            wrong(
+                number,
+                format!("{column} refers to {old}, which is missing"),
+            )
+        };
+        new.copied().map(Value::from).ok_or_else(missing)
+    }
+
+    /// Rejects values that would do harm, and replaces those that belong to the other site.
+    fn check(&self, number: u64, table: &Table, row: &mut Fields) -> Result<(), TransferError> {
+        let text = |row: &Fields, column: &str| {
+            row.iter()
+                .find_map(|(name, value)| match value {
+                    Value::Text(Some(text)) if name == column => Some(text.clone()),
+                    _ => None,
+                })
+                .ok_or_else(|| wrong(number, format!("the row lacks the text {column}")))
+        };
+        match table.name {
+            "package_version" => {
+                let digest = text(row, "digest")?;
+                if !self.packages.contains(&digest) {
+                    return Err(wrong(number, format!("the package {digest} is missing")));
+                }
+                let manifest = package::read(&self.blobs.path(&digest), "package.zip", self.blobs)
+                    .map_err(|error| TransferError::Package {
+                        sha256: digest,
+                        why: error.to_string(),
+                    })?;
+                row.retain(|(name, _)| name != "manifest");
+                row.push(("manifest".to_owned(), manifest.json().into()));
+            }
+            "source" => {
+                let name = text(row, "file_name")?;
+                safe_name(&name).ok_or_else(|| wrong(number, "the file name is unsafe"))?;
+            }
+            // The lease of a worker of the other site has no meaning here.
+            "judgement" if text(row, "state")? == "running" => {
+                row.retain(|(name, _)| name != "state" && name != "lease_until");
+                row.push(("state".to_owned(), "queued".into()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

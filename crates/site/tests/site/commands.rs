@@ -1,0 +1,185 @@
+//! Subcommands beside a running site.
+
+use super::support::{Browser, Site, postgres};
+use super::{HALF, RIGHT, contestant, first_admin, make_contest, submit, with_each};
+
+/// An empty database of the kind that the site uses.
+fn empty_database(site: &Site) -> Option<String> {
+    site.database()
+        .map(|_| postgres::database().expect("a second database"))
+}
+
+#[test]
+fn backup_of_a_running_site_is_restored() {
+    with_each(|mut site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let page = format!("/submissions/{}", submit(&mut bob, &contest, RIGHT).id());
+        admin.wait_for(&page, "hidden-test");
+        site.run(&["backup"], &["copy"]).output();
+        // What happens later is not in the backup.
+        let later = format!("/submissions/{}", submit(&mut bob, &contest, HALF).id());
+        let refused = site.run(&["backup"], &["copy"]);
+        assert!(refused.code != Some(0), "{refused:#?}");
+
+        let database = empty_database(&site);
+        let database = database.as_deref();
+        let refused = site.run_for("data", database, &["restore"], &["copy"]);
+        assert!(refused.code != Some(0), "{refused:#?}");
+        site.run_for("restored", database, &["restore"], &["copy"])
+            .output();
+        let again = site.run_for("third", database, &["restore"], &["copy"]);
+        assert_eq!(
+            again.code == Some(0),
+            database.is_none(),
+            "a database with tables is not overwritten: {again:#?}"
+        );
+        site.restart_with("restored", database.map(str::to_owned));
+        let mut admin = admin.moved(&site);
+        assert_eq!(site.setup, None);
+        assert!(admin.get(&page).body.contains("hidden-test"));
+        assert_eq!(admin.get(&later).status, 404);
+        assert_eq!(admin.get("/problems/1/package").status, 200);
+    });
+}
+
+#[test]
+fn damaged_backup_is_refused() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    make_contest(&mut admin);
+    site.run(&["backup"], &["copy"]).output();
+    let blobs = site.path("copy/blobs");
+    let blob = std::fs::read_dir(blobs).unwrap().next().unwrap().unwrap();
+    let content = std::fs::read(blob.path()).unwrap();
+    let damages: [&dyn Fn(); 3] = [
+        &|| std::fs::write(blob.path(), b"damage").unwrap(),
+        &|| std::fs::remove_file(blob.path()).unwrap(),
+        &|| std::fs::write(site.path("copy/database"), b"damage").unwrap(),
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        damage();
+        let target = format!("restored{number}");
+        let refused = site.run_for(&target, None, &["restore"], &["copy"]);
+        assert!(refused.code != Some(0), "{number}: {refused:#?}");
+        assert!(!site.path(&target).join("site.db").exists(), "{number}");
+        std::fs::write(blob.path(), &content).unwrap();
+    }
+}
+
+#[test]
+fn users_are_changed_on_the_command_line() {
+    with_each(|site| {
+        let mut ada = first_admin(&site);
+        let password = site.run(&["user", "add"], &["bob", "--name", "Bob B."]);
+        let password = password.output();
+        let mut bob = Browser::new(&site);
+        let sign_in = |browser: &mut Browser, password: &str| {
+            let fields = [("login", "bob"), ("password", password.trim())];
+            browser.post("/sign-in", &fields).status
+        };
+        assert_eq!(sign_in(&mut bob, &password), 303);
+        assert_eq!(bob.get("/users").status, 404);
+        site.run(&["user", "set-role"], &["bob", "admin"]).output();
+        assert_eq!(bob.get("/users").status, 200);
+        let new = site.run(&["user", "set-password"], &["bob"]).output();
+        assert_eq!(bob.get("/users").status, 404, "the session has ended");
+        assert_eq!(sign_in(&mut bob, &password), 422);
+        assert_eq!(sign_in(&mut bob, &new), 303);
+
+        let link = site.run(&["user", "reset-link"], &["BOB"]).output();
+        let link = link.trim();
+        let mut other = Browser::new(&site);
+        assert!(other.get(link).body.contains("bob"));
+        let short = [("new", "short")];
+        assert_eq!(other.post(link, &short).status, 422);
+        let chosen = [("new", "battery staple")];
+        assert_eq!(other.post(link, &chosen).status, 303);
+        assert_eq!(other.get("/users").status, 200);
+        assert_eq!(bob.get("/users").status, 404, "the session has ended");
+        assert_eq!(other.post(link, &chosen).status, 404, "a link works once");
+        assert_eq!(sign_in(&mut bob, "battery staple"), 303);
+
+        site.run(&["user", "set-role"], &["bob", "user"]).output();
+        for refused in [
+            site.run(&["user", "set-role"], &["ada", "user"]),
+            site.run(&["user", "add"], &["ADA"]),
+            site.run(&["user", "add"], &["a b"]),
+            site.run(&["user", "set-password"], &["eve"]),
+        ] {
+            assert!(refused.code != Some(0), "{refused:#?}");
+        }
+        assert_eq!(ada.get("/users").status, 200);
+        let list = site.run(&["user", "list"], &["--json"]).output();
+        let users: Vec<serde_json::Value> = list
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(users.len(), 2, "{users:#?}");
+        assert_eq!(users[1]["name"], "Bob B.");
+        assert_eq!(users[1]["role"], "user");
+    });
+}
+
+#[test]
+fn contest_is_exported_and_imported() {
+    with_each(|mut site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let page = format!("/submissions/{}", submit(&mut bob, &contest, RIGHT).id());
+        admin.wait_for(&page, "hidden-test");
+        let number = contest.id.to_string();
+        let export = site.run(&["export"], &["--with-passwords", &number, "cup"]);
+        export.output();
+        let text = std::fs::read_to_string(site.path("cup")).unwrap();
+
+        // Another kind of database reads the same stream.
+        let database = match site.database() {
+            Some(_) => None,
+            None => postgres::database().ok(),
+        };
+        let database = database.as_deref();
+        let missing = site.run_for("second", database, &["import"], &["cup"]);
+        assert!(missing.code != Some(0), "{missing:#?}");
+        std::fs::create_dir(site.path("second")).unwrap();
+        site.open_directory("second");
+        site.restart_with("second", database.map(str::to_owned));
+        let mut admin = Browser::new(&site);
+        admin.sign_up(site.setup.as_deref().expect("a link"), "ada");
+        let lines: Vec<&str> = text.lines().collect();
+        let cut = lines[..lines.len() - 2].join("\n") + "\n";
+        let escape = text.replace("\"file_name\":\"a.py\"", "\"file_name\":\"../a.py\"");
+        let foreign = text.replace("\"package_version\"", "\"session\"");
+        let role = text.replace(
+            "\"row\",\"table\":\"contest\"",
+            "\"row\",\"table\":\"users\"",
+        );
+        for wrong in [&cut, &escape, &foreign, &role] {
+            assert_ne!(*wrong, text);
+            std::fs::write(site.path("wrong"), wrong).unwrap();
+            let refused = site.run(&["import"], &["wrong"]);
+            assert!(refused.code != Some(0), "{refused:#?}");
+        }
+        let unchanged = admin.get("/contests");
+        assert!(!unchanged.body.contains("Cup"), "{unchanged:#?}");
+        let out = site.run(&["import"], &["cup"]).output();
+        assert!(out.contains("1 new users"), "{out}");
+        let contest = out.split("/contests/").nth(1).expect("a path");
+        let contest = contest.split(' ').next().expect("a number");
+        let ranking = admin.get(&format!("/contests/{contest}/ranking"));
+        assert!(ranking.body.contains(super::SUM), "{ranking:#?}");
+        let mut bob = Browser::new(&site);
+        let fields = [("login", "bob"), ("password", "correct horse")];
+        assert_eq!(bob.post("/sign-in", &fields).status, 303);
+        let list = bob.get(&format!("/contests/{contest}/submissions"));
+        assert!(list.body.contains("Accepted"), "{list:#?}");
+        let submission = list.body.split("/submissions/").nth(1).expect("a link");
+        let submission = submission.split('"').next().expect("a number");
+        let again = admin.post(&format!("/submissions/{submission}/judge"), &[]);
+        assert_eq!(again.status, 303, "the imported package can be judged");
+        let page = admin.wait_for("/queue", "done");
+        assert!(!page.body.contains("fault</td>"), "{page:#?}");
+    });
+}
