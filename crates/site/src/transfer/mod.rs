@@ -1,8 +1,8 @@
 //! A contest as a stream of JSON lines, for another site.
 //!
 //! The first line describes the stream. Then follow users, packages in parts, and rows of tables
-//! with the columns that have values. Rows refer to each other by the ids of the exporting site, and
-//! the importing site gives new ones. Users are found again by their logins.
+//! with the columns that have values. Rows refer to each other by the ids of the exporting site,
+//! and the importing site gives new ones. Users are found again by their logins.
 //!
 //! | file | content |
 //! | --- | --- |
