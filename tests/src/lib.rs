@@ -31,7 +31,7 @@ pub use files::{
 pub use outcome::{Output, not_started, result, run, run_probe, sandbox_error, wait};
 pub use processes::{
     Footprint, Process, SPAWNER, descendants, ends_within, eventually, kill, process, process_name,
-    processes, processes_with_argument, programs, token, unique_sleep,
+    processes, processes_with_argument, programs, stop, token, unique_sleep,
 };
 pub use random::Random;
 pub use rotation::keep_rotating_part;

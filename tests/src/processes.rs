@@ -1,6 +1,8 @@
 //! Processes, and what a supervisor leaves behind.
 
+use crate::HANG_TIMEOUT;
 use millibox::Supervisor;
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
@@ -78,6 +80,19 @@ pub fn process(pid: i32) -> Option<Process> {
         parent: fields.get(1)?.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
     })
+}
+
+/// Stops a process and waits until it has stopped. Until then it may continue to execute system
+/// calls that it has begun.
+pub fn stop(pid: i32) {
+    kill(pid, Signal::STOP);
+    let has_stopped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.starts_with(" T"))
+    };
+    assert!(eventually(HANG_TIMEOUT, has_stopped), "{pid} does not stop");
 }
 
 /// The name of a process (proc_pid_comm(5)).
@@ -203,7 +218,7 @@ impl Footprint {
 }
 
 /// Sends a signal.
-pub fn kill(pid: i32, signal: rustix::process::Signal) {
+pub fn kill(pid: i32, signal: Signal) {
     if let Some(pid) = rustix::process::Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, signal);
     }

@@ -212,8 +212,7 @@ fn run_not_received_by_stopped_target_runs_in_another() {
         prepared().is_some()
     }));
     std::thread::sleep(Duration::from_millis(100));
-    let target = rustix::process::Pid::from_raw(prepared().unwrap()).unwrap();
-    rustix::process::kill_process(target, rustix::process::Signal::STOP).unwrap();
+    millibox_tests::stop(prepared().unwrap());
     let run = supervisor
         .run(&request(["exit", "0"]).real_time_limit(Duration::from_secs(2)))
         .unwrap();

@@ -6,8 +6,8 @@ use super::find;
 use crate::builder;
 use millibox::{EndReason, Error, Hint, Outcome, ProcessEnd, RunError, Step, Supervisor};
 use millibox_tests::{
-    Footprint, HANG_TIMEOUT, directory, process, request, sandbox_error, skip, start,
-    start_sleeper, wait,
+    Footprint, HANG_TIMEOUT, directory, eventually, process, request, run_probe, sandbox_error,
+    skip, start, start_sleeper, wait,
 };
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
@@ -517,4 +517,55 @@ fn pid1_of(supervisor: &Supervisor) -> i32 {
         .find(|(name, _)| *name == "pid1")
         .map(|(_, pid)| *pid)
         .expect("pid1")
+}
+
+/// Makes `pid`, which waits in recvmsg(2), stop as soon as that call has returned. Returns false if
+/// this process may not trace it.
+fn begin_to_stop_after_receipt(pid: i32) -> bool {
+    // SAFETY: all arguments are plain numbers.
+    let trace = |request, how: i32| unsafe { libc::ptrace(request, pid, 0, how) };
+    if trace(libc::PTRACE_SEIZE, 0) != 0 {
+        return false;
+    }
+    assert_eq!(trace(libc::PTRACE_INTERRUPT, 0), 0);
+    let is_receiving = |registers: libc::user_regs_struct| {
+        let is_entry = registers.rax as i64 == -i64::from(libc::ENOSYS);
+        is_entry && registers.orig_rax == libc::SYS_recvmsg as u64
+    };
+    loop {
+        assert_eq!(wait_for(pid), None, "the process has ended");
+        let receives = is_receiving(registers(pid));
+        assert_eq!(trace(libc::PTRACE_SYSCALL, 0), 0);
+        if receives {
+            return true;
+        }
+    }
+}
+
+/// The kernel may have given the launch to a target that does not continue.
+#[test]
+fn run_received_by_target_that_stays_stopped_returns_error() {
+    let supervisor = small();
+    run_probe(&supervisor, &["exit", "0"]);
+    let client = std::process::id() as i32;
+    let mut target = 0;
+    assert!(eventually(HANG_TIMEOUT, || {
+        let all = find(client, supervisor.info().pid() as i32, "target");
+        let last = all.last().filter(|(name, _)| *name == "target");
+        target = last.map_or(0, |(_, pid)| *pid);
+        target != 0
+    }));
+    if !begin_to_stop_after_receipt(target) {
+        return skip("this process may not trace the target");
+    }
+    let run = supervisor
+        .run(&request(["exit", "0"]).real_time_limit(Duration::from_secs(2)))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(wait_for(target), None, "the target has ended");
+    // SAFETY: all arguments are plain numbers.
+    let detached = unsafe { libc::ptrace(libc::PTRACE_DETACH, target, 0, libc::SIGSTOP) };
+    assert_eq!(detached, 0);
+    let result = wait(&run);
+    assert_eq!(sandbox_error(&result).hint, Some(Hint::NotExecuted));
+    run_probe(&supervisor, &["exit", "0"]);
 }

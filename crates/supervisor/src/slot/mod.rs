@@ -102,6 +102,9 @@ pub struct Runner {
     pub locks_deadline: Option<u64>,
     /// The time by which a target must have received the launch (the same clock).
     pub receipt_deadline: Option<u64>,
+    /// When the supervisor first saw that the launch had left its socket, although no target had
+    /// reported it (the same clock).
+    pub received_at: Option<u64>,
     /// The time by which the runner must have become idle (the same clock).
     pub switch_deadline: Option<u64>,
     /// Whether pid1 must still be killed.
@@ -173,6 +176,7 @@ impl Runner {
             cpu_deadline: None,
             locks_deadline: None,
             receipt_deadline: None,
+            received_at: None,
             switch_deadline: None,
             kill_pending: false,
             survivors: None,
@@ -230,6 +234,7 @@ impl Runner {
         self.cpu_deadline = None;
         self.locks_deadline = None;
         self.receipt_deadline = None;
+        self.received_at = None;
         self.sockets = None;
     }
 

@@ -356,6 +356,7 @@ impl Supervisor {
                 let timeout_ns = request.setbacks.receipt_timeout_ns();
                 runner.receipt_deadline =
                     Some(now.saturating_add(template_timeout_ns.unwrap_or(timeout_ns)));
+                runner.received_at = None;
                 if let Some(latest) = self
                     .setup
                     .cpus

@@ -12,8 +12,12 @@
 //! before, up to 5 s: 26 s in all. From the third attempt on, a pause precedes each attempt: 1.5 s
 //! in all, in which a machine without free processes or memory may recover. The run's own clocks
 //! begin at its exec, so none of this counts towards its limits.
+//!
+//! A target may be stopped after the kernel has given it the launch and before it reports that.
+//! The launch is then lost with its descriptors, so the run ends with an error after
+//! [`REPORT_TIMEOUT_NS`].
 
-use super::limits::MAX_TICK_NS;
+use super::limits::{Cause, MAX_TICK_NS};
 use super::{Setbacks, Supervisor};
 use crate::launch::Report;
 use crate::slot::State;
@@ -27,6 +31,8 @@ const MAX_SETBACKS: u32 = 12;
 const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
 /// The maximum number of times that this time is doubled, to 5 s.
 const MAX_DOUBLINGS: u32 = 8;
+/// The time that a target has to report a launch that has left the socket.
+const REPORT_TIMEOUT_NS: u64 = 10_000_000_000;
 /// The pause before the third attempt. It is doubled for each later attempt.
 const INITIAL_PAUSE_NS: u64 = 1_000_000;
 
@@ -200,10 +206,18 @@ impl Supervisor {
         let why = RunError::new(Step::Receive).with_hint(Hint::NotReceived);
         if self.retry_elsewhere(index, why) {
             self.runners[index].switch();
+            return;
+        }
+        // Either a target has received it just now and will report that, or the kernel lacked
+        // memory for the check.
+        let runner = &mut self.runners[index];
+        let received_at = *runner.received_at.get_or_insert(now);
+        if let State::Running(id) = runner.state
+            && now.saturating_sub(received_at) >= REPORT_TIMEOUT_NS
+        {
+            self.end(id, Cause::NotExecuted);
         } else {
-            // Either a target has received it just now and will report that, or the kernel lacked
-            // memory for the check.
-            self.runners[index].receipt_deadline = Some(now.saturating_add(MAX_TICK_NS));
+            runner.receipt_deadline = Some(now.saturating_add(MAX_TICK_NS));
         }
     }
 
