@@ -2,6 +2,7 @@
 
 use crate::blobs::Blobs;
 use crate::core::password::Passwords;
+use crate::core::pending::Pending;
 use crate::core::throttle::Throttle;
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
@@ -16,6 +17,8 @@ use std::time::Duration;
 const FAILURES_OF_LOGIN: u32 = 10;
 /// Failed sign-ins from one address in [`SIGN_IN_WINDOW`]. A school may have one address.
 const FAILURES_OF_ADDRESS: u32 = 200;
+/// Wrong one-time passwords of one user in [`SIGN_IN_WINDOW`].
+const FAILURES_OF_CODE: u32 = 8;
 const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// Submissions of one user in [`SUBMIT_WINDOW`].
 const SUBMISSIONS: u32 = 20;
@@ -34,6 +37,10 @@ pub struct App {
     pub failures_of_login: Throttle<(String, IpAddr)>,
     /// Failed sign-ins by address.
     pub failures_of_address: Throttle<IpAddr>,
+    /// Wrong one-time passwords by user, from any address.
+    pub failures_of_code: Throttle<i64>,
+    /// Sign-ins that wait for a one-time password.
+    pub pending: Pending,
     /// Submissions by user.
     pub submissions: Throttle<i64>,
     /// Whether browsers reach the site by HTTPS only.
@@ -60,6 +67,8 @@ impl App {
             languages,
             failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),
             failures_of_address: Throttle::new(FAILURES_OF_ADDRESS, SIGN_IN_WINDOW),
+            failures_of_code: Throttle::new(FAILURES_OF_CODE, SIGN_IN_WINDOW),
+            pending: Pending::default(),
             submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
             is_https,
             setup: Mutex::default(),

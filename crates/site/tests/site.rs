@@ -5,6 +5,8 @@
 #[allow(unreachable_pub, reason = "modules of tests are private")]
 mod support;
 
+#[path = "site/accounts.rs"]
+mod accounts;
 #[path = "site/commands.rs"]
 mod commands;
 

@@ -44,6 +44,11 @@ impl Token {
         Some(Token(bytes))
     }
 
+    /// The random bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The digest, which is stored.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.0).into()

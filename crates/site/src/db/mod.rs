@@ -6,15 +6,19 @@
 //!
 //! SQLite has one connection that writes, and several that read (write-ahead log).
 
+pub mod audit;
 pub mod contest;
 pub mod judgement;
+pub mod merge;
 pub mod migrate;
 pub mod problem;
 pub mod reset;
 mod row;
 pub mod schema;
 pub mod session;
+pub mod setting;
 pub mod submission;
+pub mod totp;
 pub mod transfer;
 pub mod user;
 mod value;

@@ -1,7 +1,7 @@
 //! Sessions. The database has digests of their tokens only.
 
 use super::user::User;
-use super::{Db, Executor, Result, Tx, values};
+use super::{Db, Executor, Result, Tx, record, values};
 use crate::core::time::Time;
 
 /// Adds a session.
@@ -15,6 +15,45 @@ pub async fn insert(
     tx.execute(
         "INSERT INTO session (hash, user_id, created_at, expires_at) VALUES ($1, $2, $3, $4)",
         values![hash, user_id, now, expires_at],
+    )
+    .await
+}
+
+/// Stores from where a session was begun.
+pub async fn describe(tx: &mut Tx, hash: [u8; 32], address: &str, agent: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE session SET address = $2, agent = $3 WHERE hash = $1",
+        values![hash, address, agent],
+    )
+    .await
+}
+
+record! {
+    /// A session as its user sees it.
+    Begun {
+        hash: Vec<u8>,
+        created_at: Time,
+        expires_at: Time,
+        address: Option<String>,
+        agent: Option<String>,
+    }
+}
+
+/// The sessions of a user that have not expired, the latest first.
+pub async fn of_user(db: &Db, user_id: i64, now: Time) -> Result<Vec<Begun>> {
+    db.all(
+        "SELECT hash, created_at, expires_at, address, agent FROM session
+         WHERE user_id = $1 AND expires_at > $2 ORDER BY created_at DESC",
+        values![user_id, now],
+    )
+    .await
+}
+
+/// Ends all sessions of a user but one.
+pub async fn delete_others(tx: &mut Tx, user_id: i64, hash: [u8; 32]) -> Result<u64> {
+    tx.execute(
+        "DELETE FROM session WHERE user_id = $1 AND hash <> $2",
+        values![user_id, hash],
     )
     .await
 }

@@ -15,6 +15,17 @@ text_enum! {
     }
 }
 
+impl Role {
+    /// The one of two roles with more rights.
+    #[must_use]
+    pub fn higher(self, other: Role) -> Role {
+        let mut all = Role::ALL.iter();
+        all.find(|role| [self, other].contains(role))
+            .copied()
+            .unwrap_or(other)
+    }
+}
+
 record! {
     /// A user.
     User {

@@ -39,7 +39,7 @@ fn navigation(session: &Session) -> Markup {
         }
         div.account {
             @if let Some(user) = &session.user {
-                a href="/password" { (user.login) }
+                a href="/account" { (user.login) }
                 form method="post" action="/sign-out" { button.quiet { "Sign out" } }
             } @else {
                 a href="/sign-in" { "Sign in" }

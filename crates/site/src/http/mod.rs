@@ -8,7 +8,11 @@
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `ranking` | the ranking of a contest |
 //! | `reset` | links with which users choose new passwords |
-//! | `admin` | users and the queue |
+//! | `account`, `totp` | the own account; one-time passwords |
+//! | `users`, `roster` | users as administrators see them; import and export of users |
+//! | `audit` | the log of changes |
+//! | `admin` | the queue |
+//! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
 //! | `layout`, `parts`, `assets` | the frame of pages, common parts, style sheet and script |
 //! | `error` | pages about requests that were not carried out |
@@ -17,8 +21,11 @@
 //! Every page works without JavaScript. The script only loads a page again when its content has
 //! changed.
 
+mod account;
 mod admin;
 mod assets;
+mod audit;
+mod client;
 mod contests;
 mod error;
 mod layout;
@@ -28,11 +35,14 @@ mod parts;
 mod problems;
 mod ranking;
 pub mod reset;
+mod roster;
 mod rounds;
 pub mod server;
 mod session;
 mod submissions;
 mod submit;
+mod totp;
+mod users;
 
 use crate::app::App;
 use axum::Router;
@@ -41,7 +51,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post};
 use std::sync::Arc;
@@ -127,19 +137,52 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/submissions/{id}/kind", post(submissions::set_kind))
         .route("/submissions/{id}/judge", post(submissions::judge_again))
         .route("/submissions/{id}/live", get(live::submission))
-        .route("/users", get(admin::users))
-        .route("/users/{id}", post(admin::change_user))
+        .merge(accounts())
         .route("/queue", get(admin::queue))
         .layer(DefaultBodyLimit::max(MAX_BODY));
     Router::new()
         .merge(uploads)
         .merge(pages)
+        .layer(from_fn_with_state(app.clone(), audit::record))
         .route("/assets/{name}", get(assets::serve))
         .fallback(error::not_found)
         .with_state(app)
         .layer(CsrfLayer::new())
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(from_fn(secure))
+}
+
+/// Pages about users.
+fn accounts() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/sign-up/{token}",
+            get(session::link_form).post(session::sign_up_by_link),
+        )
+        .route("/sign-in/code", get(totp::code_form).post(totp::sign_in))
+        .route("/account", get(account::show).post(account::change))
+        .route("/account/sessions/end", post(account::end_sessions))
+        .route("/account/totp", get(totp::show))
+        .route("/account/totp/new", post(totp::propose))
+        .route("/account/totp/confirm", post(totp::confirm))
+        .route("/account/totp/off", post(totp::turn_off))
+        .route("/users", get(users::list))
+        .route("/users/import", get(roster::form).post(roster::preview))
+        .route("/users/import/apply", post(roster::apply))
+        .route("/users/export.csv", get(roster::export))
+        .route("/users/export.json", get(roster::export))
+        .route("/users/{id}", get(users::show).post(users::change))
+        .route("/users/{id}/profile", post(users::change_profile))
+        .route("/users/{id}/reset", post(users::make_reset_link))
+        .route("/users/{id}/sessions/end", post(users::end_sessions))
+        .route("/users/{id}/totp/off", post(users::turn_totp_off))
+        .route("/users/{id}/delete", post(users::delete))
+        .route("/users/{id}/merge", post(users::merge))
+        .route(
+            "/settings",
+            get(users::settings).post(users::change_settings),
+        )
+        .route("/audit", get(audit::show))
 }
 
 /// Adds the headers that confine the pages.

@@ -1,5 +1,6 @@
 //! Links with which users choose new passwords.
 
+use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::session::{LASTS, Session, begin, password_input};
@@ -8,9 +9,9 @@ use crate::core::account;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::user::User;
-use crate::db::{Executor, reset, session, user};
+use crate::db::{Executor, reset, session, totp, user};
 use axum::extract::{Form, Path, State};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use maud::html;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -54,6 +55,7 @@ pub struct Chosen {
 /// `POST /reset/{token}`.
 pub async fn choose(
     State(app): State<Arc<App>>,
+    client: Client,
     Path(token): Path<String>,
     Form(form): Form<Chosen>,
 ) -> Page {
@@ -68,5 +70,10 @@ pub async fn choose(
     reset::delete_expired(&mut tx, Time::now()).await?;
     session::delete_of_user(&mut tx, user.id).await?;
     tx.commit().await?;
-    begin(&app, user.id, LASTS).await
+    let generator = totp::of_user(&app.db, user.id).await?;
+    if generator.is_some_and(|found| found.confirmed().is_some()) {
+        // The link replaces the password only.
+        return Ok(Redirect::to("/sign-in").into_response());
+    }
+    begin(&app, &client, user.id, LASTS).await
 }

@@ -1,15 +1,18 @@
 //! The user of a request; sign-in, sign-up and sign-out.
 
+use super::audit::Actor;
+use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::page;
 use crate::app::App;
 use crate::core::access::Viewer;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::password;
+use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
-use crate::core::token::Token;
-use crate::db::session;
+use crate::core::token::{Token, hex};
 use crate::db::user::{self, NewUser, Role, User};
+use crate::db::{Db, session, setting, totp};
 use axum::extract::{Extension, Form, FromRequestParts, Path, State};
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, SET_COOKIE};
@@ -17,12 +20,13 @@ use axum::http::request::Parts;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The name of the cookie.
 const NAME: &str = "session";
+/// The name of the cookie of a sign-in that waits for a one-time password.
+const PENDING: &str = "sign-in";
 /// How long a session lasts.
 pub const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// How long a session lasts that the user wants to keep.
@@ -49,6 +53,11 @@ impl Session {
         }
     }
 
+    /// The digest of the session's token.
+    pub fn digest(&self) -> Option<[u8; 32]> {
+        self.token.as_ref().map(Token::digest)
+    }
+
     /// The id of the user.
     ///
     /// # Errors
@@ -59,11 +68,25 @@ impl Session {
 }
 
 fn token(headers: &HeaderMap) -> Option<Token> {
+    cookie_token(headers, NAME)
+}
+
+/// The token of a sign-in that waits for a one-time password.
+pub fn pending_token(headers: &HeaderMap) -> Option<Token> {
+    cookie_token(headers, PENDING)
+}
+
+/// How long a session lasts.
+pub fn lasts(keep: bool) -> Duration {
+    if keep { KEPT } else { LASTS }
+}
+
+fn cookie_token(headers: &HeaderMap, name: &str) -> Option<Token> {
     let cookies = headers.get_all(COOKIE).iter();
     let text = cookies.filter_map(|value| value.to_str().ok());
     text.flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(name, _)| *name == NAME)
+        .find(|(found, _)| *found == name)
         .and_then(|(_, value)| Token::of_hex(value))
 }
 
@@ -76,6 +99,9 @@ impl FromRequestParts<Arc<App>> for Session {
             Some(token) => session::user(&app.db, token.digest(), Time::now()).await?,
             None => None,
         };
+        if let (Some(user), Some(actor)) = (&user, parts.extensions.get::<Actor>()) {
+            actor.set(user.id, &user.login);
+        }
         Ok(Session { user, token })
     }
 }
@@ -83,25 +109,28 @@ impl FromRequestParts<Arc<App>> for Session {
 /// The header that sets or removes the cookie.
 fn cookie(
     app: &App,
+    name: &str,
     value: &str,
     lasts: Duration,
 ) -> AppendHeaders<[(axum::http::HeaderName, String); 1]> {
     let secure = if app.is_https { "; Secure" } else { "" };
     let seconds = lasts.as_secs();
     let cookie =
-        format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
+        format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     AppendHeaders([(SET_COOKIE, cookie)])
 }
 
 /// Begins a session.
-pub async fn begin(app: &App, user: i64, lasts: Duration) -> Page {
+pub async fn begin(app: &App, client: &Client, user: i64, lasts: Duration) -> Page {
     let token = Token::random();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     session::delete_expired(&mut tx, now).await?;
     session::insert(&mut tx, token.digest(), user, now, now.after(lasts)).await?;
+    let address = client.address.to_string();
+    session::describe(&mut tx, token.digest(), &address, &client.agent).await?;
     tx.commit().await?;
-    let cookie = cookie(app, &token.hex(), lasts);
+    let cookie = cookie(app, NAME, &token.hex(), lasts);
     Ok((cookie, Redirect::to("/contests")).into_response())
 }
 
@@ -147,7 +176,7 @@ pub async fn sign_in_form(session: Session) -> Response {
 
 /// The fields of `POST /sign-in`.
 #[derive(Deserialize)]
-pub struct SignIn {
+pub struct Credentials {
     login: String,
     password: String,
     keep: Option<String>,
@@ -156,9 +185,11 @@ pub struct SignIn {
 /// `POST /sign-in`.
 pub async fn sign_in(
     State(app): State<Arc<App>>,
-    Extension(address): Extension<IpAddr>,
-    Form(form): Form<SignIn>,
+    actor: Option<Extension<Actor>>,
+    client: Client,
+    Form(form): Form<Credentials>,
 ) -> Page {
+    let address = client.address;
     let key = (form.login.to_lowercase(), address);
     let now = Instant::now();
     let delays = [
@@ -178,12 +209,21 @@ pub async fn sign_in(
         return Err(PageError::Invalid(why));
     };
     app.failures_of_login.forget(&key);
-    begin(
-        &app,
-        user.id,
-        if form.keep.is_some() { KEPT } else { LASTS },
-    )
-    .await
+    let keep = form.keep.is_some();
+    let generator = totp::of_user(&app.db, user.id).await?;
+    if generator.is_some_and(|found| found.confirmed().is_some()) {
+        let sign_in = SignIn {
+            user: user.id,
+            keep,
+        };
+        let token = app.pending.add(sign_in, now).ok_or(PageError::Busy)?;
+        let cookie = cookie(&app, PENDING, &token.hex(), PENDING_LASTS);
+        return Ok((cookie, Redirect::to("/sign-in/code")).into_response());
+    }
+    if let Some(Extension(actor)) = actor {
+        actor.set(user.id, &user.login);
+    }
+    begin(&app, &client, user.id, lasts(keep)).await
 }
 
 fn sign_up_page(session: &Session, title: &str) -> Response {
@@ -200,9 +240,48 @@ fn sign_up_page(session: &Session, title: &str) -> Response {
     page(session, title, main).into_response()
 }
 
+/// Whether a person can sign up, with the token of a link if there is one.
+async fn check_sign_up(db: &Db, token: Option<&str>) -> Page<()> {
+    match (setting::sign_up(db).await?, token) {
+        (setting::SignUp::Open, None) => Ok(()),
+        (setting::SignUp::Link, Some(token)) => {
+            let token = Token::of_hex(token).ok_or(PageError::NotFound)?;
+            let stored = setting::get(db, setting::SIGN_UP_LINK).await?;
+            let is_link = stored.is_some_and(|stored| stored == hex(&token.digest()));
+            is_link.then_some(()).ok_or(PageError::NotFound)
+        }
+        (_, Some(_)) => Err(PageError::NotFound),
+        (_, None) => Err(PageError::Refused(
+            "This site adds users by invitation only. Ask its administrator.",
+        )),
+    }
+}
+
 /// `GET /sign-up`.
-pub async fn sign_up_form(session: Session) -> Response {
-    sign_up_page(&session, "Sign up")
+pub async fn sign_up_form(State(app): State<Arc<App>>, session: Session) -> Page {
+    check_sign_up(&app.db, None).await?;
+    Ok(sign_up_page(&session, "Sign up"))
+}
+
+/// `GET /sign-up/{token}`.
+pub async fn link_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(token): Path<String>,
+) -> Page {
+    check_sign_up(&app.db, Some(&token)).await?;
+    Ok(sign_up_page(&session, "Sign up"))
+}
+
+/// `POST /sign-up/{token}`.
+pub async fn sign_up_by_link(
+    State(app): State<Arc<App>>,
+    client: Client,
+    Path(token): Path<String>,
+    Form(form): Form<SignUp>,
+) -> Page {
+    check_sign_up(&app.db, Some(&token)).await?;
+    add(&app, &client, &form, Role::User).await
 }
 
 /// The fields of `POST /sign-up`.
@@ -222,7 +301,7 @@ impl SignUp {
 }
 
 /// Adds a user. An administrator is added only if no other exists.
-async fn add(app: &App, form: &SignUp, role: Role) -> Page {
+async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
     form.check()?;
     let password = app.passwords.hash(&form.password).await?;
     let new = NewUser {
@@ -242,12 +321,17 @@ async fn add(app: &App, form: &SignUp, role: Role) -> Page {
         id => id?,
     };
     tx.commit().await?;
-    begin(app, id, LASTS).await
+    begin(app, client, id, LASTS).await
 }
 
 /// `POST /sign-up`.
-pub async fn sign_up(State(app): State<Arc<App>>, Form(form): Form<SignUp>) -> Page {
-    add(&app, &form, Role::User).await
+pub async fn sign_up(
+    State(app): State<Arc<App>>,
+    client: Client,
+    Form(form): Form<SignUp>,
+) -> Page {
+    check_sign_up(&app.db, None).await?;
+    add(&app, &client, &form, Role::User).await
 }
 
 /// `GET /setup/{token}`: the first administrator.
@@ -265,13 +349,14 @@ pub async fn setup_form(
 /// `POST /setup/{token}`.
 pub async fn setup(
     State(app): State<Arc<App>>,
+    client: Client,
     Path(token): Path<String>,
     Form(form): Form<SignUp>,
 ) -> Page {
     if !app.is_setup(&token) {
         return Err(PageError::NotFound);
     }
-    let answer = add(&app, &form, Role::Admin).await?;
+    let answer = add(&app, &client, &form, Role::Admin).await?;
     app.end_setup();
     Ok(answer)
 }
@@ -283,7 +368,7 @@ pub async fn sign_out(State(app): State<Arc<App>>, session: Session) -> Page {
         session::delete(&mut tx, token.digest()).await?;
         tx.commit().await?;
     }
-    let cookie = cookie(&app, "", Duration::ZERO);
+    let cookie = cookie(&app, NAME, "", Duration::ZERO);
     Ok((cookie, Redirect::to("/")).into_response())
 }
 
@@ -313,12 +398,12 @@ pub struct NewPassword {
 pub async fn change_password(
     State(app): State<Arc<App>>,
     session: Session,
-    Extension(address): Extension<IpAddr>,
+    client: Client,
     Form(form): Form<NewPassword>,
 ) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     account::check_password(&form.new)?;
-    let key = (user.login.to_lowercase(), address);
+    let key = (user.login.to_lowercase(), client.address);
     if let Some(delay) = app.failures_of_login.delay(&key, Instant::now()) {
         return Err(PageError::TooOften(delay));
     }
@@ -337,5 +422,5 @@ pub async fn change_password(
     user::set_password(&mut tx, user.id, &password).await?;
     session::delete_of_user(&mut tx, user.id).await?;
     tx.commit().await?;
-    begin(&app, user.id, LASTS).await
+    begin(&app, &client, user.id, LASTS).await
 }

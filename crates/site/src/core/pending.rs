@@ -1,0 +1,74 @@
+//! Sign-ins with a right password that wait for a one-time password.
+
+use super::token::Token;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a sign-in waits.
+pub const PENDING_LASTS: Duration = Duration::from_secs(5 * 60);
+/// Sign-ins that wait at one time. Each further one is refused.
+const MAX_PENDING: usize = 10_000;
+
+/// A sign-in that waits.
+#[derive(Debug, Clone, Copy)]
+pub struct SignIn {
+    /// The user.
+    pub user: i64,
+    /// Whether the user wants to stay signed in.
+    pub keep: bool,
+}
+
+/// Sign-ins that wait, by the digests of their tokens.
+#[derive(Debug, Default)]
+pub struct Pending {
+    waiting: Mutex<HashMap<[u8; 32], (SignIn, Instant)>>,
+}
+
+impl Pending {
+    /// Adds a sign-in. `None`: too many wait.
+    pub fn add(&self, sign_in: SignIn, now: Instant) -> Option<Token> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|_, (_, end)| now < *end);
+        if waiting.len() >= MAX_PENDING {
+            return None;
+        }
+        let token = Token::random();
+        waiting.insert(token.digest(), (sign_in, now + PENDING_LASTS));
+        Some(token)
+    }
+
+    /// The sign-in of a token, which keeps waiting.
+    pub fn get(&self, token: &Token, now: Instant) -> Option<SignIn> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sign_in, end) = waiting.get(&token.digest())?;
+        (now < *end).then_some(*sign_in)
+    }
+
+    /// Ends a sign-in.
+    pub fn remove(&self, token: &Token) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.remove(&token.digest());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sign_in_waits_for_a_while_and_ends_once() {
+        let pending = Pending::default();
+        let now = Instant::now();
+        let sign_in = SignIn {
+            user: 7,
+            keep: true,
+        };
+        let token = pending.add(sign_in, now).unwrap();
+        assert_eq!(pending.get(&token, now).map(|it| it.user), Some(7));
+        assert!(pending.get(&Token::random(), now).is_none());
+        assert!(pending.get(&token, now + PENDING_LASTS).is_none());
+        pending.remove(&token);
+        assert!(pending.get(&token, now).is_none());
+    }
+}

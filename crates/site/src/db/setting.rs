@@ -1,0 +1,48 @@
+//! Settings of the site.
+
+use super::{Executor, Result, Tx, record, text_enum, values};
+
+text_enum! {
+    /// How people become users.
+    SignUp {
+        /// All people can sign up.
+        Open = "open",
+        /// Only with the link of the site.
+        Link = "link",
+        /// Only administrators add users.
+        Closed = "closed",
+    }
+}
+
+record! { Setting { value: String, } }
+
+/// The setting that [`sign_up`] reads.
+pub const SIGN_UP: &str = "sign_up";
+/// The digest of the token in the link with which people sign up, in hexadecimal digits.
+pub const SIGN_UP_LINK: &str = "sign_up_link";
+
+/// The value of a setting.
+pub async fn get(db: impl Executor, name: &str) -> Result<Option<String>> {
+    let found: Option<Setting> = db
+        .first("SELECT value FROM setting WHERE name = $1", values![name])
+        .await?;
+    Ok(found.map(|setting| setting.value))
+}
+
+/// How people become users. An unknown value means that they do not.
+pub async fn sign_up(db: impl Executor) -> Result<SignUp> {
+    Ok(match get(db, SIGN_UP).await? {
+        None => SignUp::Open,
+        Some(text) => SignUp::of_text(&text).unwrap_or(SignUp::Closed),
+    })
+}
+
+/// Changes a setting.
+pub async fn set(tx: &mut Tx, name: &str, value: &str) -> Result<u64> {
+    tx.execute(
+        "INSERT INTO setting (name, value) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET value = $2",
+        values![name, value],
+    )
+    .await
+}

@@ -1,0 +1,139 @@
+//! The log of changes: every request that changes something and is carried out has an entry.
+//!
+//! Submissions have no entry, because the list of submissions has them. The entry names the route,
+//! and the numbers in its path, but no tokens.
+
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{PAGE_ROWS, time};
+use super::session::Session;
+use crate::app::App;
+use crate::core::time::Time;
+use crate::db::audit::{self, NewEntry};
+use axum::extract::{MatchedPath, Query, RawPathParams, Request, State};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+use serde::Deserialize;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The user of a request, which the extractor of sessions or a sign-in sets.
+#[derive(Debug, Clone, Default)]
+pub struct Actor(Arc<Mutex<Option<(i64, String)>>>);
+
+impl Actor {
+    /// Sets the user.
+    pub fn set(&self, id: i64, login: &str) {
+        let mut user = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *user = Some((id, login.to_owned()));
+    }
+
+    fn get(&self) -> Option<(i64, String)> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Records a request after it has changed something.
+pub async fn record(
+    State(app): State<Arc<App>>,
+    route: Option<MatchedPath>,
+    parameters: RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let method = request.method().clone();
+    let route = route
+        .map(|route| route.as_str().to_owned())
+        .unwrap_or_default();
+    if [Method::GET, Method::HEAD, Method::OPTIONS].contains(&method) || route.ends_with("/submit")
+    {
+        return next.run(request).await;
+    }
+    let shown = parameters
+        .iter()
+        .filter(|(name, _)| *name != "token")
+        .map(|(_, value)| value);
+    let object: Vec<&str> = shown.collect();
+    let object = object.join("/");
+    let address = request.extensions().get::<IpAddr>();
+    let address = address.map(ToString::to_string).unwrap_or_default();
+    let actor = Actor::default();
+    request.extensions_mut().insert(actor.clone());
+    let response = next.run(request).await;
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        return response;
+    }
+    let entry = NewEntry {
+        actor: actor
+            .get()
+            .or_else(|| response.extensions().get::<Actor>()?.get()),
+        address,
+        action: format!("{method} {route}"),
+        object,
+        status: status.as_u16(),
+    };
+    if let Err(error) = audit::insert(&app.db, &entry, Time::now()).await {
+        tracing::error!(%error, ?entry, "cannot record a change");
+    }
+    response
+}
+
+/// The filters of the page.
+#[derive(Deserialize)]
+pub struct Filter {
+    before: Option<i64>,
+    #[serde(default)]
+    actor: String,
+    #[serde(default)]
+    action: String,
+}
+
+/// `GET /audit`.
+pub async fn show(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(filter): Query<Filter>,
+) -> Page {
+    if !session.viewer().is_admin() {
+        return Err(PageError::NotFound);
+    }
+    let (actor, action) = (filter.actor.trim(), filter.action.trim());
+    let before = filter.before.unwrap_or(i64::MAX);
+    let entries = audit::page(&app.db, before, actor, action, PAGE_ROWS).await?;
+    let main = html! {
+        h1 { "Log of changes" }
+        form.fields method="get" {
+            label { "Login" input name="actor" value=(actor); }
+            label { "Action" input name="action" value=(action); }
+            button { "Filter" }
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Time" } th { "User" } th { "Address" } th { "Action" } th { "Object" }
+            } }
+            tbody { @for one in &entries { tr {
+                td { (time(one.at)) }
+                td { (one.actor) }
+                td { (one.address) }
+                td { (one.action) }
+                td { (one.object) }
+            } } }
+        } }
+        @if entries.is_empty() { p.muted { "There are no changes." } }
+        @if let Some(last) = entries.last() && entries.len() == PAGE_ROWS as usize {
+            @let query = form_urlencoded::Serializer::new(String::new())
+                .append_pair("actor", actor)
+                .append_pair("action", action)
+                .append_pair("before", &last.id.to_string())
+                .finish();
+            p { a href={ "/audit?" (query) } { "Earlier changes" } }
+        }
+    };
+    Ok(page(&session, "Log of changes", main).into_response())
+}

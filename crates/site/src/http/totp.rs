@@ -1,0 +1,233 @@
+//! One-time passwords of the signed-in user, and the second step of signing in.
+
+use super::audit::Actor;
+use super::client::Client;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::session::{self, Session, password_input};
+use crate::app::App;
+use crate::core::time::Time;
+use crate::core::totp as rules;
+use crate::db::user::{self, User};
+use crate::db::{reset, session as sessions, totp};
+use axum::extract::{Form, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Instant;
+
+fn code_input() -> Markup {
+    html! {
+        label { "Code of the generator, or a recovery code"
+            input name="code" autocomplete="one-time-code" required maxlength="32"; }
+    }
+}
+
+/// `GET /account/totp`.
+pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
+    let id = session.user_id()?;
+    let generator = totp::of_user(&app.db, id).await?;
+    let is_on = generator.is_some_and(|found| found.confirmed().is_some());
+    let left = totp::codes_left(&app.db, id).await?;
+    let main = html! {
+        h1 { "One-time passwords" }
+        @if is_on {
+            p { "Signing in needs a code of your generator. " (left) " recovery codes are left." }
+            form.fields method="post" action="/account/totp/off" {
+                (password_input("Password", "password", "current-password"))
+                (code_input())
+                button { "Turn one-time passwords off" }
+            }
+        } @else {
+            p {
+                "With one-time passwords, signing in needs your password and a code that an "
+                "application on your phone shows."
+            }
+            form.fields method="post" action="/account/totp/new" {
+                (password_input("Password", "password", "current-password"))
+                button { "Set up" }
+            }
+        }
+    };
+    Ok(page(&session, "One-time passwords", main).into_response())
+}
+
+/// The fields of `POST /account/totp/new`.
+#[derive(Deserialize)]
+pub struct Password {
+    password: String,
+}
+
+/// Checks the password of the signed-in user. Wrong ones are throttled.
+async fn check_password<'s>(
+    app: &App,
+    session: &'s Session,
+    client: &Client,
+    password: &str,
+) -> Page<&'s User> {
+    let user = session.user.as_ref().ok_or(PageError::SignIn)?;
+    let key = (user.login.to_lowercase(), client.address);
+    if let Some(delay) = app.failures_of_login.delay(&key, Instant::now()) {
+        return Err(PageError::TooOften(delay));
+    }
+    if !app.passwords.verify(password, Some(&user.password)).await? {
+        app.failures_of_login.count(key, Instant::now());
+        return Err(PageError::Invalid("The password is wrong.".to_owned()));
+    }
+    Ok(user)
+}
+
+/// `POST /account/totp/new`: shows a new secret.
+pub async fn propose(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Form(form): Form<Password>,
+) -> Page {
+    let user = check_password(&app, &session, &client, &form.password).await?;
+    let secret = rules::new_secret();
+    let mut tx = app.db.begin().await?;
+    let found = totp::of_user(&mut tx, user.id).await?;
+    if found.is_some_and(|found| found.confirmed().is_some()) {
+        return Err(PageError::Refused("One-time passwords are on already."));
+    }
+    totp::propose(&mut tx, user.id, &secret).await?;
+    tx.commit().await?;
+    let address = rules::address(&secret, &user.login);
+    let main = html! {
+        h1 { "One-time passwords" }
+        p { "Read this picture with the application, or type the secret into it:" }
+        @if let Some((path, width)) = rules::qr_path(&address) {
+            svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="The secret as a QR code"
+                width="240" height="240" viewBox={ "0 0 " (width) " " (width) } {
+                rect width=(width) height=(width) fill="white" {}
+                path d=(path) fill="black" {}
+            }
+        }
+        pre #secret tabindex="0" { "\n" (rules::text(&secret)) }
+        form.fields method="post" action="/account/totp/confirm" {
+            label { "The code that the application shows"
+                input name="code" autocomplete="one-time-code" inputmode="numeric" required; }
+            button { "Confirm" }
+        }
+    };
+    Ok(page(&session, "One-time passwords", main).into_response())
+}
+
+/// The fields of forms with a code.
+#[derive(Deserialize)]
+pub struct Code {
+    code: String,
+}
+
+/// Counts a wrong code of a user.
+fn wrong_code(app: &App, user: i64) -> PageError {
+    app.failures_of_code.count(user, Instant::now());
+    PageError::Invalid("The code is wrong, or was used already.".to_owned())
+}
+
+fn check_delay(app: &App, user: i64) -> Page<()> {
+    match app.failures_of_code.delay(&user, Instant::now()) {
+        Some(delay) => Err(PageError::TooOften(delay)),
+        None => Ok(()),
+    }
+}
+
+/// `POST /account/totp/confirm`: shows recovery codes.
+pub async fn confirm(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Form(form): Form<Code>,
+) -> Page {
+    let id = session.user_id()?;
+    check_delay(&app, id)?;
+    let mut tx = app.db.begin().await?;
+    let generator = totp::of_user(&mut tx, id).await?;
+    let secret = generator
+        .filter(|found| found.confirmed().is_none())
+        .and_then(|found| found.totp_secret);
+    let secret = secret.ok_or(PageError::Refused("Set one-time passwords up first."))?;
+    let now = Time::now();
+    let Some(period) = rules::period(&secret, &form.code, None, now) else {
+        return Err(wrong_code(&app, id));
+    };
+    let codes = rules::recovery_codes();
+    totp::confirm(&mut tx, id, period, &codes, now).await?;
+    if let Some(own) = session.digest() {
+        sessions::delete_others(&mut tx, id, own).await?;
+    }
+    tx.commit().await?;
+    let main = html! {
+        h1 { "One-time passwords are on" }
+        p { "Keep these recovery codes. Each one replaces a code of the application once." }
+        pre #recovery-codes tabindex="0" { "\n" (codes.join("\n")) }
+        p { a href="/account" { "Go to your account" } }
+    };
+    Ok(page(&session, "One-time passwords", main).into_response())
+}
+
+/// The fields of `POST /account/totp/off`.
+#[derive(Deserialize)]
+pub struct Off {
+    password: String,
+    code: String,
+}
+
+/// `POST /account/totp/off`.
+pub async fn turn_off(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Form(form): Form<Off>,
+) -> Page {
+    let user = check_password(&app, &session, &client, &form.password).await?;
+    check_delay(&app, user.id)?;
+    let mut tx = app.db.begin().await?;
+    if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {
+        return Err(wrong_code(&app, user.id));
+    }
+    totp::remove(&mut tx, user.id).await?;
+    tx.commit().await?;
+    Ok(Redirect::to("/account/totp").into_response())
+}
+
+/// `GET /sign-in/code`.
+pub async fn code_form(session: Session) -> Response {
+    let main = html! {
+        h1 { "Sign in" }
+        form.fields method="post" { (code_input()) button { "Sign in" } }
+    };
+    page(&session, "Sign in", main).into_response()
+}
+
+/// `POST /sign-in/code`.
+pub async fn sign_in(
+    State(app): State<Arc<App>>,
+    actor: Option<axum::Extension<Actor>>,
+    client: Client,
+    headers: HeaderMap,
+    Form(form): Form<Code>,
+) -> Page {
+    let token = session::pending_token(&headers).ok_or(PageError::SignIn)?;
+    let pending = app.pending.get(&token, Instant::now());
+    let pending = pending.ok_or(PageError::SignIn)?;
+    check_delay(&app, pending.user)?;
+    let mut tx = app.db.begin().await?;
+    let found = user::by_id(&mut tx, pending.user).await?;
+    let user = found.filter(|user| user.disabled_at.is_none());
+    let user = user.ok_or(PageError::SignIn)?;
+    if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {
+        drop(tx);
+        return Err(wrong_code(&app, user.id));
+    }
+    reset::delete_expired(&mut tx, Time::now()).await?;
+    tx.commit().await?;
+    app.pending.remove(&token);
+    app.failures_of_code.forget(&user.id);
+    if let Some(axum::Extension(actor)) = actor {
+        actor.set(user.id, &user.login);
+    }
+    session::begin(&app, &client, user.id, session::lasts(pending.keep)).await
+}

@@ -1,0 +1,362 @@
+//! Users as administrators see and change them.
+
+use super::account::{Profile, profile_inputs};
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{PAGE_ROWS, select, time};
+use super::problems::Place;
+use super::reset::LINK_LASTS;
+use super::session::Session;
+use crate::app::App;
+use crate::core::time::Time;
+use crate::core::token::{Token, hex};
+use crate::db::setting::{self, SignUp};
+use crate::db::user::{self, Role, User};
+use crate::db::{Tx, merge, reset, session, totp};
+use axum::extract::{Form, Path, Query, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+const ROLES: [(&str, &str); 3] = [
+    ("user", "User"),
+    ("teacher", "Teacher"),
+    ("admin", "Administrator"),
+];
+const SIGN_UPS: [(&str, &str); 3] = [
+    ("open", "All people can sign up"),
+    ("link", "Only with the link of this site"),
+    ("closed", "Only administrators add users"),
+];
+
+/// The id of an administrator.
+///
+/// # Errors
+/// The viewer is none: the page does not exist.
+pub fn check_admin(session: &Session) -> Page<i64> {
+    let id = session
+        .viewer()
+        .id()
+        .filter(|_| session.viewer().is_admin());
+    id.ok_or(PageError::NotFound)
+}
+
+async fn find(app: &App, session: &Session, id: i64) -> Page<User> {
+    check_admin(session)?;
+    user::by_id(&app.db, id).await?.ok_or(PageError::NotFound)
+}
+
+/// The site keeps an administrator that can sign in.
+async fn check_has_admin(tx: &mut Tx) -> Page<()> {
+    if user::has_admin(tx).await? {
+        return Ok(());
+    }
+    Err(PageError::Refused("The site needs an administrator."))
+}
+
+/// `GET /users`.
+pub async fn list(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(place): Query<Place>,
+) -> Page {
+    check_admin(&session)?;
+    let users = user::page(&app.db, place.after.unwrap_or(0), PAGE_ROWS).await?;
+    let main = html! {
+        h1 { "Users" }
+        p.actions {
+            a.button href="/users/import" { "Add users" }
+            a href="/users/export.csv" { "Export as CSV" }
+            a href="/users/export.json" { "Export as JSON" }
+            a href="/settings" { "Sign-up" }
+            a href="/audit" { "Log of changes" }
+        }
+        div.scroll { table {
+            thead { tr { th { "Login" } th { "Name" } th { "Since" } th { "Role and state" } } }
+            tbody { @for one in &users { tr {
+                td { a href={ "/users/" (one.id) } { (one.login) } }
+                td { (one.name) }
+                td { (time(one.created_at)) }
+                td { (one.role.text()) @if one.disabled_at.is_some() { ", disabled" } }
+            } } }
+        } }
+        @if let Some(last) = users.last() && users.len() == PAGE_ROWS as usize {
+            p { a href={ "/users?after=" (last.id) } { "Further users" } }
+        }
+    };
+    Ok(page(&session, "Users", main).into_response())
+}
+
+/// `GET /users/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    user_page(&app, &session, id, None).await
+}
+
+fn confirmation(action: &str, words: &str, extra: &Markup) -> Markup {
+    html! {
+        form.fields method="post" action=(action) {
+            (extra)
+            label { "Type the login to confirm" input name="confirm" required autocomplete="off"; }
+            button { (words) }
+        }
+    }
+}
+
+/// The page, with a link that was just made.
+async fn user_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
+    let found = find(app, session, id).await?;
+    let generator = totp::of_user(&app.db, id).await?;
+    let has_totp = generator.is_some_and(|one| one.confirmed().is_some());
+    let path = format!("/users/{id}");
+    let target = html! {
+        label { "Login of the user that stays" input name="into" required autocomplete="off"; }
+    };
+    let main = html! {
+        h1 { (found.login) }
+        form.fields method="post" action={ (path) "/profile" } {
+            (profile_inputs(&found.name, found.email.as_deref()))
+            button { "Save" }
+        }
+        h2 { "Role and state" }
+        form.fields method="post" action=(path) {
+            (select("role", "Role", &ROLES, found.role.text()))
+            label.check {
+                input type="checkbox" name="disabled" value="1"
+                    checked[found.disabled_at.is_some()];
+                "Disabled: the user cannot sign in"
+            }
+            button { "Save" }
+        }
+        h2 { "Sign-in" }
+        @if let Some(link) = link {
+            p { "With this path the user chooses a new password, once and within 24 hours. It is "
+                "shown only now:" }
+            pre #reset-link tabindex="0" { "\n" (link) }
+        }
+        p.actions {
+            form.inline method="post" action={ (path) "/reset" } {
+                button { "Make a link for a new password" }
+            }
+            form.inline method="post" action={ (path) "/sessions/end" } {
+                button { "End all sessions" }
+            }
+            @if has_totp {
+                form.inline method="post" action={ (path) "/totp/off" } {
+                    button { "Turn one-time passwords off" }
+                }
+            }
+        }
+        h2 { "Merge into another user" }
+        p.hint { "Submissions, problems and memberships move to the other user, and the higher \
+            role stays. This cannot be undone." }
+        (confirmation(&format!("{path}/merge"), "Merge", &target))
+        h2 { "Delete" }
+        p.hint { "All submissions of the user are deleted, also in rankings of the past. Problems \
+            become yours. This cannot be undone. To keep results, disable the user instead." }
+        (confirmation(&format!("{path}/delete"), "Delete the user", &html! {}))
+    };
+    Ok(page(session, &found.login, main).into_response())
+}
+
+/// The fields of `POST /users/{id}`.
+#[derive(Deserialize)]
+pub struct Change {
+    role: Role,
+    disabled: Option<String>,
+}
+
+/// `POST /users/{id}`.
+pub async fn change(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Change>,
+) -> Page {
+    let found = find(&app, &session, id).await?;
+    let disabled_at = form
+        .disabled
+        .map(|_| found.disabled_at.unwrap_or_else(Time::now));
+    let mut tx = app.db.begin().await?;
+    user::update(&mut tx, id, form.role, disabled_at).await?;
+    if disabled_at.is_some() {
+        session::delete_of_user(&mut tx, id).await?;
+    }
+    check_has_admin(&mut tx).await?;
+    tx.commit().await?;
+    Ok(Redirect::to("/users").into_response())
+}
+
+/// `POST /users/{id}/profile`.
+pub async fn change_profile(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Profile>,
+) -> Page {
+    find(&app, &session, id).await?;
+    let (name, email) = form.read()?;
+    let mut tx = app.db.begin().await?;
+    user::set_profile(&mut tx, id, name, email).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/users/{id}")).into_response())
+}
+
+/// `POST /users/{id}/reset`.
+pub async fn make_reset_link(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    find(&app, &session, id).await?;
+    let token = Token::random();
+    let now = Time::now();
+    let mut tx = app.db.begin().await?;
+    reset::insert(&mut tx, token.digest(), id, now, now.after(LINK_LASTS)).await?;
+    tx.commit().await?;
+    let link = format!("/reset/{}", token.hex());
+    user_page(&app, &session, id, Some(&link)).await
+}
+
+/// `POST /users/{id}/sessions/end`.
+pub async fn end_sessions(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    find(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    session::delete_of_user(&mut tx, id).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/users/{id}")).into_response())
+}
+
+/// `POST /users/{id}/totp/off`.
+pub async fn turn_totp_off(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    find(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    totp::remove(&mut tx, id).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/users/{id}")).into_response())
+}
+
+/// The fields of `POST /users/{id}/delete`.
+#[derive(Deserialize)]
+pub struct Delete {
+    confirm: String,
+}
+
+fn check_confirmation(found: &User, confirm: &str, own: i64) -> Page<()> {
+    if found.id == own {
+        return Err(PageError::Refused("Ask another administrator to do this."));
+    }
+    if confirm.trim().eq_ignore_ascii_case(&found.login) {
+        return Ok(());
+    }
+    let why = format!("Type the login {} to confirm.", found.login);
+    Err(PageError::Invalid(why))
+}
+
+/// `POST /users/{id}/delete`.
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Delete>,
+) -> Page {
+    let own = check_admin(&session)?;
+    let found = find(&app, &session, id).await?;
+    check_confirmation(&found, &form.confirm, own)?;
+    let mut tx = app.db.begin().await?;
+    merge::delete(&mut tx, id, own).await?;
+    check_has_admin(&mut tx).await?;
+    tx.commit().await?;
+    Ok(Redirect::to("/users").into_response())
+}
+
+/// The fields of `POST /users/{id}/merge`.
+#[derive(Deserialize)]
+pub struct Merge {
+    into: String,
+    confirm: String,
+}
+
+/// `POST /users/{id}/merge`.
+pub async fn merge(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Merge>,
+) -> Page {
+    let own = check_admin(&session)?;
+    find(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    let from = user::by_id(&mut tx, id).await?.ok_or(PageError::NotFound)?;
+    check_confirmation(&from, &form.confirm, own)?;
+    let into = user::by_login(&mut tx, form.into.trim()).await?;
+    let missing = || PageError::Invalid("There is no user with this login.".to_owned());
+    let into = into.ok_or_else(missing)?;
+    if into.id == from.id {
+        let why = "Name another user.".to_owned();
+        return Err(PageError::Invalid(why));
+    }
+    merge::merge(&mut tx, &from, &into).await?;
+    // The rights may have grown.
+    session::delete_of_user(&mut tx, into.id).await?;
+    check_has_admin(&mut tx).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/users/{}", into.id)).into_response())
+}
+
+/// `GET /settings`.
+pub async fn settings(State(app): State<Arc<App>>, session: Session) -> Page {
+    settings_page(&app, &session, None).await
+}
+
+async fn settings_page(app: &App, session: &Session, link: Option<&str>) -> Page {
+    check_admin(session)?;
+    let sign_up = setting::sign_up(&app.db).await?;
+    let main = html! {
+        h1 { "Sign-up" }
+        form.fields method="post" {
+            (select("sign_up", "New users", &SIGN_UPS, sign_up.text()))
+            button { "Save" }
+        }
+        @if let Some(link) = link {
+            p { "People sign up at this path. It is shown only now:" }
+            pre #sign-up-link tabindex="0" { "\n" (link) }
+        }
+        p.hint { "Saving the second choice makes a new link, and the old one invalid." }
+    };
+    Ok(page(session, "Sign-up", main).into_response())
+}
+
+/// The fields of `POST /settings`.
+#[derive(Deserialize)]
+pub struct Settings {
+    sign_up: SignUp,
+}
+
+/// `POST /settings`.
+pub async fn change_settings(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Form(form): Form<Settings>,
+) -> Page {
+    check_admin(&session)?;
+    let token = Token::random();
+    let digest = match form.sign_up {
+        SignUp::Link => hex(&token.digest()),
+        SignUp::Open | SignUp::Closed => String::new(),
+    };
+    let mut tx = app.db.begin().await?;
+    setting::set(&mut tx, setting::SIGN_UP, form.sign_up.text()).await?;
+    setting::set(&mut tx, setting::SIGN_UP_LINK, &digest).await?;
+    tx.commit().await?;
+    let link = (form.sign_up == SignUp::Link).then(|| format!("/sign-up/{}", token.hex()));
+    settings_page(&app, &session, link.as_deref()).await
+}
