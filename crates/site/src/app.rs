@@ -6,9 +6,11 @@ use crate::core::pending::Pending;
 use crate::core::throttle::Throttle;
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
+use crate::jobs::Bell;
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
+use crate::judging::stops::Stops;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,6 +33,12 @@ pub struct App {
     pub blobs: Blobs,
     pub queue: DatabaseQueue,
     pub live: Arc<Live>,
+    /// Stops judgements.
+    pub stops: Stops,
+    /// Stops jobs.
+    pub job_stops: Stops,
+    /// Wakes the runner of jobs.
+    pub bell: Bell,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
     /// Failed sign-ins by login and address.
@@ -63,6 +71,9 @@ impl App {
             db,
             blobs,
             live: Arc::new(Live::new()),
+            stops: Stops::default(),
+            job_stops: Stops::default(),
+            bell: Bell::default(),
             passwords,
             languages,
             failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),

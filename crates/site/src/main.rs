@@ -5,6 +5,7 @@
 //! | `core` | rules without HTTP: access, visibility, finals, rankings, packages, passwords |
 //! | `db` | the database; each entity with its statements |
 //! | `blobs` | packages and statements as files |
+//! | `jobs` | long work apart from judging |
 //! | `command` | subcommands: backups, users, exports |
 //! | `judging` | the queue, and the threads that judge |
 //! | `transfer` | a contest as a stream for another site |
@@ -23,6 +24,7 @@ mod command;
 mod core;
 mod db;
 mod http;
+mod jobs;
 mod judging;
 mod transfer;
 
@@ -32,7 +34,7 @@ use clap::Parser;
 use command::{Command, Place};
 use core::password::Passwords;
 use core::time::Time;
-use db::{Db, judgement};
+use db::{Db, job, judgement};
 use judging::languages;
 use judging::worker::{self, Workshop};
 use millibox::Supervisor;
@@ -165,6 +167,7 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
     if released > 0 {
         tracing::info!(released, "judgements of the last process are queued again");
     }
+    job::release(&db).await.map_err(Failure::sandbox)?;
     Ok((db, blobs))
 }
 
@@ -177,15 +180,28 @@ async fn serve(args: &Args) -> Result<ExitCode, Failure> {
     let cache = Cache::in_directory(&place.data.join("cache"), DEFAULT_CACHE_BYTES)
         .unwrap_or_else(|_| Cache::none());
     let cpus = worker_cpus(args, &machine);
+    // Workers use it last.
+    let job_cpu = machine.cpus().first().copied().unwrap_or_default();
     let supervisor: &Supervisor = machine.supervisor();
     let languages = languages::installed(supervisor, &suites, &cache);
     drop(machine);
     // Hashing leaves half of the CPUs to pages and judging.
     let passwords = Passwords::new(cpus.len().div_ceil(2)).map_err(Failure::sandbox)?;
     let app = Arc::new(App::new(db, blobs, languages, passwords, args.https));
+    let runner = jobs::Runner {
+        app: app.clone(),
+        builder: builder.clone(),
+        suites: suites.clone(),
+        cache: cache.clone(),
+        handle: tokio::runtime::Handle::current(),
+        cpu: job_cpu,
+    };
+    jobs::start(runner)
+        .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     let shop = Arc::new(Workshop {
         queue: app.queue.clone(),
         live: app.live.clone(),
+        stops: app.stops.clone(),
         blobs: app.blobs.clone(),
         builder,
         suites,

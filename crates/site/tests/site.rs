@@ -2,7 +2,7 @@
 //!
 //! The tests start the site as an unprivileged user, and submit programs in Python.
 
-#[allow(unreachable_pub, reason = "modules of tests are private")]
+#[allow(unreachable_pub, dead_code, reason = "tests share the module")]
 mod support;
 
 #[path = "site/accounts.rs"]
@@ -10,7 +10,8 @@ mod accounts;
 #[path = "site/commands.rs"]
 mod commands;
 
-use support::{Answer, Browser, Site, package, postgres};
+use support::contest::{Contest, contestant, first_admin, make_contest, round, submit};
+use support::{Browser, Site, with_each};
 
 const RIGHT: &[u8] = b"a, b = map(int, input().split())\nprint(a + b)\n";
 /// Right for the example only.
@@ -20,92 +21,6 @@ const HALF: &[u8] = b"print(3)\n";
 const HIDDEN: &str = "<td class=\"number\">?";
 /// A sum of 100 points in a ranking.
 const SUM: &str = "<td class=\"number\">100</td>";
-
-/// Runs a test with a new site of each kind of database.
-fn with_each(test: impl Fn(Site)) {
-    test(Site::start(None));
-    match postgres::database() {
-        Ok(url) => test(Site::start(Some(url))),
-        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
-    }
-}
-
-/// A private contest with one round and one problem.
-struct Contest {
-    id: i64,
-    round: i64,
-    problem: i64,
-}
-
-fn round(full_results: &str) -> [(&str, &str); 5] {
-    [
-        ("name", "Round"),
-        ("begins", ""),
-        ("ends", ""),
-        ("full_results", full_results),
-        ("ranking_from", ""),
-    ]
-}
-
-fn make_contest(admin: &mut Browser) -> Contest {
-    let fields = [("visibility", "private")];
-    let added = admin.upload("/problems/new", &fields, ("sum.zip", &package()));
-    assert_eq!(added.status, 303, "{added:#?}");
-    let problem = added.id();
-    let fields = [("name", "Cup"), ("visibility", "private")];
-    let id = admin.post("/contests/new", &fields).id();
-    let path = format!("/contests/{id}/rounds");
-    let round = admin.post(&path, &round("2999-01-01T00:00")).id();
-    let number = problem.to_string();
-    let fields = [
-        ("problem", number.as_str()),
-        ("label", "A"),
-        ("final_method", "best"),
-        ("reveal", "nothing"),
-    ];
-    let attached = admin.post(&format!("/rounds/{round}/problems"), &fields);
-    assert_eq!(attached.status, 303, "{attached:#?}");
-    let page = admin.get(&format!("/rounds/{round}"));
-    let link = page.body.split("/round-problems/").nth(1);
-    let link = link.and_then(|rest| rest.split('"').next()?.parse().ok());
-    Contest {
-        id,
-        round,
-        problem: link.unwrap_or_else(|| panic!("{page:#?}")),
-    }
-}
-
-/// A new user in the contest, after a new entry link.
-fn contestant(site: &Site, admin: &mut Browser, contest: &Contest, login: &str) -> Browser {
-    let page = admin.post(&format!("/contests/{}/link", contest.id), &[]);
-    let link = page.body.split("/enter/").nth(1).expect("a link");
-    let link = format!("/enter/{}", &link[..64]);
-    let mut browser = Browser::new(site);
-    assert_eq!(
-        browser.post(&link, &[]).location.as_deref(),
-        Some("/sign-in")
-    );
-    browser.sign_up("/sign-up", login);
-    assert_eq!(
-        browser.get(&format!("/contests/{}", contest.id)).status,
-        404
-    );
-    assert_eq!(browser.post(&link, &[]).status, 303);
-    browser
-}
-
-fn submit(browser: &mut Browser, contest: &Contest, source: &[u8]) -> Answer {
-    let path = format!("/round-problems/{}/submit", contest.problem);
-    let answer = browser.upload(&path, &[("language", "")], ("a.py", source));
-    assert_eq!(answer.status, 303, "{answer:#?}");
-    answer
-}
-
-fn first_admin(site: &Site) -> Browser {
-    let mut admin = Browser::new(site);
-    admin.sign_up(site.setup.as_deref().expect("a link"), "ada");
-    admin
-}
 
 #[test]
 fn contestant_sees_initial_results_until_the_full_ones() {
@@ -171,7 +86,9 @@ fn strangers_do_not_learn_that_private_things_exist() {
         let submission = submit(&mut bob, &contest, RIGHT).id();
         let mut eve = Browser::new(&site);
         eve.sign_up("/sign-up", "eve");
-        let Contest { id, round, problem } = contest;
+        let Contest {
+            id, round, problem, ..
+        } = contest;
         let private = [
             format!("/contests/{id}"),
             format!("/contests/{id}/ranking"),
@@ -211,7 +128,7 @@ fn strangers_do_not_learn_that_private_things_exist() {
             assert!(!page.contains("Cup") && !page.contains("Sum"), "{page}");
         }
         // A round that has not begun does not exist for contestants.
-        let mut later = self::round("");
+        let mut later = support::contest::round("");
         later[1].1 = "2998-01-01T00:00";
         assert_eq!(admin.post(&format!("/rounds/{round}"), &later).status, 303);
         assert_eq!(bob.get(&format!("/round-problems/{problem}")).status, 404);

@@ -136,9 +136,61 @@ pub fn submission(
     }
 }
 
+/// What a user may do with a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobAccess {
+    /// See it.
+    pub view: bool,
+    /// See its log.
+    pub log: bool,
+    /// Stop it and start it again.
+    pub control: bool,
+}
+
+/// What a user may do with a job. `problem_owner` is that of the problem that the job changes;
+/// `manages_contest` is that of its contest.
+pub fn job(
+    viewer: Viewer,
+    creator: i64,
+    problem_owner: Option<i64>,
+    manages_contest: bool,
+) -> JobAccess {
+    let is = |user: Option<i64>| user.is_some() && viewer.id() == user;
+    let control = viewer.is_admin() || is(Some(creator)) || is(problem_owner);
+    JobAccess {
+        view: control || manages_contest,
+        log: control,
+        control,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn job_belongs_to_its_creator_and_to_the_owner_of_its_problem() {
+        // Role, creator, owner of the problem, managing the contest: view, log, control.
+        let table = [
+            (None, 2, None, false, "---"),
+            (Some(Role::Admin), 2, None, false, "vlc"),
+            (Some(Role::Teacher), 2, None, false, "---"),
+            (Some(Role::User), 1, None, false, "vlc"),
+            (Some(Role::User), 2, Some(1), false, "vlc"),
+            (Some(Role::User), 2, Some(3), false, "---"),
+            (Some(Role::User), 2, None, true, "v--"),
+        ];
+        for (role, creator, owner, manages, expected) in table {
+            let found = job(viewer(role), creator, owner, manages);
+            let flags = [found.view, found.log, found.control];
+            let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
+            assert_eq!(
+                flags[..],
+                expected,
+                "{role:?} {creator} {owner:?} {manages}"
+            );
+        }
+    }
 
     fn viewer(role: Option<Role>) -> Viewer {
         Viewer {
@@ -151,6 +203,7 @@ mod tests {
         let of = |visibility, owner_id| Problem {
             id: 1,
             name: String::new(),
+            label: String::new(),
             visibility,
             owner_id,
         };

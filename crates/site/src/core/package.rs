@@ -16,7 +16,7 @@ const MAX_SAMPLE: u64 = 4 << 10;
 /// Examples that are shown.
 const MAX_SAMPLES: usize = 10;
 /// Directories with statements in ICPC packages.
-const STATEMENT_DIRECTORIES: [&str; 2] = ["statement", "problem_statement"];
+pub const STATEMENT_DIRECTORIES: [&str; 2] = ["statement", "problem_statement"];
 
 /// What pages show of a package.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,19 @@ fn list(faults: &[Fault]) -> String {
     lines.join("; ")
 }
 
+impl PackageError {
+    /// The mistakes, or what has failed.
+    pub fn lines(&self) -> String {
+        match self {
+            PackageError::Faults(faults) => {
+                let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                lines.join("\n")
+            }
+            error => error.to_string(),
+        }
+    }
+}
+
 impl Manifest {
     /// The stored form.
     pub fn json(&self) -> String {
@@ -150,6 +163,18 @@ fn below(mut fault: Fault, directory: &Path) -> Fault {
 /// The package has mistakes, or its files cannot be stored.
 pub fn read(archive: &Path, name: &str, blobs: &Blobs) -> Result<Manifest, PackageError> {
     let (problem, directory) = open(archive, name)?;
+    manifest(&problem, directory.path(), blobs)
+}
+
+/// What pages show of a package that was opened in `directory`. Stores its statements and images.
+///
+/// # Errors
+/// The files cannot be stored.
+pub fn manifest(
+    problem: &Problem,
+    directory: &Path,
+    blobs: &Blobs,
+) -> Result<Manifest, PackageError> {
     let max_score = match problem.scoring {
         Scoring::PassFail => Some(PASSED.0),
         Scoring::Points { maximum, .. } => maximum.is_finite().then(|| Score::of_points(maximum).0),
@@ -160,19 +185,19 @@ pub fn read(archive: &Path, name: &str, blobs: &Blobs) -> Result<Manifest, Packa
         label: problem.label.clone(),
         max_score,
         tests: problem.tests().count(),
-        cpu_time_ms: cpu_time_ms(&problem),
+        cpu_time_ms: cpu_time_ms(problem),
         memory_bytes: problem.limits.memory,
         interactive: problem.kind.is_interactive(),
         initial_groups: initial.map(|group| group.name.clone()).collect(),
-        samples: samples(&problem),
+        samples: samples(problem),
         warnings: problem
             .warnings
             .iter()
-            .map(|fault| below(fault.clone(), directory.path()).to_string())
+            .map(|fault| below(fault.clone(), directory).to_string())
             .collect(),
         ..Manifest::default()
     };
-    for path in statement_files(&problem)? {
+    for path in statement_files(problem)? {
         store(&path, blobs, &mut manifest)?;
     }
     Ok(manifest)

@@ -160,6 +160,7 @@ pub fn outcome(report: &SubmissionReport, is_initial: impl Fn(&str) -> bool) -> 
         max_score: max_score.map(|score| score.0),
         cpu_time_ns: most(|test| test.cpu_time_ns),
         memory_bytes: most(|test| test.memory_bytes),
+        as_expected: report.as_expected,
         // Texts and numbers always have a form in JSON.
         protocol: serde_json::to_string(&protocol).unwrap_or_default(),
     })

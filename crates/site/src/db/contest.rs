@@ -60,6 +60,8 @@ record! {
         name: String,
         final_method: FinalMethod,
         reveal: Reveal,
+        /// Whether submissions are judged. Otherwise they wait.
+        allow_judge: bool,
         begins: Time,
         ends: Time,
         full_results: Time,
@@ -115,7 +117,8 @@ macro_rules! round_problems {
     ($rest:literal) => {
         concat!(
             "SELECT round_problem.id, round_id, contest_id, problem_id, version_id, label,
-                round_problem.name, final_method, reveal, begins, ends, full_results, ranking_from
+                round_problem.name, final_method, reveal, allow_judge, begins, ends, full_results,
+                ranking_from
              FROM round_problem JOIN round ON round.id = round_id ",
             $rest
         )
@@ -262,10 +265,28 @@ pub async fn update_round_problem(
     .await
 }
 
+/// Pauses or continues the judging of a problem in a round.
+pub async fn set_allow_judge(tx: &mut Tx, id: i64, allow: bool) -> Result<u64> {
+    tx.execute(
+        "UPDATE round_problem SET allow_judge = $2 WHERE id = $1",
+        values![id, allow],
+    )
+    .await
+}
+
 /// The problem of a round with an id.
 pub async fn round_problem(db: impl Executor, id: i64) -> Result<Option<RoundProblem>> {
     db.first(round_problems!("WHERE round_problem.id = $1"), values![id])
         .await
+}
+
+/// The problems of a round in their order.
+pub async fn problems_of_round(db: impl Executor, round_id: i64) -> Result<Vec<RoundProblem>> {
+    db.all(
+        round_problems!("WHERE round_id = $1 ORDER BY round_problem.position, round_problem.id"),
+        values![round_id],
+    )
+    .await
 }
 
 /// The problems of all rounds of a contest in their order.
@@ -371,4 +392,48 @@ pub async fn by_entry_link(db: &Db, hash: [u8; 32]) -> Result<Option<Contest>> {
         values![hash],
     )
     .await
+}
+
+/// Makes all rounds use a version of a problem.
+pub async fn use_version(tx: &mut Tx, problem_id: i64, version_id: i64) -> Result<u64> {
+    tx.execute(
+        "UPDATE round_problem SET version_id = $2 WHERE problem_id = $1",
+        values![problem_id, version_id],
+    )
+    .await
+}
+
+/// Deletes a contest with its rounds and submissions.
+pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
+    tx.execute(
+        "DELETE FROM submission WHERE round_problem_id IN (SELECT round_problem.id
+            FROM round_problem JOIN round ON round.id = round_id WHERE contest_id = $1)",
+        values![id],
+    )
+    .await?;
+    tx.execute("DELETE FROM contest WHERE id = $1", values![id])
+        .await
+}
+
+/// Deletes a round with its problems and submissions.
+pub async fn delete_round(tx: &mut Tx, id: i64) -> Result<u64> {
+    tx.execute(
+        "DELETE FROM submission WHERE round_problem_id IN
+            (SELECT round_problem.id FROM round_problem WHERE round_id = $1)",
+        values![id],
+    )
+    .await?;
+    tx.execute("DELETE FROM round WHERE id = $1", values![id])
+        .await
+}
+
+/// Deletes a problem of a round with its submissions.
+pub async fn delete_round_problem(tx: &mut Tx, id: i64) -> Result<u64> {
+    tx.execute(
+        "DELETE FROM submission WHERE round_problem_id = $1",
+        values![id],
+    )
+    .await?;
+    tx.execute("DELETE FROM round_problem WHERE id = $1", values![id])
+        .await
 }

@@ -7,7 +7,7 @@
 //! Each submission has one current judgement. When a submission is judged again, the old judgement
 //! stays current until the new one has a result.
 
-use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use super::{Db, Executor, Result, Tx, fault, record, rejudging, text_enum, values};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use std::time::Duration;
@@ -23,6 +23,8 @@ text_enum! {
         Done = "done",
         /// The judge could not judge. The submission is not to blame.
         Fault = "fault",
+        /// A user has stopped it.
+        Cancelled = "cancelled",
     }
 }
 
@@ -30,11 +32,13 @@ text_enum! {
 pub const CONTEST: i64 = 20;
 /// The priority of a submission outside contests.
 pub const PRACTICE: i64 = 10;
+/// The priority of a submission of a package.
+pub const MODEL: i64 = 4;
 /// The priority of a submission that is judged again.
 pub const AGAIN: i64 = 5;
 
-/// Leases of one judgement. When the last one fails, the judgement is a fault.
-pub const MAX_ATTEMPTS: i64 = 3;
+/// Failed attempts after which a judgement is a fault.
+pub const MAX_FAILURES: i64 = 3;
 
 record! {
     /// A judgement that a worker has leased.
@@ -45,8 +49,12 @@ record! {
         /// The contest of the submission, if it has one.
         contest_id: Option<i64>,
         version_id: i64,
+        /// The set of submissions that are judged again.
+        rejudging_id: Option<i64>,
         attempt: i64,
         language: String,
+        /// The name in its package, if it is a submission of one.
+        model_name: Option<String>,
         file_name: String,
         content: Vec<u8>,
         /// The digest of the package.
@@ -86,6 +94,8 @@ pub struct Outcome {
     pub max_score: Option<i64>,
     pub cpu_time_ns: Option<i64>,
     pub memory_bytes: Option<i64>,
+    /// Whether the package expects this result; nothing if it expects none.
+    pub as_expected: Option<bool>,
     /// JSON.
     pub protocol: String,
 }
@@ -141,19 +151,33 @@ pub async fn insert(tx: &mut Tx, new: &NewJudgement, now: Time) -> Result<i64> {
 
 record! { Id { id: i64, } }
 
-/// Leases the next judgement to a worker.
-pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
-    let mut tx = db.begin().await?;
-    let next: Option<Id> = (&mut tx)
-        .first(
+macro_rules! claim {
+    ($lock:literal) => {
+        concat!(
             "UPDATE judgement
              SET state = 'running', attempt = attempt + 1, worker = $1, lease_until = $2,
                 started_at = $3
              WHERE state = 'queued' AND id = (SELECT id FROM judgement WHERE state = 'queued'
-                ORDER BY priority DESC, turn, id LIMIT 1)
-             RETURNING id",
-            values![worker, now.after(lease), now],
+                AND NOT EXISTS (SELECT submission.id FROM submission
+                    JOIN round_problem ON round_problem.id = submission.round_problem_id
+                    WHERE submission.id = judgement.submission_id AND allow_judge = 0)
+                ORDER BY priority DESC, turn, id LIMIT 1 ",
+            $lock,
+            ") RETURNING id"
         )
+    };
+}
+
+/// Leases the next judgement to a worker. Problems whose judging is paused are passed over.
+pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
+    let mut tx = db.begin().await?;
+    let statement = match tx {
+        Tx::Sqlite(_) => claim!(""),
+        // Otherwise workers that look at the same time find the same judgement.
+        Tx::Postgres(_) => claim!("FOR UPDATE SKIP LOCKED"),
+    };
+    let next: Option<Id> = (&mut tx)
+        .first(statement, values![worker, now.after(lease), now])
         .await?;
     let Some(Id { id }) = next else {
         return Ok(None);
@@ -161,7 +185,8 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
     let task = (&mut tx)
         .first(
             "SELECT judgement.id, judgement.submission_id, submission.user_id, contest_id,
-                judgement.version_id, attempt, language, file_name, content, digest
+                judgement.version_id, rejudging_id, attempt, language, model_name,
+                file_name, content, digest
              FROM judgement
              JOIN submission ON submission.id = judgement.submission_id
              JOIN source ON source.submission_id = judgement.submission_id
@@ -204,17 +229,19 @@ pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Re
     Ok(changed == 1)
 }
 
-/// Stores the result of an attempt and makes the judgement current. False: the worker has lost its
-/// lease, and nothing has changed.
+record! { Finished { rejudging_id: Option<i64>, } }
+
+/// Stores the result of an attempt and makes the judgement current, unless it is one of a set.
+/// False: the worker has lost its lease, and nothing has changed.
 pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time) -> Result<bool> {
     let mut tx = db.begin().await?;
-    let changed = tx
-        .execute(
+    let finished: Option<Finished> = (&mut tx)
+        .first(
             "UPDATE judgement
              SET state = 'done', lease_until = NULL, ended_at = $3, initial_verdict = $4,
                 verdict = $5, score = $6, max_score = $7, cpu_time_ns = $8, memory_bytes = $9,
-                protocol = $10, fault = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+                protocol = $10, as_expected = $11, fault = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING rejudging_id",
             values![
                 id,
                 attempt,
@@ -225,13 +252,23 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
                 outcome.max_score,
                 outcome.cpu_time_ns,
                 outcome.memory_bytes,
-                &outcome.protocol
+                &outcome.protocol,
+                outcome.as_expected.map(i64::from)
             ],
         )
         .await?;
-    if changed != 1 {
-        return Ok(false);
+    match finished {
+        None => return Ok(false),
+        Some(Finished {
+            rejudging_id: Some(set),
+        }) => rejudging::settle(&mut tx, set, now).await?,
+        Some(_) => make_current(&mut tx, id).await?,
     }
+    tx.commit().await?;
+    Ok(true)
+}
+
+async fn make_current(tx: &mut Tx, id: i64) -> Result<()> {
     // A later judgement that has a result already stays current.
     tx.execute(
         "UPDATE judgement SET current = 0
@@ -247,61 +284,109 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
         values![id],
     )
     .await?;
-    tx.commit().await?;
-    Ok(true)
+    Ok(())
 }
 
-/// Gives an attempt up. The judgement is queued again, or is a fault after the last attempt or if
-/// `is_final`. False: the worker has lost its lease.
+/// Why an attempt has no result.
+#[derive(Debug)]
+pub struct Failure<'a> {
+    /// What has failed.
+    pub kind: fault::Kind,
+    /// The evidence.
+    pub reason: &'a str,
+}
+
+record! {
+    /// An attempt that has failed.
+    Failed { version_id: i64, failures: i64, worker: Option<String>, }
+}
+
+/// Gives an attempt up. The judgement is queued again. It is a fault after [`MAX_FAILURES`], or at
+/// once if its package cannot be judged. False: the worker has lost its lease.
 pub async fn fail(
     db: &Db,
     id: i64,
     attempt: i64,
-    fault: &str,
-    is_final: bool,
+    failure: &Failure<'_>,
     now: Time,
 ) -> Result<bool> {
-    let state = if is_final || attempt >= MAX_ATTEMPTS {
-        State::Fault
-    } else {
-        State::Queued
-    };
-    let ended = (state == State::Fault).then_some(now);
     let mut tx = db.begin().await?;
-    let changed = tx
-        .execute(
-            "UPDATE judgement
-             SET state = $3, fault = $4, lease_until = NULL, ended_at = $5, initial_verdict = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running'",
-            values![id, attempt, state, fault, ended],
-        )
-        .await?;
+    let failed = fail_attempt(&mut tx, id, attempt, failure, now).await?;
     tx.commit().await?;
-    Ok(changed == 1)
+    Ok(failed)
 }
 
-/// Queues all judgements again whose leases have ended, or makes them faults after their last
-/// attempts. Returns their number.
-pub async fn expire(db: &Db, now: Time) -> Result<u64> {
-    let mut tx = db.begin().await?;
-    let given_up = tx
-        .execute(
+async fn fail_attempt(
+    tx: &mut Tx,
+    id: i64,
+    attempt: i64,
+    failure: &Failure<'_>,
+    now: Time,
+) -> Result<bool> {
+    let failed: Option<Failed> = (&mut *tx)
+        .first(
             "UPDATE judgement
-             SET state = 'fault', lease_until = NULL, ended_at = $1, initial_verdict = NULL,
-                fault = 'the worker ended during each attempt'
-             WHERE state = 'running' AND lease_until < $1 AND attempt >= $2",
-            values![now, MAX_ATTEMPTS],
+             SET state = 'queued', failures = failures + 1, fault = $3, lease_until = NULL,
+                initial_verdict = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running'
+             RETURNING version_id, failures, worker",
+            values![id, attempt, failure.reason],
         )
         .await?;
-    let queued = tx
-        .execute(
-            "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
-             WHERE state = 'running' AND lease_until < $1",
+    let Some(failed) = failed else {
+        return Ok(false);
+    };
+    fault::add_failure(tx, id, attempt, failed.worker, failure.reason, now).await?;
+    if failure.kind == fault::Kind::Package || failed.failures >= MAX_FAILURES {
+        let fault = fault::open(tx, failed.version_id, failure.kind, now).await?;
+        tx.execute(
+            "UPDATE judgement SET state = 'fault', ended_at = $2, fault_id = $3 WHERE id = $1",
+            values![id, now, fault],
+        )
+        .await?;
+    }
+    Ok(true)
+}
+
+record! { Cancelled { id: i64, rejudging_id: Option<i64>, } }
+
+record! { Silent { id: i64, attempt: i64, } }
+
+/// Fails all attempts whose leases have ended. Returns their number.
+pub async fn expire(db: &Db, now: Time) -> Result<u64> {
+    let failure = Failure {
+        kind: fault::Kind::Machine,
+        reason: "the worker has ended",
+    };
+    let silent: Vec<Silent> = db
+        .all(
+            "SELECT id, attempt FROM judgement WHERE state = 'running' AND lease_until < $1",
             values![now],
         )
         .await?;
-    tx.commit().await?;
-    Ok(given_up + queued)
+    let mut expired = 0;
+    for one in silent {
+        expired += u64::from(fail(db, one.id, one.attempt, &failure, now).await?);
+    }
+    Ok(expired)
+}
+
+/// Cancels the judgements of a submission that wait or run. Returns their ids; the caller stops
+/// those that run. Their workers have lost their leases.
+pub async fn cancel_of_submission(tx: &mut Tx, submission_id: i64, now: Time) -> Result<Vec<i64>> {
+    let cancelled: Vec<Cancelled> = (&mut *tx)
+        .all(
+            "UPDATE judgement
+             SET state = 'cancelled', lease_until = NULL, ended_at = $2, initial_verdict = NULL
+             WHERE submission_id = $1 AND state IN ('queued', 'running')
+             RETURNING id, rejudging_id",
+            values![submission_id, now],
+        )
+        .await?;
+    for set in cancelled.iter().filter_map(|one| one.rejudging_id) {
+        rejudging::settle(tx, set, now).await?;
+    }
+    Ok(cancelled.into_iter().map(|one| one.id).collect())
 }
 
 /// Queues judgements again that the last process of this site was working on. Their attempts do
@@ -326,7 +411,8 @@ pub async fn queue(db: &Db, limit: i64) -> Result<Vec<Entry>> {
             fault
          FROM judgement
          ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'fault' THEN 2
-            WHEN 'done' THEN 3 END, CASE state WHEN 'queued' THEN priority END DESC,
+            WHEN 'done' THEN 3
+            WHEN 'cancelled' THEN 4 END, CASE state WHEN 'queued' THEN priority END DESC,
             CASE state WHEN 'queued' THEN turn END,
             CASE state WHEN 'queued' THEN id END, id DESC
          LIMIT $1",
@@ -345,6 +431,32 @@ pub async fn is_open(db: impl Executor, submission_id: i64) -> Result<bool> {
         )
         .await?;
     Ok(found.is_some())
+}
+
+record! {
+    /// A judgement in the history of its submission.
+    Past {
+        id: i64,
+        version: i64,
+        rejudging_id: Option<i64>,
+        current: bool,
+        state: State,
+        verdict: Option<Verdict>,
+        score: Option<i64>,
+        queued_at: Time,
+    }
+}
+
+/// The judgements of a submission, the latest first.
+pub async fn history(db: &Db, submission_id: i64) -> Result<Vec<Past>> {
+    db.all(
+        "SELECT judgement.id, number AS version, rejudging_id, current, state, verdict, score,
+            queued_at
+         FROM judgement JOIN package_version ON package_version.id = version_id
+         WHERE submission_id = $1 ORDER BY judgement.id DESC",
+        values![submission_id],
+    )
+    .await
 }
 
 /// The protocol of a judgement.

@@ -40,6 +40,21 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
             "DELETE FROM submission WHERE user_id = $1",
         ),
     ),
+    (
+        "rejudging",
+        "created_by",
+        Fate::Kept("UPDATE rejudging SET created_by = $2 WHERE created_by = $1"),
+    ),
+    (
+        "fault",
+        "closed_by",
+        Fate::Kept("UPDATE fault SET closed_by = $2 WHERE closed_by = $1"),
+    ),
+    (
+        "job",
+        "created_by",
+        Fate::Kept("UPDATE job SET created_by = $2 WHERE created_by = $1"),
+    ),
     ("membership", "user_id", Fate::Members),
     ("session", "user_id", Fate::Ended),
     ("recovery_code", "user_id", Fate::Ended),

@@ -11,6 +11,9 @@ use sqlx::AssertSqlSafe;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
+    include_str!("migrations/003.sql"),
+    include_str!("migrations/004.sql"),
+    include_str!("migrations/005.sql"),
 ];
 
 /// The types of PostgreSQL in migrations, and those of SQLite. Longer texts come first.

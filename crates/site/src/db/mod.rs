@@ -8,10 +8,13 @@
 
 pub mod audit;
 pub mod contest;
+pub mod fault;
+pub mod job;
 pub mod judgement;
 pub mod merge;
 pub mod migrate;
 pub mod problem;
+pub mod rejudging;
 pub mod reset;
 mod row;
 pub mod schema;

@@ -20,6 +20,7 @@ record! {
     Problem {
         id: i64,
         name: String,
+        label: String,
         visibility: Visibility,
         owner_id: i64,
     }
@@ -33,20 +34,26 @@ record! {
         number: i64,
         digest: String,
         manifest: String,
+        /// What has changed.
+        note: String,
         created_at: Time,
     }
 }
 
 macro_rules! problems {
     ($rest:literal) => {
-        concat!("SELECT id, name, visibility, owner_id FROM problem ", $rest)
+        concat!(
+            "SELECT id, name, label, visibility, owner_id FROM problem ",
+            $rest
+        )
     };
 }
 
 macro_rules! versions {
     ($rest:literal) => {
         concat!(
-            "SELECT id, problem_id, number, digest, manifest, created_at FROM package_version ",
+            "SELECT id, problem_id, number, digest, manifest, note, created_at
+             FROM package_version ",
             $rest
         )
     };
@@ -103,21 +110,33 @@ pub async fn page(
     .await
 }
 
+/// A version that does not exist yet.
+#[derive(Debug)]
+pub struct NewVersion<'a> {
+    pub problem_id: i64,
+    pub digest: &'a str,
+    pub manifest: &'a str,
+    pub note: &'a str,
+    pub user: i64,
+}
+
 /// Adds a version with the next number. Returns the id.
-pub async fn insert_version(
-    tx: &mut Tx,
-    problem_id: i64,
-    digest: &str,
-    manifest: &str,
-    user: i64,
-    now: Time,
-) -> Result<i64> {
-    let last = current_version(&mut *tx, problem_id).await?;
+pub async fn insert_version(tx: &mut Tx, new: &NewVersion<'_>, now: Time) -> Result<i64> {
+    let last = current_version(&mut *tx, new.problem_id).await?;
     let number = last.map_or(0, |version| version.number) + 1;
     tx.id(
-        "INSERT INTO package_version (problem_id, number, digest, manifest, created_by, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-        values![problem_id, number, digest, manifest, user, now],
+        "INSERT INTO package_version
+            (problem_id, number, digest, manifest, note, created_by, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+        values![
+            new.problem_id,
+            number,
+            new.digest,
+            new.manifest,
+            new.note,
+            new.user,
+            now
+        ],
     )
     .await
 }
@@ -143,4 +162,104 @@ pub async fn versions(db: &Db, problem_id: i64) -> Result<Vec<Version>> {
         values![problem_id],
     )
     .await
+}
+
+/// Changes the short name of a problem.
+pub async fn set_label(tx: &mut Tx, id: i64, label: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE problem SET label = $2 WHERE id = $1",
+        values![id, label],
+    )
+    .await
+}
+
+record! {
+    /// A word that describes a problem.
+    Tag {
+        name: String,
+        /// Whether only teachers and the owner see it.
+        hidden: bool,
+    }
+}
+
+/// The tags of a problem by name.
+pub async fn tags(db: &Db, problem_id: i64) -> Result<Vec<Tag>> {
+    db.all(
+        "SELECT name, hidden FROM problem_tag WHERE problem_id = $1 ORDER BY name",
+        values![problem_id],
+    )
+    .await
+}
+
+/// Replaces the tags of a problem.
+pub async fn set_tags(tx: &mut Tx, problem_id: i64, tags: &[(String, bool)]) -> Result<()> {
+    tx.execute(
+        "DELETE FROM problem_tag WHERE problem_id = $1",
+        values![problem_id],
+    )
+    .await?;
+    for (name, hidden) in tags {
+        tx.execute(
+            "INSERT INTO problem_tag (problem_id, name, hidden) VALUES ($1, $2, $3)
+             ON CONFLICT DO NOTHING",
+            values![problem_id, name, *hidden],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Whether a round has the problem.
+pub async fn is_attached(db: impl Executor, id: i64) -> Result<bool> {
+    let found = db
+        .rows(
+            "SELECT id FROM round_problem WHERE problem_id = $1 LIMIT 1",
+            values![id],
+        )
+        .await?;
+    Ok(!found.is_empty())
+}
+
+/// Deletes a problem that no round has, with its versions and submissions.
+pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
+    tx.execute("DELETE FROM submission WHERE problem_id = $1", values![id])
+        .await?;
+    tx.execute("DELETE FROM problem WHERE id = $1", values![id])
+        .await
+}
+
+/// Moves the versions, rounds, submissions and tags of a problem to another one, and deletes it.
+/// Rounds keep their versions, so no result changes. The other problem keeps its package as a new
+/// version, whose id is returned; `None` if it has none.
+pub async fn merge(tx: &mut Tx, from: i64, into: i64, user: i64, now: Time) -> Result<Option<i64>> {
+    let Some(kept) = current_version(&mut *tx, into).await? else {
+        return Ok(None);
+    };
+    tx.execute(
+        "UPDATE package_version SET problem_id = $2, number = number + $3 WHERE problem_id = $1",
+        values![from, into, kept.number],
+    )
+    .await?;
+    let note = format!("version {} after problem {from} was merged", kept.number);
+    let new = NewVersion {
+        problem_id: into,
+        digest: &kept.digest,
+        manifest: &kept.manifest,
+        note: &note,
+        user,
+    };
+    let version = insert_version(tx, &new, now).await?;
+    for statement in [
+        "UPDATE round_problem SET problem_id = $2 WHERE problem_id = $1",
+        "UPDATE submission SET problem_id = $2 WHERE problem_id = $1",
+        "UPDATE rejudging SET problem_id = $2 WHERE problem_id = $1",
+        "INSERT INTO problem_tag (problem_id, name, hidden)
+         SELECT CAST($2 AS BIGINT), name, hidden FROM problem_tag WHERE problem_id = $1
+         ON CONFLICT DO NOTHING",
+    ] {
+        tx.execute(statement, values![from, into]).await?;
+    }
+    tx.execute("DELETE FROM problem WHERE id = $1", values![from])
+        .await?;
+    Ok(Some(version))
 }

@@ -12,6 +12,8 @@ text_enum! {
         Normal = "normal",
         /// It never becomes final.
         Ignored = "ignored",
+        /// It belongs to the package of the problem.
+        Model = "model",
     }
 }
 
@@ -123,6 +125,50 @@ pub async fn insert(tx: &mut Tx, new: &NewSubmission<'_>, now: Time) -> Result<i
     )
     .await?;
     Ok(id)
+}
+
+/// Marks a submission as one of a package.
+pub async fn set_model(tx: &mut Tx, id: i64, version_id: i64, name: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE submission SET model_version_id = $2, model_name = $3 WHERE id = $1",
+        values![id, version_id, name],
+    )
+    .await
+}
+
+/// Deletes a submission with its judgements.
+pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
+    tx.execute("DELETE FROM submission WHERE id = $1", values![id])
+        .await
+}
+
+record! {
+    /// A submission of a package with its result.
+    Model {
+        id: i64,
+        version: i64,
+        name: String,
+        language: String,
+        state: State,
+        verdict: Option<Verdict>,
+        score: Option<i64>,
+        /// 1 or 0; nothing without a result or an expectation.
+        as_expected: Option<i64>,
+    }
+}
+
+/// The submissions of the packages of a problem, those of the latest version first.
+pub async fn models(db: &Db, problem_id: i64) -> Result<Vec<Model>> {
+    db.all(
+        "SELECT submission.id, number AS version, model_name AS name, language, state, verdict,
+            score, as_expected
+         FROM submission
+         JOIN judgement ON judgement.submission_id = submission.id AND current = 1
+         JOIN package_version ON package_version.id = model_version_id
+         WHERE submission.problem_id = $1 ORDER BY number DESC, model_name, submission.id",
+        values![problem_id],
+    )
+    .await
 }
 
 /// The submission with an id.

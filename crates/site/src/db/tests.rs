@@ -1,11 +1,14 @@
 //! Each statement of each entity, on SQLite and on PostgreSQL.
 
+mod jobs;
+mod judging;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
+mod sets;
 
-use super::judgement::{NewJudgement, Outcome, State};
-use super::problem::Visibility;
-use super::submission::{Filter, Kind, NewSubmission};
+use super::judgement::{NewJudgement, Outcome};
+use super::problem::{NewVersion, Visibility};
+use super::submission::{self, Kind, NewSubmission};
 use super::user::{NewUser, Role};
 use super::*;
 use crate::core::finals::{FinalMethod, Reveal};
@@ -54,13 +57,23 @@ async fn add_user(db: &Db, login: &str, role: Role) -> i64 {
     id
 }
 
+fn new_version(problem_id: i64, digest: &str, user: i64) -> NewVersion<'_> {
+    NewVersion {
+        problem_id,
+        digest,
+        manifest: "{}",
+        note: "",
+        user,
+    }
+}
+
 /// A problem with one version, as their ids.
 async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> (i64, i64) {
     let mut tx = db.begin().await.unwrap();
     let id = problem::insert(&mut tx, "Sum", visibility, owner, NOW)
         .await
         .unwrap();
-    let version = problem::insert_version(&mut tx, id, "digest", "{}", owner, NOW)
+    let version = problem::insert_version(&mut tx, &new_version(id, "digest", owner), NOW)
         .await
         .unwrap();
     tx.commit().await.unwrap();
@@ -105,6 +118,7 @@ fn outcome(verdict: Verdict, score: i64) -> Outcome {
         max_score: Some(100),
         cpu_time_ns: Some(1),
         memory_bytes: None,
+        as_expected: None,
         protocol: "{}".to_owned(),
     }
 }
@@ -215,7 +229,7 @@ fn problems_are_listed_by_visibility_and_versions_are_numbered() {
         assert_eq!(count(ada, false, false).await, 3);
         assert_eq!(count(bob, false, true).await, 3);
         let mut tx = db.begin().await.unwrap();
-        let second = problem::insert_version(&mut tx, public.0, "other", "{}", ada, NOW)
+        let second = problem::insert_version(&mut tx, &new_version(public.0, "other", ada), NOW)
             .await
             .unwrap();
         problem::update(&mut tx, public.0, "New", Visibility::Private)
@@ -364,230 +378,17 @@ fn contest_has_rounds_problems_members_and_a_link() {
             (submission, attached)
         );
         for user in [None, Some(bob)] {
-            let filter = Filter {
+            let filter = submission::Filter {
                 contest: Some(id),
                 user,
-                ..Filter::default()
+                ..submission::Filter::default()
             };
             assert_eq!(submission::page(db, filter, 10).await.unwrap().len(), 1);
         }
-        let filter = Filter {
+        let filter = submission::Filter {
             problem: Some(sum.0),
-            ..Filter::default()
+            ..submission::Filter::default()
         };
         assert!(submission::page(db, filter, 10).await.unwrap().is_empty());
-    });
-}
-
-#[test]
-fn queue_is_fair_between_users() {
-    with_each(async |db| {
-        let ada = add_user(db, "ada", Role::User).await;
-        let bob = add_user(db, "bob", Role::User).await;
-        let sum = add_problem(db, ada, Visibility::Public).await;
-        let mut expected = Vec::new();
-        for _ in 0..3 {
-            expected.push(submit(db, ada, sum, None).await.0);
-        }
-        let of_bob = submit(db, bob, sum, None).await.0;
-        expected.insert(1, of_bob);
-        let mut order = Vec::new();
-        while let Some(task) = judgement::claim(db, "w", NOW, LEASE).await.unwrap() {
-            order.push(task.submission_id);
-        }
-        assert_eq!(order, expected);
-    });
-}
-
-#[test]
-fn attempt_whose_lease_has_ended_changes_nothing() {
-    with_each(async |db| {
-        let ada = add_user(db, "ada", Role::User).await;
-        let sum = add_problem(db, ada, Visibility::Public).await;
-        let (id, judged) = submit(db, ada, sum, None).await;
-        let first = judgement::claim(db, "1", NOW, LEASE)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!((first.id, first.attempt), (judged, 1));
-        assert_eq!(first.content, b"int main() {}");
-        assert!(
-            judgement::claim(db, "2", NOW, LEASE)
-                .await
-                .unwrap()
-                .is_none()
-        );
-        assert_eq!(judgement::expire(db, NOW).await.unwrap(), 0);
-        let later = NOW.after(2 * LEASE);
-        assert_eq!(judgement::expire(db, later).await.unwrap(), 1);
-        let second = judgement::claim(db, "2", later, LEASE)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(second.attempt, 2);
-
-        let wrong = outcome(Verdict::WrongAnswer, 0);
-        assert!(
-            !judgement::finish(db, judged, 1, &wrong, later)
-                .await
-                .unwrap()
-        );
-        assert!(!judgement::renew(db, judged, 1, later).await.unwrap());
-        assert!(
-            !judgement::set_initial(db, judged, 1, Verdict::WrongAnswer)
-                .await
-                .unwrap()
-        );
-        assert!(
-            !judgement::fail(db, judged, 1, "fault", true, later)
-                .await
-                .unwrap()
-        );
-        let found = submission::by_id(db, id).await.unwrap().unwrap();
-        assert_eq!((found.state, found.initial_verdict), (State::Running, None));
-
-        assert!(
-            judgement::renew(db, judged, 2, later.after(LEASE))
-                .await
-                .unwrap()
-        );
-        assert!(
-            judgement::set_initial(db, judged, 2, Verdict::Accepted)
-                .await
-                .unwrap()
-        );
-        let right = outcome(Verdict::Accepted, 100);
-        assert!(
-            judgement::finish(db, judged, 2, &right, later)
-                .await
-                .unwrap()
-        );
-        assert!(
-            !judgement::finish(db, judged, 2, &wrong, later)
-                .await
-                .unwrap()
-        );
-        let found = submission::by_id(db, id).await.unwrap().unwrap();
-        assert_eq!(
-            (found.verdict, found.score),
-            (Some(Verdict::Accepted), Some(100))
-        );
-        let details = judgement::details(db, judged).await.unwrap().unwrap();
-        assert_eq!(details.protocol.as_deref(), Some("{}"));
-    });
-}
-
-#[test]
-fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
-    with_each(async |db| {
-        let ada = add_user(db, "ada", Role::User).await;
-        let sum = add_problem(db, ada, Visibility::Public).await;
-        let (id, judged) = submit(db, ada, sum, None).await;
-        for attempt in 1..=judgement::MAX_ATTEMPTS {
-            let task = judgement::claim(db, "w", NOW, LEASE)
-                .await
-                .unwrap()
-                .unwrap();
-            assert_eq!(task.attempt, attempt);
-            assert!(
-                judgement::fail(db, judged, attempt, "broken", false, NOW)
-                    .await
-                    .unwrap()
-            );
-        }
-        assert!(
-            judgement::claim(db, "w", NOW, LEASE)
-                .await
-                .unwrap()
-                .is_none()
-        );
-        let found = submission::by_id(db, id).await.unwrap().unwrap();
-        assert_eq!((found.state, found.verdict), (State::Fault, None));
-        let details = judgement::details(db, judged).await.unwrap().unwrap();
-        assert_eq!(details.fault.as_deref(), Some("broken"));
-
-        let (crashing, _) = submit(db, ada, sum, None).await;
-        let mut now = NOW;
-        for _ in 0..judgement::MAX_ATTEMPTS {
-            judgement::claim(db, "w", now, LEASE)
-                .await
-                .unwrap()
-                .unwrap();
-            now = now.after(2 * LEASE);
-            assert_eq!(judgement::expire(db, now).await.unwrap(), 1);
-        }
-        assert!(
-            judgement::claim(db, "w", now, LEASE)
-                .await
-                .unwrap()
-                .is_none()
-        );
-        let entries = judgement::queue(db, 10).await.unwrap();
-        let of = |id| {
-            entries
-                .iter()
-                .find(|entry| entry.submission_id == id)
-                .unwrap()
-        };
-        assert_eq!(of(crashing).state, State::Fault);
-    });
-}
-
-#[test]
-fn old_judgement_stays_current_until_the_new_one_has_a_result() {
-    with_each(async |db| {
-        let ada = add_user(db, "ada", Role::User).await;
-        let sum = add_problem(db, ada, Visibility::Public).await;
-        let (submission_id, first) = submit(db, ada, sum, None).await;
-        judgement::claim(db, "w", NOW, LEASE)
-            .await
-            .unwrap()
-            .unwrap();
-        let wrong = outcome(Verdict::WrongAnswer, 0);
-        assert!(judgement::finish(db, first, 1, &wrong, NOW).await.unwrap());
-        assert!(!judgement::is_open(db, submission_id).await.unwrap());
-        let mut tx = db.begin().await.unwrap();
-        let new = NewJudgement {
-            submission_id,
-            version_id: sum.1,
-            user_id: ada,
-            priority: judgement::AGAIN,
-            is_first: false,
-        };
-        let second = judgement::insert(&mut tx, &new, NOW).await.unwrap();
-        submission::set_kind(&mut tx, submission_id, Kind::Ignored)
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
-        assert!(judgement::is_open(db, submission_id).await.unwrap());
-        let verdict = async || {
-            let found = submission::by_id(db, submission_id).await.unwrap().unwrap();
-            (found.judgement_id, found.verdict)
-        };
-        judgement::claim(db, "w", NOW, LEASE)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(verdict().await, (first, Some(Verdict::WrongAnswer)));
-        assert_eq!(judgement::release(db).await.unwrap(), 1);
-        let task = judgement::claim(db, "w", NOW, LEASE)
-            .await
-            .unwrap()
-            .unwrap();
-        let right = outcome(Verdict::Accepted, 100);
-        assert!(
-            judgement::finish(db, second, task.attempt, &right, NOW)
-                .await
-                .unwrap()
-        );
-        assert_eq!(verdict().await, (second, Some(Verdict::Accepted)));
-        let source = submission::source(db, submission_id)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(
-            (source.file_name.as_str(), &*source.content),
-            ("a.cpp", &b"int main() {}"[..])
-        );
     });
 }

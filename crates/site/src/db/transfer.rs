@@ -42,6 +42,13 @@ pub struct Table {
     pub select: &'static str,
 }
 
+/// Columns that are left out, by table: they refer to what belongs to one site.
+const OMITTED: &[(&str, &str)] = &[
+    ("judgement", "fault_id"),
+    ("judgement", "rejudging_id"),
+    ("judgement", "replaces_id"),
+];
+
 macro_rules! of_contest {
     ($table:literal, $condition:literal, $cursor:literal) => {
         concat!(
@@ -153,6 +160,7 @@ pub const TABLES: &[Table] = &[
             ("user_id", Target::User),
             ("problem_id", Target::Problem),
             ("round_problem_id", Target::RoundProblem),
+            ("model_version_id", Target::Version),
         ],
         cursor: "id",
         select: concat!(
@@ -234,8 +242,13 @@ pub async fn rows(
         return Ok(None);
     };
     let cursor = last.get(table.cursor)?;
-    let fields: Result<Vec<Fields>> = rows.iter().map(super::Row::fields).collect();
-    Ok(Some((fields?, cursor)))
+    let mut pages = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut fields = row.fields()?;
+        fields.retain(|(column, _)| !OMITTED.contains(&(table.name, column.as_str())));
+        pages.push(fields);
+    }
+    Ok(Some((pages, cursor)))
 }
 
 #[cfg(test)]

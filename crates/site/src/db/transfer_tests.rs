@@ -15,6 +15,13 @@ const LEFT_OUT: &[&str] = &[
     "reset_link",
     "api_token",
     // Of one site.
+    "fault",
+    "attempt_failure",
+    "rejudging",
+    "job",
+    "job_key",
+    "job_line",
+    "problem_tag",
     "setting",
     "idempotency_key",
     "audit",
@@ -80,8 +87,9 @@ async fn references_of_exported_tables_get_new_ids() {
             .references
             .iter()
             .any(|(column, to)| *column == field && table_of(*to) == target);
+        let is_omitted = OMITTED.contains(&(source.as_str(), field.as_str()));
         assert!(
-            known,
+            known || is_omitted,
             "{source}.{field} refers to {target}: add it to the references in db/transfer.rs"
         );
     }

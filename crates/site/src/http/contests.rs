@@ -88,6 +88,7 @@ impl Scene {
                 }
                 @if self.access.manage {
                     a href={ "/contests/" (id) "/members" } { "Members" }
+                    a href={ "/rejudgings/new?contest=" (id) } { "Judge again" }
                     a href={ "/contests/" (id) "/edit" } { "Settings" }
                 }
             }
@@ -224,6 +225,14 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
         form.fields method="post" {
             (inputs(&scene.contest.name, scene.contest.visibility))
             button { "Save" }
+        }
+        p.actions {
+            @if session.viewer().is_teacher() {
+                form.inline method="post" action={ "/contests/" (id) "/copy" } {
+                    button { "Copy the contest" }
+                }
+            }
+            @if scene.access.own { a href={ "/contests/" (id) "/delete" } { "Delete the contest" } }
         }
         h2 { "Add a round" }
         form.fields method="post" action={ "/contests/" (id) "/rounds" } {

@@ -73,9 +73,8 @@ impl From<PasswordError> for PageError {
 impl From<PackageError> for PageError {
     fn from(error: PackageError) -> PageError {
         match error {
-            PackageError::Faults(faults) => {
-                let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                PageError::Invalid(format!("The package has mistakes:\n{}", lines.join("\n")))
+            PackageError::Faults(_) => {
+                PageError::Invalid(format!("The package has mistakes:\n{}", error.lines()))
             }
             error => PageError::Internal(error.to_string()),
         }

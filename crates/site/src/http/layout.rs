@@ -31,9 +31,12 @@ fn navigation(session: &Session) -> Markup {
                 @if session.user.is_some() {
                     li { a href="/submissions" { "Submissions" } }
                 }
+                @if viewer.is_teacher() { li { a href="/jobs" { "Jobs" } } }
                 @if viewer.is_admin() {
                     li { a href="/users" { "Users" } }
                     li { a href="/queue" { "Queue" } }
+                    li { a href="/faults" { "Faults" } }
+                    li { a href="/rejudgings" { "Rejudgings" } }
                 }
             }
         }

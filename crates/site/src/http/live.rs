@@ -15,11 +15,23 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use std::convert::Infallible;
 use std::sync::Arc;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 /// Events for the changes that `concerns` chooses.
-fn events(app: &App, concerns: impl Fn(&Change) -> bool + Send + Sync + 'static) -> Response {
-    let changes = app.live.subscribe();
+pub fn events(app: &App, concerns: impl Fn(&Change) -> bool + Send + Sync + 'static) -> Response {
+    stream_of(app.live.subscribe(), concerns)
+}
+
+/// Events for the changes of a job.
+pub fn job_events(app: &App, id: i64) -> Response {
+    stream_of(app.live.subscribe_jobs(), move |changed| *changed == id)
+}
+
+fn stream_of<T: Clone + Send + 'static>(
+    changes: Receiver<T>,
+    concerns: impl Fn(&T) -> bool + Send + Sync + 'static,
+) -> Response {
     let stream = stream::unfold((changes, concerns), async |(mut changes, concerns)| {
         loop {
             match changes.recv().await {

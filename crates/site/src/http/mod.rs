@@ -6,7 +6,12 @@
 //! | `problems` | problems outside contests, and their versions |
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `submit`, `submissions` | sending sources, and their results |
+//! | `faults` | stopping and pausing judging, and what cannot be judged |
 //! | `ranking` | the ranking of a contest |
+//! | `rejudgings` | sets of submissions that are judged again |
+//! | `versions` | versions of problems, their packages' submissions, and tags |
+//! | `removal` | copying, merging and deleting |
+//! | `jobs` | jobs and their logs |
 //! | `reset` | links with which users choose new passwords |
 //! | `account`, `totp` | the own account; one-time passwords |
 //! | `users`, `roster` | users as administrators see them; import and export of users |
@@ -28,12 +33,16 @@ mod audit;
 mod client;
 mod contests;
 mod error;
+mod faults;
+mod jobs;
 mod layout;
 mod live;
 mod members;
 mod parts;
 mod problems;
 mod ranking;
+mod rejudgings;
+mod removal;
 pub mod reset;
 mod roster;
 mod rounds;
@@ -43,6 +52,7 @@ mod submissions;
 mod submit;
 mod totp;
 mod users;
+mod versions;
 
 use crate::app::App;
 use axum::Router;
@@ -70,7 +80,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub fn router(app: Arc<App>) -> Router {
     let uploads = Router::new()
         .route("/problems/new", get(problems::form).post(problems::create))
-        .route("/problems/{id}/versions", post(problems::add_version))
+        .route(
+            "/problems/{id}/versions",
+            get(versions::show).post(versions::add),
+        )
+        .route("/problems/{id}/statement", post(versions::statement))
         .layer(DefaultBodyLimit::max(MAX_PACKAGE));
     let pages = Router::new()
         .route("/", get(session::home))
@@ -135,9 +149,10 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/submissions/{id}", get(submissions::show))
         .route("/submissions/{id}/source", get(submissions::source))
         .route("/submissions/{id}/kind", post(submissions::set_kind))
-        .route("/submissions/{id}/judge", post(submissions::judge_again))
         .route("/submissions/{id}/live", get(live::submission))
         .merge(accounts())
+        .merge(judging())
+        .merge(care())
         .route("/queue", get(admin::queue))
         .layer(DefaultBodyLimit::max(MAX_BODY));
     Router::new()
@@ -183,6 +198,53 @@ fn accounts() -> Router<Arc<App>> {
             get(users::settings).post(users::change_settings),
         )
         .route("/audit", get(audit::show))
+}
+
+/// What is judged, again or not at all.
+fn judging() -> Router<Arc<App>> {
+    Router::new()
+        .route("/submissions/{id}/judge", post(rejudgings::judge_again))
+        .route("/submissions/{id}/cancel", post(faults::cancel))
+        .route("/round-problems/{id}/pause", post(faults::pause))
+        .route("/faults", get(faults::list))
+        .route("/faults/{id}", get(faults::show))
+        .route("/faults/{id}/close", post(faults::close))
+        .route("/rejudgings", get(rejudgings::list))
+        .route(
+            "/rejudgings/new",
+            get(rejudgings::form).post(rejudgings::create),
+        )
+        .route("/rejudgings/{id}", get(rejudgings::show))
+        .route("/rejudgings/{id}/live", get(rejudgings::live))
+        .route("/rejudgings/{id}/apply", post(rejudgings::apply))
+        .route("/rejudgings/{id}/drop", post(rejudgings::drop_set))
+        .route("/rejudgings/{id}/repeat", post(rejudgings::repeat))
+}
+
+/// Versions of problems, copies and deletions, and the jobs for them.
+fn care() -> Router<Arc<App>> {
+    let delete = || get(removal::form).post(removal::delete);
+    Router::new()
+        .route(
+            "/problems/{id}/versions/{number}/package",
+            get(versions::download),
+        )
+        .route("/problems/{id}/limits", post(versions::limits))
+        .route("/problems/{id}/tags", post(versions::tags))
+        .route("/problems/{id}/merge", post(removal::merge))
+        .route("/problems/{id}/delete", delete())
+        .route("/contests/{id}/delete", delete())
+        .route("/rounds/{id}/delete", delete())
+        .route("/round-problems/{id}/delete", delete())
+        .route("/submissions/{id}/delete", post(removal::delete_submission))
+        .route("/contests/{id}/copy", post(removal::copy_contest))
+        .route("/rounds/{id}/copy", post(removal::copy))
+        .route("/jobs", get(jobs::list))
+        .route("/jobs/{id}", get(jobs::show))
+        .route("/jobs/{id}/live", get(jobs::live))
+        .route("/jobs/{id}/log", get(jobs::log))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
+        .route("/jobs/{id}/restart", post(jobs::restart))
 }
 
 /// Adds the headers that confine the pages.

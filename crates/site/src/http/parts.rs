@@ -41,6 +41,9 @@ pub fn status(submission: &Submission, visible: Visible) -> Markup {
     if submission.state == State::Done && visible.verdict {
         return html! { @if let Some(found) = submission.verdict { (verdict(found)) } };
     }
+    if submission.state == State::Cancelled {
+        return html! { span.muted { "Not judged" } };
+    }
     match (submission.initial_verdict, submission.state) {
         (Some(found), _) => html! { "Initial tests: " (verdict(found)) },
         (None, State::Running) => html! { span.muted { "Judging" } },
@@ -80,6 +83,7 @@ pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup
                             td {
                                 (status(one, *visible))
                                 @if one.kind == Kind::Ignored { " (ignored)" }
+                                @if one.kind == Kind::Model { " (of the package)" }
                             }
                             td.number { (points(one, *visible)) }
                         }

@@ -1,18 +1,22 @@
 //! Problems outside contests, and their versions.
 
 use super::error::{Page, PageError};
+use super::jobs;
 use super::layout::page;
-use super::parts::{PAGE_ROWS, Upload, check_name, select, statement, submissions, time};
+use super::parts::{PAGE_ROWS, Upload, check_name, select, statement, submissions};
 use super::session::Session;
+use super::versions::{self, Stored};
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess};
-use crate::core::package::{self, Manifest};
+use crate::core::package::Manifest;
 use crate::core::time::Time;
 use crate::core::visibility::visible;
+use crate::core::work::Work;
 use crate::db::problem::{self, Problem, Version, Visibility};
 use crate::db::submission::{self, Filter};
+use crate::jobs::packages;
 use axum::extract::{Form, Multipart, Path, Query, State};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -92,7 +96,8 @@ pub async fn list(
     Ok(page(&session, "Problems", main).into_response())
 }
 
-fn package_input() -> Markup {
+/// The field for a package.
+pub fn package_input() -> Markup {
     html! {
         label { "Package (zip archive, ICPC or Sim format)"
             input type="file" name="file" accept=".zip" required; }
@@ -115,33 +120,33 @@ pub async fn form(session: Session) -> Page {
     Ok(page(&session, "Add a problem", main).into_response())
 }
 
-/// Stores a package. Returns its digest and manifest.
-async fn store(app: &App, upload: Upload) -> Page<(String, Manifest)> {
-    let blobs = app.blobs.clone();
-    let read = move || {
-        let digest = blobs.put(&upload.content)?;
-        let manifest = package::read(&blobs.path(&digest), &upload.file_name, &blobs)?;
-        Ok::<_, PageError>((digest, manifest))
-    };
-    let read = tokio::task::spawn_blocking(read).await;
-    read.map_err(|error| PageError::Internal(error.to_string()))?
-}
-
 /// `POST /problems/new`.
 pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
     let user = session.user_id()?;
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
-    let upload = Upload::read(form).await?;
+    let mut upload = Upload::read(form).await?;
     let visibility = visibility(upload.field("visibility"), &session)?;
-    let (digest, manifest) = store(&app, upload).await?;
-    let now = Time::now();
+    let content = std::mem::take(&mut upload.content);
+    let (digest, package) = match versions::store(&app, upload.file_name.clone(), content).await? {
+        Stored::Read(digest, package) => (digest, package),
+        Stored::Large(digest) => {
+            let work = Work::AddProblem {
+                digest,
+                file_name: upload.file_name,
+                visibility,
+            };
+            return jobs::begin(&app, &session, &work).await;
+        }
+    };
     let mut tx = app.db.begin().await?;
-    let name: String = manifest.name.chars().take(MAX_NAME).collect();
-    let id = problem::insert(&mut tx, &name, visibility, user, now).await?;
-    problem::insert_version(&mut tx, id, &digest, &manifest.json(), user, now).await?;
+    let name = packages::problem_name(&package.manifest);
+    let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
+    problem::set_label(&mut tx, id, &package.manifest.label).await?;
+    packages::insert(&mut tx, id, &digest, &package, "", user).await?;
     tx.commit().await?;
+    app.queue.wake();
     Ok(Redirect::to(&format!("/problems/{id}")).into_response())
 }
 
@@ -154,33 +159,6 @@ fn visibility(text: &str, session: &Session) -> Page<Visibility> {
         return Err(PageError::Refused(why));
     }
     Ok(visibility)
-}
-
-/// `POST /problems/{id}/versions`.
-pub async fn add_version(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
-    let (problem, access) = find(&app, &session, id).await?;
-    if !access.edit {
-        return Err(PageError::NotFound);
-    }
-    let (digest, manifest) = store(&app, Upload::read(form).await?).await?;
-    let user = session.user_id()?;
-    let mut tx = app.db.begin().await?;
-    problem::insert_version(
-        &mut tx,
-        problem.id,
-        &digest,
-        &manifest.json(),
-        user,
-        Time::now(),
-    )
-    .await?;
-    tx.commit().await?;
-    Ok(Redirect::to(&format!("/problems/{id}")).into_response())
 }
 
 /// The fields of `POST /problems/{id}/edit`.
@@ -238,11 +216,24 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             (one, visible(relation, None, now))
         })
         .collect();
+    let tags = problem::tags(&app.db, id).await?;
+    let sees_hidden = access.edit || session.viewer().is_teacher();
+    let shown: Vec<String> = tags
+        .into_iter()
+        .filter(|tag| !tag.hidden || sees_hidden)
+        .map(|tag| tag.name)
+        .collect();
     let main = html! {
         h1 { (problem.name) }
         p.actions {
             @if access.submit { a.button href={ "/problems/" (id) "/submit" } { "Submit" } }
             @if access.edit { a href={ "/problems/" (id) "/package" } { "Download the package" } }
+            @if access.edit {
+                a href={ "/rejudgings/new?problem=" (id) } { "Judge submissions again" }
+            }
+        }
+        @if !shown.is_empty() {
+            p { "Tags: " (shown.join(", ")) }
         }
         (statement(&manifest, text.as_deref(), &format!("/problems/{id}/files")))
         @if session.user.is_some() {
@@ -256,7 +247,6 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 
 /// What the owner of a problem may change.
 async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Markup> {
-    let versions = problem::versions(&app.db, problem.id).await?;
     Ok(html! {
         h2 { "Settings" }
         form.fields method="post" action={ "/problems/" (problem.id) "/edit" } {
@@ -264,15 +254,25 @@ async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Mar
             (select("visibility", "Visible to", &VISIBILITIES, problem.visibility.text()))
             button { "Save" }
         }
-        h2 { "Versions" }
-        ul { @for version in &versions {
-            li { "Version " (version.number) ", " (time(version.created_at)) }
-        } }
-        p.hint { "A new version changes no contest: each round keeps the version that it uses." }
-        form.fields method="post" enctype="multipart/form-data"
-            action={ "/problems/" (problem.id) "/versions" } {
-            (package_input())
-            button { "Add a version" }
+        (versions::tags_form(app, problem).await?)
+        p.actions {
+            a href={ "/problems/" (problem.id) "/versions" } {
+                "Versions, limits and submissions of the package"
+            }
+            a href={ "/problems/" (problem.id) "/delete" } { "Delete the problem" }
+        }
+        h2 { "Merge into another problem" }
+        p.hint { "Rounds, versions, submissions and tags move to the other problem." }
+        form.fields method="post" action={ "/problems/" (problem.id) "/merge" } {
+            label { "Number of the other problem" input name="into" type="number" min="1"
+                required; }
+            label.check {
+                input type="checkbox" name="rejudge" value="1";
+                "Use its package in all rounds, and judge all submissions again"
+            }
+            label { "Your password"
+                input name="password" type="password" autocomplete="current-password" required; }
+            button { "Merge" }
         }
         @if !manifest.warnings.is_empty() {
             h2 { "Warnings about the package" }
@@ -337,17 +337,5 @@ pub async fn download(
         return Err(PageError::NotFound);
     }
     let (version, _) = current(&app, &problem).await?;
-    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
-    let bytes = tokio::fs::read(app.blobs.path(&version.digest))
-        .await
-        .map_err(failed)?;
-    let name = format!(
-        "attachment; filename=\"problem-{id}-{}.zip\"",
-        version.number
-    );
-    let headers = [
-        (CONTENT_TYPE, "application/zip".to_owned()),
-        (CONTENT_DISPOSITION, name),
-    ];
-    Ok((headers, bytes).into_response())
+    versions::archive(&app, &version).await
 }

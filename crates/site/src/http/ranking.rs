@@ -19,7 +19,8 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-fn attempts(list: Vec<Brief>) -> Attempts {
+/// The attempts by user and problem.
+pub fn attempts(list: Vec<Brief>) -> Attempts {
     let mut attempts = Attempts::new();
     for one in list {
         let key = (one.user_id, one.round_problem_id);

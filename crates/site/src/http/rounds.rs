@@ -107,6 +107,10 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         h1 { (scene.contest.name) ": " (round.name) }
         (scene.links(&session))
         form.fields method="post" { (inputs(Some(&round))) button { "Save" } }
+        form.actions method="post" action={ "/rounds/" (id) "/copy" } {
+            button { "Copy the round" }
+            a href={ "/rounds/" (id) "/delete" } { "Delete the round" }
+        }
         h2 { "Problems" }
         ul { @for one in problems.iter().filter(|one| one.round_id == id) {
             li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
@@ -223,7 +227,17 @@ async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
             button { "Save" }
         }
         p.hint { "Another version is used for later submissions. Earlier ones keep their results
-            until they are judged again." }
+            until they are judged again, which the next page offers." }
+        form.actions method="post" action={ "/round-problems/" (problem.id) "/pause" } {
+            a href={ "/rejudgings/new?round_problem=" (problem.id) } { "Judge all again" }
+            a href={ "/round-problems/" (problem.id) "/delete" } { "Remove from the round" }
+            @if problem.allow_judge {
+                button name="pause" value="1" { "Pause judging" }
+            } @else {
+                span { "Judging is paused. Submissions wait." }
+                button name="pause" value="" { "Continue judging" }
+            }
+        }
     })
 }
 
@@ -264,6 +278,14 @@ pub async fn edit_problem(
     let mut tx = app.db.begin().await?;
     contest::update_round_problem(&mut tx, id, &fields).await?;
     tx.commit().await?;
+    if form.version != problem.version_id {
+        // The submissions that the old version has judged.
+        let place = format!(
+            "/rejudgings/new?round_problem={id}&version={}",
+            problem.version_id
+        );
+        return Ok(Redirect::to(&place).into_response());
+    }
     Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
 }
 

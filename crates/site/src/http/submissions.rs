@@ -13,8 +13,7 @@ use crate::core::score::Score;
 use crate::core::time::Time;
 use crate::core::visibility::{Rules, Visible, visible};
 use crate::db::contest::{self, RoundProblem};
-use crate::db::judgement::{self, NewJudgement, State as JudgementState};
-use crate::db::problem;
+use crate::db::judgement::{self, Past, State as JudgementState};
 use crate::db::submission::{self, Filter, Kind, Submission};
 use axum::extract::{Form, Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -152,13 +151,33 @@ pub async fn of_contest(
     Ok(live_page(&session, "Submissions", &source, main).into_response())
 }
 
+/// The judgement whose protocol the staff sees.
+#[derive(Deserialize)]
+pub struct Which {
+    judgement: Option<i64>,
+}
+
 /// `GET /submissions/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(which): Query<Which>,
+) -> Page {
     let (one, round_problem, visible) = find(&app, &session, id).await?;
-    let details = judgement::details(&app.db, one.judgement_id).await?;
+    let history = if visible.faults {
+        judgement::history(&app.db, id).await?
+    } else {
+        Vec::new()
+    };
+    let shown = which
+        .judgement
+        .filter(|id| history.iter().any(|past| past.id == *id))
+        .unwrap_or(one.judgement_id);
+    let details = judgement::details(&app.db, shown).await?;
     let fault = details.as_ref().and_then(|details| details.fault.clone());
     let stored = details.and_then(|details| details.protocol);
-    let running = app.live.progress(one.judgement_id);
+    let running = app.live.progress(shown);
     let protocol = match stored {
         Some(text) => serde_json::from_str(&text)
             .map_err(|error| PageError::Internal(format!("a stored protocol: {error}")))?,
@@ -179,10 +198,13 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         .await?
         .ok_or(PageError::NotFound)?;
     let title = format!("Submission #{id}");
+    let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
+        || judgement::is_open(&app.db, id).await?;
     let main = html! {
         h1 { (title) }
         div data-live {
             (facts(&one, round_problem.as_ref(), visible))
+            @if history.len() > 1 { (past(&history, id, shown)) }
             @if visible.faults && let Some(fault) = fault {
                 h2 { "The judge failed" } pre tabindex="0" { "\n" (fault) }
             }
@@ -197,13 +219,11 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                 p.hint { "Full results: " (time(problem.full_results)) }
             }
         }
-        @if visible.faults { (actions(&one)) }
+        @if visible.faults { (actions(&one, is_open)) }
         h2 { "Source" }
         p { a href={ "/submissions/" (id) "/source" } { "Download " (source.file_name) } }
         pre tabindex="0" { "\n" (String::from_utf8_lossy(&source.content)) }
     };
-    let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
-        || judgement::is_open(&app.db, id).await?;
     let answer = if is_open {
         live_page(&session, &title, &format!("/submissions/{id}/live"), main)
     } else {
@@ -231,6 +251,7 @@ fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visibl
             dd #result {
                 (parts::status(one, visible))
                 @if one.kind == Kind::Ignored { " (ignored in the ranking)" }
+                @if one.kind == Kind::Model { " (submission of the package)" }
             }
             @if visible.protocol && let Some(time) = one.cpu_time_ns {
                 dt { "Most CPU time" } dd { (milliseconds(time.unsigned_abs())) }
@@ -242,6 +263,33 @@ fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visibl
                 dt { "Points" } dd { (parts::points(one, visible)) }
             }
         }
+    }
+}
+
+/// All judgements of a submission, for the staff.
+fn past(history: &[Past], submission: i64, shown: i64) -> Markup {
+    html! {
+        h2 { "Judgements" }
+        div.scroll { table {
+            thead { tr {
+                th { "Judgement" } th { "Time" } th.number { "Version" } th { "Result" }
+                th.number { "Points" } th { "Rejudging" } th { "State" }
+            } }
+            tbody { @for one in history { tr {
+                td {
+                    a href={ "/submissions/" (submission) "?judgement=" (one.id) }
+                        aria-current=[(one.id == shown).then_some("true")] { "#" (one.id) }
+                }
+                td { (time(one.queued_at)) }
+                td.number { (one.version) }
+                td { @if let Some(found) = one.verdict { (parts::verdict(found)) } }
+                td.number { @if let Some(score) = one.score { (Score(score)) } }
+                td { @if let Some(set) = one.rejudging_id {
+                    a href={ "/rejudgings/" (set) } { "#" (set) }
+                } }
+                td { (one.state.text()) @if one.current { ", counts" } }
+            } } }
+        } }
     }
 }
 
@@ -294,19 +342,29 @@ fn tests(protocol: &Protocol) -> Markup {
 }
 
 /// What the staff may do with a submission.
-fn actions(one: &Submission) -> Markup {
+fn actions(one: &Submission, is_open: bool) -> Markup {
     let (kind, words) = match one.kind {
         Kind::Normal => (Kind::Ignored, "Ignore in the ranking"),
-        Kind::Ignored => (Kind::Normal, "Count in the ranking"),
+        Kind::Ignored | Kind::Model => (Kind::Normal, "Count in the ranking"),
     };
     html! {
         p.actions {
-            form.inline method="post" action={ "/submissions/" (one.id) "/kind" } {
-                input type="hidden" name="kind" value=(kind.text());
-                button { (words) }
+            @if one.kind != Kind::Model {
+                form.inline method="post" action={ "/submissions/" (one.id) "/kind" } {
+                    input type="hidden" name="kind" value=(kind.text());
+                    button { (words) }
+                }
+                form.inline method="post" action={ "/submissions/" (one.id) "/delete" } {
+                    button { "Delete" }
+                }
             }
             form.inline method="post" action={ "/submissions/" (one.id) "/judge" } {
                 button { "Judge again" }
+            }
+            @if is_open {
+                form.inline method="post" action={ "/submissions/" (one.id) "/cancel" } {
+                    button { "Stop judging" }
+                }
             }
         }
     }
@@ -333,7 +391,7 @@ pub struct KindForm {
 }
 
 /// A submission that the viewer may change.
-async fn managed(
+pub async fn managed(
     app: &App,
     session: &Session,
     id: i64,
@@ -353,42 +411,12 @@ pub async fn set_kind(
     Path(id): Path<i64>,
     Form(form): Form<KindForm>,
 ) -> Page {
-    managed(&app, &session, id).await?;
+    let (one, _) = managed(&app, &session, id).await?;
+    if one.kind == Kind::Model || form.kind == Kind::Model {
+        return Err(PageError::Refused("This submission belongs to a package."));
+    }
     let mut tx = app.db.begin().await?;
     submission::set_kind(&mut tx, id, form.kind).await?;
     tx.commit().await?;
-    Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
-}
-
-/// `POST /submissions/{id}/judge`: with the version that the round or the problem uses now.
-pub async fn judge_again(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    let (one, round_problem) = managed(&app, &session, id).await?;
-    let version_id = match round_problem {
-        Some(problem) => problem.version_id,
-        None => {
-            let version = problem::current_version(&app.db, one.problem_id).await?;
-            version.ok_or(PageError::NotFound)?.id
-        }
-    };
-    let mut tx = app.db.begin().await?;
-    if judgement::is_open(&mut tx, id).await? {
-        return Err(PageError::Refused(
-            "This submission is in the queue already.",
-        ));
-    }
-    let new = NewJudgement {
-        submission_id: id,
-        version_id,
-        user_id: one.user_id,
-        priority: judgement::AGAIN,
-        is_first: false,
-    };
-    judgement::insert(&mut tx, &new, Time::now()).await?;
-    tx.commit().await?;
-    app.queue.wake();
     Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
 }

@@ -20,6 +20,8 @@ pub struct Change {
     pub user: i64,
     /// Its contest.
     pub contest: Option<i64>,
+    /// The set with which it is judged again.
+    pub rejudging: Option<i64>,
 }
 
 /// Tests of a running judgement that have results.
@@ -35,6 +37,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct Live {
     changes: broadcast::Sender<Change>,
+    jobs: broadcast::Sender<i64>,
     running: Mutex<HashMap<i64, Progress>>,
 }
 
@@ -43,6 +46,7 @@ impl Live {
     pub fn new() -> Live {
         Live {
             changes: broadcast::Sender::new(BACKLOG),
+            jobs: broadcast::Sender::new(BACKLOG),
             running: Mutex::default(),
         }
     }
@@ -56,6 +60,17 @@ impl Live {
     pub fn changed(&self, change: Change) {
         // Without readers there is nothing to do.
         let _ = self.changes.send(change);
+    }
+
+    /// The jobs that change from now on.
+    pub fn subscribe_jobs(&self) -> broadcast::Receiver<i64> {
+        self.jobs.subscribe()
+    }
+
+    /// Reports that a job has another state or another line.
+    pub fn job_changed(&self, id: i64) {
+        // Without readers there is nothing to do.
+        let _ = self.jobs.send(id);
     }
 
     /// The progress of a judgement, if it runs.

@@ -5,9 +5,11 @@
 //! | `languages` | the languages that are installed |
 //! | `live` | what happens, for pages that follow it |
 //! | `queue` | the queue of judgements, and its implementation in the database |
+//! | `stops` | stopping of what runs in this process |
 //! | `worker` | threads that take judgements from the queue |
 
 pub mod languages;
 pub mod live;
 pub mod queue;
+pub mod stops;
 pub mod worker;

@@ -2,7 +2,7 @@
 
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
-use crate::db::judgement::{self, Outcome, Task};
+use crate::db::judgement::{self, Failure, Outcome, Task};
 use crate::db::{Db, DbError};
 use std::error::Error;
 use std::sync::Arc;
@@ -57,12 +57,11 @@ pub trait Queue: Send + Sync + 'static {
         outcome: &Outcome,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
-    /// Ends the lease without a result. If `is_final`, a further attempt is useless.
+    /// Ends the lease without a result.
     fn fail(
         &self,
         lease: Lease,
-        fault: &str,
-        is_final: bool,
+        failure: &Failure<'_>,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
     /// Waits until the queue may have judgements.
@@ -88,7 +87,7 @@ impl DatabaseQueue {
         }
     }
 
-    /// Wakes a worker, because a judgement was added.
+    /// Wakes a worker, because judgements were added.
     pub fn wake(&self) {
         self.added.notify_one();
     }
@@ -115,9 +114,9 @@ impl Queue for DatabaseQueue {
         judgement::finish(&self.db, lease.judgement, lease.attempt, outcome, now).await
     }
 
-    async fn fail(&self, lease: Lease, fault: &str, is_final: bool) -> Result<bool, DbError> {
-        let (id, attempt) = (lease.judgement, lease.attempt);
-        judgement::fail(&self.db, id, attempt, fault, is_final, Time::now()).await
+    async fn fail(&self, lease: Lease, failure: &Failure<'_>) -> Result<bool, DbError> {
+        let now = Time::now();
+        judgement::fail(&self.db, lease.judgement, lease.attempt, failure, now).await
     }
 
     async fn wait(&self) {

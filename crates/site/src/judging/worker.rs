@@ -6,10 +6,12 @@
 
 use super::live::{Change, Live, Progress};
 use super::queue::{LEASE, Lease, Queue};
+use super::stops::Stops;
 use crate::blobs::Blobs;
 use crate::core::package::{self, PackageError};
 use crate::core::protocol::{self, Test};
-use crate::db::judgement::Task;
+use crate::db::fault::Kind;
+use crate::db::judgement::{Failure, Task};
 use millibox::Builder;
 use millibox_judge::cancel::CancelToken;
 use millibox_judge::judge::{self, Event, Judge, Machine, Options, PreparedProblem};
@@ -36,6 +38,8 @@ pub struct Workshop<Q> {
     pub queue: Q,
     /// Where changes go.
     pub live: Arc<Live>,
+    /// Stops judgements.
+    pub stops: Stops,
     /// The packages.
     pub blobs: Blobs,
     /// Starts supervisors.
@@ -66,7 +70,7 @@ enum AttemptError {
     /// The machine is at fault.
     #[error("{0}")]
     Machine(String),
-    /// Another worker has the judgement now.
+    /// The judgement was cancelled, or another worker has it now.
     #[error("the lease has ended")]
     Lost,
 }
@@ -146,9 +150,14 @@ impl<Q: Queue> Worker<Q> {
     fn give_up(&self, task: &Task, error: &AttemptError) {
         let (submission, attempt) = (task.submission_id, task.attempt);
         tracing::warn!(submission, attempt, %error, "a submission was not judged");
-        let is_final = matches!(error, AttemptError::Problem(_));
-        let fault = error.to_string();
-        let failed = self.shop.queue.fail(Lease::of(task), &fault, is_final);
+        let kind = match error {
+            AttemptError::Problem(_) => Kind::Package,
+            AttemptError::Machine(_) => Kind::Machine,
+            AttemptError::Lost => return,
+        };
+        let reason = &error.to_string();
+        let failure = Failure { kind, reason };
+        let failed = self.shop.queue.fail(Lease::of(task), &failure);
         if let Err(error) = self.shop.handle.block_on(failed) {
             // The lease ends by itself.
             tracing::error!(%error, "cannot return a judgement to the queue");
@@ -161,13 +170,14 @@ impl<Q: Queue> Worker<Q> {
         ready: &mut Vec<Ready>,
         task: &Task,
     ) -> Result<(), AttemptError> {
-        let token = CancelToken::new();
+        let token = self.shop.stops.begin(task.id);
         let renewing = self.renew(Lease::of(task), token.clone());
         self.shop.live.changed(change(task));
         let result = self
             .prepare(judge, ready, task)
             .and_then(|problem| self.judge(judge, problem, task, &token));
         renewing.abort();
+        self.shop.stops.end(task.id);
         result
     }
 
@@ -176,12 +186,13 @@ impl<Q: Queue> Worker<Q> {
         let shop = self.shop.clone();
         self.shop.handle.spawn(async move {
             loop {
-                tokio::time::sleep(LEASE / 3).await;
+                // The first renewal notices a cancellation that was earlier than the token.
                 match shop.queue.renew(lease).await {
                     Ok(true) => {}
                     Ok(false) => break token.cancel(),
                     Err(error) => tracing::warn!(%error, "cannot renew a lease"),
                 }
+                tokio::time::sleep(LEASE / 3).await;
             }
         })
     }
@@ -243,7 +254,10 @@ impl<Q: Queue> Worker<Q> {
         let directory = millibox_package::temporary::directory().map_err(system)?;
         let path = directory.path().join(&task.file_name);
         std::fs::write(&path, &task.content).map_err(system)?;
-        let submission = choose(ready, &path, &task.language)?;
+        let mut submission = choose(ready, &path, &task.language)?;
+        if let Some(name) = &task.model_name {
+            expect(&ready.problem, name, &mut submission);
+        }
         let mut watcher = Watcher {
             worker: self,
             task,
@@ -322,6 +336,7 @@ fn change(task: &Task) -> Change {
         submission: task.submission_id,
         user: task.user_id,
         contest: task.contest_id,
+        rejudging: task.rejudging_id,
     }
 }
 
@@ -335,4 +350,14 @@ fn choose(ready: &Ready, path: &Path, language: &str) -> Result<Submission, Atte
         .map_err(|error| AttemptError::Machine(error.to_string()))?
         .pop()
         .ok_or_else(|| AttemptError::Machine("the source has gone".to_owned()))
+}
+
+/// Sets what the package expects of its submission.
+fn expect(problem: &PreparedProblem, name: &str, submission: &mut Submission) {
+    let submissions = &problem.problem().submissions;
+    if let Some(one) = submissions.iter().find(|one| one.name == name) {
+        submission.expected.clone_from(&one.expected);
+        submission.required.clone_from(&one.required);
+        submission.score = one.score;
+    }
 }

@@ -1,5 +1,6 @@
 //! A running site, and browsers without a window.
 
+pub mod contest;
 pub mod postgres;
 
 use std::io::{BufRead, BufReader, Cursor, Write};
@@ -74,7 +75,18 @@ impl Site {
 
     /// Kills the site and starts it again with the same data.
     pub fn kill_and_restart(&mut self) {
-        self.stop();
+        self.kill();
+        self.restart();
+    }
+
+    /// Kills the site.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a running site");
+        self.child.wait().expect("an end");
+    }
+
+    /// Starts the killed site with the same data.
+    pub fn restart(&mut self) {
         let database = self.database.as_deref();
         (self.child, self.url, self.setup) = launch(self.directory.path(), database);
     }
@@ -124,7 +136,7 @@ impl Site {
 
     /// Ends the site and starts it with other data in its directory.
     pub fn restart_with(&mut self, data: &str, database: Option<String>) {
-        self.stop();
+        self.kill();
         std::fs::remove_dir_all(self.path("data")).expect("old data");
         std::fs::rename(self.path(data), self.path("data")).expect("new data");
         self.database = database;
@@ -132,9 +144,9 @@ impl Site {
         (self.child, self.url, self.setup) = launch(self.directory.path(), database);
     }
 
-    fn stop(&mut self) {
-        self.child.kill().expect("a running site");
-        self.child.wait().expect("an end");
+    /// Its data directory.
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
     }
 }
 
@@ -360,9 +372,18 @@ impl Browser {
     }
 }
 
-/// A package whose submissions add two numbers.
-pub fn package() -> Vec<u8> {
-    let files = [
+/// Runs a test with a new site of each kind of database.
+pub fn with_each(test: impl Fn(Site)) {
+    test(Site::start(None));
+    match postgres::database() {
+        Ok(url) => test(Site::start(Some(url))),
+        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
+    }
+}
+
+/// The files of a package whose submissions add two numbers.
+pub fn files_of_sum() -> Vec<(&'static str, &'static str)> {
+    vec![
         ("problem.yaml", "name: Sum\nlimits:\n  memory: 256\n"),
         (".timelimit", "5\n"),
         (
@@ -373,11 +394,15 @@ pub fn package() -> Vec<u8> {
         ("data/sample/1.ans", "3\n"),
         ("data/secret/hidden-test.in", "20 22\n"),
         ("data/secret/hidden-test.ans", "42\n"),
-    ];
+    ]
+}
+
+/// A zip archive.
+pub fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
     for (name, content) in files {
-        archive.start_file(name, options).expect("an entry");
+        archive.start_file(*name, options).expect("an entry");
         archive.write_all(content.as_bytes()).expect("memory");
     }
     archive.finish().expect("an archive").into_inner()

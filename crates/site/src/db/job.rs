@@ -1,0 +1,341 @@
+//! Jobs: long work apart from judging.
+//!
+//! A runner leases a job as a worker leases a judgement: the attempt is a fencing token, and a job
+//! that was cancelled or leased again stores nothing. Jobs with a common key never run at the same
+//! time.
+
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::time::Time;
+use std::time::Duration;
+
+text_enum! {
+    /// What a job does.
+    Kind {
+        /// Adds a problem from a package.
+        AddProblem = "add_problem",
+        /// Adds a version to a problem from a package.
+        AddVersion = "add_version",
+        /// Adds a version with another statement.
+        ChangeStatement = "change_statement",
+        /// Adds a version with time limits from the times of the model solution.
+        ResetLimits = "reset_limits",
+        /// Moves everything from one problem to another one.
+        MergeProblems = "merge_problems",
+        /// Deletes a problem.
+        DeleteProblem = "delete_problem",
+        /// Deletes a contest.
+        DeleteContest = "delete_contest",
+        /// Deletes a round.
+        DeleteRound = "delete_round",
+        /// Deletes a problem of a round.
+        DeleteRoundProblem = "delete_round_problem",
+    }
+}
+
+impl Kind {
+    /// The priority. Greater ones come first.
+    fn priority(self) -> i64 {
+        match self {
+            Kind::DeleteProblem
+            | Kind::DeleteContest
+            | Kind::DeleteRound
+            | Kind::DeleteRoundProblem => 30,
+            Kind::MergeProblems | Kind::ChangeStatement => 25,
+            Kind::ResetLimits => 20,
+            Kind::AddProblem | Kind::AddVersion => 10,
+        }
+    }
+
+    /// The name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::AddProblem => "Add a problem",
+            Kind::AddVersion => "Add a version",
+            Kind::ChangeStatement => "Change the statement",
+            Kind::ResetLimits => "Reset the time limits",
+            Kind::MergeProblems => "Merge problems",
+            Kind::DeleteProblem => "Delete a problem",
+            Kind::DeleteContest => "Delete a contest",
+            Kind::DeleteRound => "Delete a round",
+            Kind::DeleteRoundProblem => "Delete a problem of a round",
+        }
+    }
+}
+
+text_enum! {
+    /// The state of a job.
+    State {
+        /// It waits.
+        Queued = "queued",
+        /// A runner has a lease.
+        Running = "running",
+        /// It has done its work.
+        Done = "done",
+        /// It could not do its work, and has changed nothing.
+        Failed = "failed",
+        /// A user has stopped it, and it has changed nothing.
+        Cancelled = "cancelled",
+    }
+}
+
+record! {
+    /// A job.
+    Job {
+        id: i64,
+        kind: Kind,
+        args: String,
+        state: State,
+        attempt: i64,
+        problem_id: Option<i64>,
+        contest_id: Option<i64>,
+        created_by: i64,
+        login: String,
+        created_at: Time,
+        started_at: Option<Time>,
+        ended_at: Option<Time>,
+        result: Option<String>,
+    }
+}
+
+record! {
+    /// A line of a log.
+    Line { written_at: Time, line: String, }
+}
+
+/// A job that does not exist yet.
+#[derive(Debug)]
+pub struct NewJob<'a> {
+    pub kind: Kind,
+    /// JSON.
+    pub args: &'a str,
+    pub problem_id: Option<i64>,
+    pub contest_id: Option<i64>,
+    /// What no other job may change at the same time.
+    pub keys: &'a [String],
+    pub user: i64,
+}
+
+macro_rules! jobs {
+    ($rest:literal) => {
+        concat!(
+            "SELECT job.id, kind, args, state, attempt, problem_id, contest_id, created_by, login,
+                job.created_at, started_at, ended_at, result
+             FROM job JOIN users ON users.id = created_by ",
+            $rest
+        )
+    };
+}
+
+/// Adds a job to the queue. Returns the id.
+pub async fn insert(tx: &mut Tx, new: &NewJob<'_>, now: Time) -> Result<i64> {
+    let id = (&mut *tx)
+        .id(
+            "INSERT INTO job (kind, args, priority, state, attempt, problem_id, contest_id,
+                created_by, created_at)
+             VALUES ($1, $2, $3, 'queued', 0, $4, $5, $6, $7) RETURNING id",
+            values![
+                new.kind,
+                new.args,
+                new.kind.priority(),
+                new.problem_id,
+                new.contest_id,
+                new.user,
+                now
+            ],
+        )
+        .await?;
+    for key in new.keys {
+        tx.execute(
+            "INSERT INTO job_key (job_id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            values![id, key],
+        )
+        .await?;
+    }
+    Ok(id)
+}
+
+record! { Id { id: i64, } }
+
+/// Leases the next job that shares no key with a running one.
+pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
+    let mut tx = db.begin().await?;
+    if matches!(tx, Tx::Postgres(_)) {
+        // Two runners must not lease jobs with a common key at the same time.
+        tx.execute("LOCK TABLE job IN SHARE ROW EXCLUSIVE MODE", values![])
+            .await?;
+    }
+    let next: Option<Id> = (&mut tx)
+        .first(
+            "UPDATE job
+             SET state = 'running', attempt = attempt + 1, lease_until = $1, started_at = $2,
+                ended_at = NULL
+             WHERE id = (SELECT id FROM job AS next WHERE state = 'queued'
+                AND NOT EXISTS (SELECT other.job_id FROM job_key AS own
+                    JOIN job_key AS other ON other.name = own.name
+                    JOIN job AS running ON running.id = other.job_id
+                    WHERE own.job_id = next.id AND running.state = 'running')
+                ORDER BY priority DESC, id LIMIT 1)
+             RETURNING id",
+            values![now.after(lease), now],
+        )
+        .await?;
+    let job = match next {
+        Some(Id { id }) => by_id(&mut tx, id).await?,
+        None => None,
+    };
+    tx.commit().await?;
+    Ok(job)
+}
+
+/// Renews the lease of an attempt. False: the runner has lost it.
+pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let renewed = tx
+        .execute(
+            "UPDATE job SET lease_until = $3 WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![id, attempt, until],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(renewed == 1)
+}
+
+/// Ends an attempt. False: the runner has lost its lease, and must roll its transaction back.
+pub async fn end(
+    tx: &mut Tx,
+    job: &Job,
+    state: State,
+    result: Option<&str>,
+    now: Time,
+) -> Result<bool> {
+    let ended = tx
+        .execute(
+            "UPDATE job SET state = $3, ended_at = $4, result = $5, lease_until = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![
+                job.id,
+                job.attempt,
+                state,
+                now,
+                result.map(ToOwned::to_owned)
+            ],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+/// Sets the problem that a job has added.
+pub async fn set_problem(tx: &mut Tx, id: i64, problem_id: i64) -> Result<u64> {
+    tx.execute(
+        "UPDATE job SET problem_id = $2 WHERE id = $1",
+        values![id, problem_id],
+    )
+    .await
+}
+
+/// Cancels a job that waits or runs. False: it has ended.
+pub async fn cancel(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
+    let cancelled = tx
+        .execute(
+            "UPDATE job SET state = 'cancelled', ended_at = $2, lease_until = NULL
+             WHERE id = $1 AND state IN ('queued', 'running')",
+            values![id, now],
+        )
+        .await?;
+    Ok(cancelled == 1)
+}
+
+/// Queues a job again that has failed or was cancelled. False: it is in another state.
+pub async fn restart(tx: &mut Tx, id: i64) -> Result<bool> {
+    let restarted = tx
+        .execute(
+            "UPDATE job SET state = 'queued', ended_at = NULL
+             WHERE id = $1 AND state IN ('failed', 'cancelled')",
+            values![id],
+        )
+        .await?;
+    Ok(restarted == 1)
+}
+
+/// Queues jobs again that the last process of this site was working on.
+pub async fn release(db: &Db) -> Result<u64> {
+    let mut tx = db.begin().await?;
+    let released = tx
+        .execute(
+            "UPDATE job SET state = 'queued', lease_until = NULL WHERE state = 'running'",
+            values![],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(released)
+}
+
+/// Queues jobs again whose leases have ended.
+pub async fn expire(db: &Db, now: Time) -> Result<u64> {
+    let mut tx = db.begin().await?;
+    let expired = tx
+        .execute(
+            "UPDATE job SET state = 'queued', lease_until = NULL
+             WHERE state = 'running' AND lease_until < $1",
+            values![now],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(expired)
+}
+
+/// Jobs of the user, of the user's problems and of the contests that the user manages, or all; the
+/// latest first. `state` may be empty.
+pub async fn page(db: &Db, user: i64, all: bool, state: &str, limit: i64) -> Result<Vec<Job>> {
+    db.all(
+        jobs!(
+            "WHERE ($2 = 1 OR created_by = $1
+                OR problem_id IN (SELECT problem.id FROM problem WHERE owner_id = $1)
+                OR contest_id IN (SELECT membership.contest_id FROM membership
+                    WHERE user_id = $1 AND membership.role IN ('owner', 'moderator')))
+                AND ($3 = '' OR state = $3)
+             ORDER BY job.id DESC LIMIT $4"
+        ),
+        values![user, all, state, limit],
+    )
+    .await
+}
+
+/// Jobs of a problem, the latest first.
+pub async fn of_problem(db: &Db, problem_id: i64, limit: i64) -> Result<Vec<Job>> {
+    db.all(
+        jobs!("WHERE problem_id = $1 ORDER BY job.id DESC LIMIT $2"),
+        values![problem_id, limit],
+    )
+    .await
+}
+
+/// The job with an id.
+pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Job>> {
+    db.first(jobs!("WHERE job.id = $1"), values![id]).await
+}
+
+/// Adds lines to the log of a job.
+pub async fn write(db: &Db, id: i64, lines: &[String], now: Time) -> Result<()> {
+    let mut tx = db.begin().await?;
+    for line in lines {
+        tx.execute(
+            "INSERT INTO job_line (job_id, written_at, line) VALUES ($1, $2, $3)",
+            values![id, now, line],
+        )
+        .await?;
+    }
+    tx.commit().await
+}
+
+/// The last lines of a log, in their order.
+pub async fn lines(db: &Db, id: i64, limit: i64) -> Result<Vec<Line>> {
+    let mut lines: Vec<Line> = db
+        .all(
+            "SELECT written_at, line FROM job_line WHERE job_id = $1 ORDER BY id DESC LIMIT $2",
+            values![id, limit],
+        )
+        .await?;
+    lines.reverse();
+    Ok(lines)
+}

@@ -1,0 +1,307 @@
+//! Sets of submissions that are judged again.
+//!
+//! The old judgements stay current, and ranks stay, until the set is applied. Then all its results
+//! become current in one transaction. A set that is dropped changes nothing.
+
+use super::{Db, Executor, Result, Tx, judgement, record, text_enum, values};
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+text_enum! {
+    /// What has become of a set.
+    SetState {
+        /// It is judged, or waits for a decision.
+        Open = "open",
+        /// Its results are current.
+        Applied = "applied",
+        /// Its results do not count.
+        Dropped = "dropped",
+    }
+}
+
+/// The priority of a set. It is lower than that of everything that a user waits for.
+pub const PRIORITY: i64 = 2;
+
+/// Which submissions a set has. Absent fields choose all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Filter {
+    pub contest: Option<i64>,
+    pub round: Option<i64>,
+    pub round_problem: Option<i64>,
+    pub problem: Option<i64>,
+    pub user: Option<i64>,
+    pub submission: Option<i64>,
+    /// The version of the package that the current judgement used.
+    pub version: Option<i64>,
+    pub language: Option<String>,
+    /// The verdict of the current judgement.
+    pub verdict: Option<Verdict>,
+    /// The submissions of another set.
+    pub set: Option<i64>,
+}
+
+/// A set that does not exist yet.
+#[derive(Debug)]
+pub struct NewSet<'a> {
+    pub reason: &'a str,
+    pub filter: &'a Filter,
+    pub contest_id: Option<i64>,
+    pub problem_id: Option<i64>,
+    /// Whether it is applied when all its judgements have ended.
+    pub auto_apply: bool,
+    pub priority: i64,
+    pub user: i64,
+}
+
+record! {
+    /// A set with the numbers of its judgements.
+    Set {
+        id: i64,
+        reason: String,
+        filter: String,
+        contest_id: Option<i64>,
+        problem_id: Option<i64>,
+        state: SetState,
+        repeat_of: Option<i64>,
+        login: String,
+        created_at: Time,
+        ended_at: Option<Time>,
+        /// Judgements.
+        size: i64,
+        /// Judgements that wait or run.
+        open: i64,
+    }
+}
+
+record! {
+    /// A judgement of a set beside the one that it replaces.
+    Item {
+        submission_id: i64,
+        login: String,
+        problem_name: String,
+        contest_id: Option<i64>,
+        old_verdict: Option<Verdict>,
+        old_score: Option<i64>,
+        new_id: i64,
+        state: judgement::State,
+        verdict: Option<Verdict>,
+        initial_verdict: Option<Verdict>,
+        score: Option<i64>,
+    }
+}
+
+macro_rules! sets {
+    ($rest:literal) => {
+        concat!(
+            "SELECT rejudging.id, reason, filter, contest_id, problem_id, state, repeat_of, login,
+                rejudging.created_at, ended_at,
+                (SELECT COUNT(*) FROM judgement WHERE rejudging_id = rejudging.id) AS size,
+                (SELECT COUNT(*) FROM judgement WHERE rejudging_id = rejudging.id
+                    AND judgement.state IN ('queued', 'running')) AS open
+             FROM rejudging JOIN users ON users.id = created_by ",
+            $rest
+        )
+    };
+}
+
+/// Adds a set and queues its judgements, each with the version that the round or the problem uses
+/// now. Returns the id of the set and the number of its judgements.
+pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u64)> {
+    // Numbers and texts always have a form in JSON.
+    let filter = serde_json::to_string(new.filter).unwrap_or_default();
+    let id = (&mut *tx)
+        .id(
+            "INSERT INTO rejudging (reason, filter, contest_id, problem_id, auto_apply, state,
+                repeat_of, created_by, created_at)
+             VALUES ($1, $2, $3, $4, $5, 'open', $6, $7, $8) RETURNING id",
+            values![
+                new.reason,
+                filter,
+                new.contest_id,
+                new.problem_id,
+                new.auto_apply,
+                new.filter.set,
+                new.user,
+                now
+            ],
+        )
+        .await?;
+    let any = |value: Option<i64>| value.unwrap_or(-1);
+    let filter = new.filter;
+    let size = tx
+        .execute(
+            "INSERT INTO judgement (submission_id, version_id, user_id, current, state, priority,
+                turn, attempt, queued_at, rejudging_id)
+             SELECT submission.id, COALESCE(model_version_id, round_problem.version_id,
+                    (SELECT newest.id FROM package_version AS newest
+                     WHERE newest.problem_id = submission.problem_id
+                     ORDER BY number DESC LIMIT 1)),
+                submission.user_id, 0, 'queued', CAST($1 AS BIGINT),
+                ROW_NUMBER() OVER (PARTITION BY submission.user_id ORDER BY submission.id),
+                0, CAST($2 AS BIGINT), CAST($3 AS BIGINT)
+             FROM submission
+             JOIN judgement AS old ON old.submission_id = submission.id AND old.current = 1
+             LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
+             LEFT JOIN round ON round.id = round_id
+             WHERE ($4 < 0 OR contest_id = $4) AND ($5 < 0 OR round_id = $5)
+                AND ($6 < 0 OR submission.round_problem_id = $6)
+                AND ($7 < 0 OR submission.problem_id = $7)
+                AND ($8 < 0 OR submission.user_id = $8) AND ($9 < 0 OR submission.id = $9)
+                AND ($10 < 0 OR old.version_id = $10) AND ($11 = '' OR language = $11)
+                AND ($12 = '' OR old.verdict = $12)
+                AND ($13 < 0 OR submission.id IN
+                    (SELECT submission_id FROM judgement WHERE rejudging_id = $13))",
+            values![
+                new.priority,
+                now,
+                id,
+                any(filter.contest),
+                any(filter.round),
+                any(filter.round_problem),
+                any(filter.problem),
+                any(filter.user),
+                any(filter.submission),
+                any(filter.version),
+                filter.language.clone().unwrap_or_default(),
+                filter.verdict.map_or("", Verdict::text),
+                any(filter.set)
+            ],
+        )
+        .await?;
+    Ok((id, size))
+}
+
+/// Sets that the user has made or may decide on, or all; the latest first.
+pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Set>> {
+    db.all(
+        sets!(
+            "WHERE $2 = 1 OR created_by = $1
+                OR problem_id IN (SELECT problem.id FROM problem WHERE owner_id = $1)
+                OR contest_id IN (SELECT membership.contest_id FROM membership
+                    WHERE user_id = $1 AND membership.role IN ('owner', 'moderator'))
+             ORDER BY rejudging.id DESC LIMIT $3"
+        ),
+        values![user, all, limit],
+    )
+    .await
+}
+
+/// The set with an id.
+pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Set>> {
+    db.first(sets!("WHERE rejudging.id = $1"), values![id])
+        .await
+}
+
+/// The judgements of a set beside the present results, or those that they have replaced.
+pub async fn items(db: &Db, id: i64) -> Result<Vec<Item>> {
+    db.all(
+        "SELECT submission.id AS submission_id, login,
+            problem.name AS problem_name, contest_id, old.verdict AS old_verdict,
+            old.score AS old_score, fresh.id AS new_id, fresh.state, fresh.verdict,
+            fresh.initial_verdict, fresh.score
+         FROM judgement AS fresh
+         JOIN submission ON submission.id = fresh.submission_id
+         JOIN users ON users.id = submission.user_id
+         JOIN problem ON problem.id = submission.problem_id
+         LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
+         LEFT JOIN round ON round.id = round_id
+         LEFT JOIN judgement AS old ON old.submission_id = submission.id
+            AND (old.id = fresh.replaces_id OR (fresh.replaces_id IS NULL AND old.current = 1))
+         WHERE fresh.rejudging_id = $1 ORDER BY submission.id",
+        values![id],
+    )
+    .await
+}
+
+/// Decides on an open set. False: it is not open.
+async fn end(tx: &mut Tx, id: i64, state: SetState, now: Time) -> Result<bool> {
+    let ended = tx
+        .execute(
+            "UPDATE rejudging SET state = $2, ended_at = $3 WHERE id = $1 AND state = 'open'",
+            values![id, state, now],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+record! { Open { open: i64, } }
+
+async fn open_judgements(tx: &mut Tx, id: i64) -> Result<i64> {
+    let found: Option<Open> = tx
+        .first(
+            "SELECT COUNT(*) AS open FROM judgement
+             WHERE rejudging_id = $1 AND state IN ('queued', 'running')",
+            values![id],
+        )
+        .await?;
+    Ok(found.map_or(0, |found| found.open))
+}
+
+/// Makes the results of a set current. Submissions without a new result keep the old one. False:
+/// the set is not open, or has judgements without a result.
+pub async fn apply(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
+    // The change of the set also keeps others from deciding at the same time.
+    if !end(tx, id, SetState::Applied, now).await? || open_judgements(tx, id).await? > 0 {
+        return Ok(false);
+    }
+    tx.execute(
+        "UPDATE judgement
+         SET replaces_id = (SELECT old.id FROM judgement AS old
+            WHERE old.submission_id = judgement.submission_id AND old.current = 1)
+         WHERE rejudging_id = $1 AND state = 'done'",
+        values![id],
+    )
+    .await?;
+    tx.execute(
+        "UPDATE judgement SET current = 0
+         WHERE current = 1 AND submission_id IN (SELECT fresh.submission_id
+            FROM judgement AS fresh WHERE fresh.rejudging_id = $1 AND fresh.state = 'done')",
+        values![id],
+    )
+    .await?;
+    tx.execute(
+        "UPDATE judgement SET current = 1 WHERE rejudging_id = $1 AND state = 'done'",
+        values![id],
+    )
+    .await?;
+    Ok(true)
+}
+
+record! { AutoApply { auto_apply: bool, } }
+
+/// Applies a set whose last judgement has ended, if it is one that applies itself.
+pub async fn settle(tx: &mut Tx, id: i64, now: Time) -> Result<()> {
+    // The lock lets the last of several workers see the results of the others.
+    let set: Option<AutoApply> = (&mut *tx)
+        .first(
+            "UPDATE rejudging SET state = state WHERE id = $1 AND state = 'open'
+             RETURNING auto_apply",
+            values![id],
+        )
+        .await?;
+    if set.is_some_and(|set| set.auto_apply) && open_judgements(tx, id).await? == 0 {
+        apply(tx, id, now).await?;
+    }
+    Ok(())
+}
+
+record! { Id { id: i64, } }
+
+/// Drops an open set and cancels its judgements. Returns those that must be stopped, or `None` if
+/// the set is not open.
+pub async fn drop_set(tx: &mut Tx, id: i64, now: Time) -> Result<Option<Vec<i64>>> {
+    if !end(tx, id, SetState::Dropped, now).await? {
+        return Ok(None);
+    }
+    let cancelled: Vec<Id> = tx
+        .all(
+            "UPDATE judgement
+             SET state = 'cancelled', lease_until = NULL, ended_at = $2, initial_verdict = NULL
+             WHERE rejudging_id = $1 AND state IN ('queued', 'running', 'fault') RETURNING id",
+            values![id, now],
+        )
+        .await?;
+    Ok(Some(cancelled.into_iter().map(|one| one.id).collect()))
+}

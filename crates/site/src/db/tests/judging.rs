@@ -1,0 +1,392 @@
+//! The queue, its results and faults.
+
+use super::super::judgement::{Failure, State};
+use super::*;
+
+const BROKEN: Failure<'_> = Failure {
+    kind: fault::Kind::Machine,
+    reason: "broken",
+};
+const BROKEN_PACKAGE: Failure<'_> = Failure {
+    kind: fault::Kind::Package,
+    reason: "broken",
+};
+
+#[test]
+fn queue_is_fair_between_users() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let bob = add_user(db, "bob", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let mut expected = Vec::new();
+        for _ in 0..3 {
+            expected.push(submit(db, ada, sum, None).await.0);
+        }
+        let of_bob = submit(db, bob, sum, None).await.0;
+        expected.insert(1, of_bob);
+        let mut order = Vec::new();
+        while let Some(task) = judgement::claim(db, "w", NOW, LEASE).await.unwrap() {
+            order.push(task.submission_id);
+        }
+        assert_eq!(order, expected);
+    });
+}
+
+#[test]
+fn attempt_whose_lease_has_ended_changes_nothing() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (id, judged) = submit(db, ada, sum, None).await;
+        let first = judgement::claim(db, "1", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((first.id, first.attempt), (judged, 1));
+        assert_eq!(first.content, b"int main() {}");
+        assert!(
+            judgement::claim(db, "2", NOW, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        assert_eq!(judgement::expire(db, NOW).await.unwrap(), 0);
+        let later = NOW.after(2 * LEASE);
+        assert_eq!(judgement::expire(db, later).await.unwrap(), 1);
+        let second = judgement::claim(db, "2", later, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(second.attempt, 2);
+
+        let wrong = outcome(Verdict::WrongAnswer, 0);
+        assert!(
+            !judgement::finish(db, judged, 1, &wrong, later)
+                .await
+                .unwrap()
+        );
+        assert!(!judgement::renew(db, judged, 1, later).await.unwrap());
+        assert!(
+            !judgement::set_initial(db, judged, 1, Verdict::WrongAnswer)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !judgement::fail(db, judged, 1, &BROKEN_PACKAGE, later)
+                .await
+                .unwrap()
+        );
+        let found = submission::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!((found.state, found.initial_verdict), (State::Running, None));
+
+        assert!(
+            judgement::renew(db, judged, 2, later.after(LEASE))
+                .await
+                .unwrap()
+        );
+        assert!(
+            judgement::set_initial(db, judged, 2, Verdict::Accepted)
+                .await
+                .unwrap()
+        );
+        let right = outcome(Verdict::Accepted, 100);
+        assert!(
+            judgement::finish(db, judged, 2, &right, later)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !judgement::finish(db, judged, 2, &wrong, later)
+                .await
+                .unwrap()
+        );
+        let found = submission::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!(
+            (found.verdict, found.score),
+            (Some(Verdict::Accepted), Some(100))
+        );
+        let details = judgement::details(db, judged).await.unwrap().unwrap();
+        assert_eq!(details.protocol.as_deref(), Some("{}"));
+    });
+}
+
+#[test]
+fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (id, judged) = submit(db, ada, sum, None).await;
+        for attempt in 1..=judgement::MAX_FAILURES {
+            let task = judgement::claim(db, "w", NOW, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
+            assert_eq!(task.attempt, attempt);
+            assert!(
+                judgement::fail(db, judged, attempt, &BROKEN, NOW)
+                    .await
+                    .unwrap()
+            );
+        }
+        assert!(
+            judgement::claim(db, "w", NOW, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        let found = submission::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!((found.state, found.verdict), (State::Fault, None));
+        let details = judgement::details(db, judged).await.unwrap().unwrap();
+        assert_eq!(details.fault.as_deref(), Some("broken"));
+
+        let (crashing, _) = submit(db, ada, sum, None).await;
+        let mut now = NOW;
+        for _ in 0..judgement::MAX_FAILURES {
+            judgement::claim(db, "w", now, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
+            now = now.after(2 * LEASE);
+            assert_eq!(judgement::expire(db, now).await.unwrap(), 1);
+        }
+        assert!(
+            judgement::claim(db, "w", now, LEASE)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        let entries = judgement::queue(db, 10).await.unwrap();
+        let of = |id| {
+            entries
+                .iter()
+                .find(|entry| entry.submission_id == id)
+                .unwrap()
+        };
+        assert_eq!(of(crashing).state, State::Fault);
+    });
+}
+
+#[test]
+fn old_judgement_stays_current_until_the_new_one_has_a_result() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (submission_id, first) = submit(db, ada, sum, None).await;
+        judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        let wrong = outcome(Verdict::WrongAnswer, 0);
+        assert!(judgement::finish(db, first, 1, &wrong, NOW).await.unwrap());
+        assert!(!judgement::is_open(db, submission_id).await.unwrap());
+        let mut tx = db.begin().await.unwrap();
+        let new = NewJudgement {
+            submission_id,
+            version_id: sum.1,
+            user_id: ada,
+            priority: judgement::AGAIN,
+            is_first: false,
+        };
+        let second = judgement::insert(&mut tx, &new, NOW).await.unwrap();
+        submission::set_kind(&mut tx, submission_id, Kind::Ignored)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert!(judgement::is_open(db, submission_id).await.unwrap());
+        let verdict = async || {
+            let found = submission::by_id(db, submission_id).await.unwrap().unwrap();
+            (found.judgement_id, found.verdict)
+        };
+        judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(verdict().await, (first, Some(Verdict::WrongAnswer)));
+        assert_eq!(judgement::release(db).await.unwrap(), 1);
+        let task = judgement::claim(db, "w", NOW, LEASE)
+            .await
+            .unwrap()
+            .unwrap();
+        let right = outcome(Verdict::Accepted, 100);
+        assert!(
+            judgement::finish(db, second, task.attempt, &right, NOW)
+                .await
+                .unwrap()
+        );
+        assert_eq!(verdict().await, (second, Some(Verdict::Accepted)));
+        let source = submission::source(db, submission_id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (source.file_name.as_str(), &*source.content),
+            ("a.cpp", &b"int main() {}"[..])
+        );
+    });
+}
+
+async fn claim(db: &Db) -> Option<judgement::Task> {
+    judgement::claim(db, "w", NOW, LEASE).await.unwrap()
+}
+
+#[test]
+fn closed_fault_queues_its_judgements_with_the_version_of_now() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (first, judged) = submit(db, ada, sum, None).await;
+        let (second, _) = submit(db, ada, sum, None).await;
+        for submission in [first, second] {
+            let task = claim(db).await.unwrap();
+            assert_eq!(task.submission_id, submission);
+            let failed = judgement::fail(db, task.id, task.attempt, &BROKEN_PACKAGE, NOW).await;
+            assert!(failed.unwrap());
+        }
+        assert!(
+            claim(db).await.is_none(),
+            "a broken package is not tried again"
+        );
+        let faults = fault::page(db, ada, false, 10).await.unwrap();
+        let [fault] = &faults[..] else {
+            panic!("{faults:?}")
+        };
+        assert_eq!((fault.kind, fault.closed_at), (fault::Kind::Package, None));
+        assert_eq!(fault::hanging(db, fault.id).await.unwrap().len(), 2);
+        let failures = fault::failures(db, fault.id, 10).await.unwrap();
+        assert_eq!((failures.len(), failures[0].reason.as_str()), (2, "broken"));
+        let stranger = add_user(db, "eve", Role::User).await;
+        assert!(
+            fault::page(db, stranger, false, 10)
+                .await
+                .unwrap()
+                .is_empty()
+        );
+        assert_eq!(fault::page(db, stranger, true, 10).await.unwrap().len(), 1);
+
+        let mut tx = db.begin().await.unwrap();
+        let version =
+            problem::insert_version(&mut tx, &new_version(sum.0, "repaired", ada), NOW).await;
+        let version = version.unwrap();
+        assert_eq!(fault::close(&mut tx, fault.id, ada, NOW).await.unwrap(), 2);
+        assert_eq!(fault::close(&mut tx, fault.id, ada, NOW).await.unwrap(), 0);
+        tx.commit().await.unwrap();
+        let task = claim(db).await.unwrap();
+        assert_eq!(
+            (task.id, task.version_id, task.attempt),
+            (judged, version, 2)
+        );
+        assert!(
+            !judgement::finish(db, judged, 1, &outcome(Verdict::Accepted, 1), NOW)
+                .await
+                .unwrap()
+        );
+        assert!(
+            judgement::finish(db, judged, 2, &outcome(Verdict::Accepted, 1), NOW)
+                .await
+                .unwrap()
+        );
+        let closed = fault::by_id(db, fault.id).await.unwrap().unwrap();
+        assert_eq!(closed.closed_at, Some(NOW));
+    });
+}
+
+#[test]
+fn restarts_of_the_site_are_no_failures() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (_, judged) = submit(db, ada, sum, None).await;
+        for _ in 0..2 * judgement::MAX_FAILURES {
+            claim(db).await.unwrap();
+            assert_eq!(judgement::release(db).await.unwrap(), 1);
+        }
+        let task = claim(db).await.unwrap();
+        assert!(
+            judgement::fail(db, judged, task.attempt, &BROKEN, NOW)
+                .await
+                .unwrap()
+        );
+        assert!(claim(db).await.is_some(), "this was the first failure");
+    });
+}
+
+#[test]
+fn cancelled_judgement_takes_no_result() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (running, judged) = submit(db, ada, sum, None).await;
+        let (waiting, _) = submit(db, ada, sum, None).await;
+        claim(db).await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        for submission in [running, waiting] {
+            let cancelled = judgement::cancel_of_submission(&mut tx, submission, NOW).await;
+            assert_eq!(cancelled.unwrap().len(), 1);
+        }
+        tx.commit().await.unwrap();
+        assert!(claim(db).await.is_none());
+        assert!(!judgement::renew(db, judged, 1, NOW).await.unwrap());
+        assert!(
+            !judgement::finish(db, judged, 1, &outcome(Verdict::Accepted, 1), NOW)
+                .await
+                .unwrap()
+        );
+        assert!(!judgement::fail(db, judged, 1, &BROKEN, NOW).await.unwrap());
+        assert_eq!(judgement::release(db).await.unwrap(), 0);
+        let found = submission::by_id(db, running).await.unwrap().unwrap();
+        assert_eq!((found.state, found.verdict), (State::Cancelled, None));
+    });
+}
+
+/// A round with a problem in a new contest.
+pub(super) async fn add_round_problem(db: &Db, (problem, version): (i64, i64)) -> i64 {
+    use contest::{RoundFields, RoundProblemFields};
+    let mut tx = db.begin().await.unwrap();
+    let contest = contest::insert(&mut tx, "Cup", contest::Visibility::Private, NOW).await;
+    let fields = RoundFields {
+        name: "Round".to_owned(),
+        begins: Time::ALWAYS,
+        ends: Time::NEVER,
+        full_results: Time::NEVER,
+        ranking_from: Time::ALWAYS,
+    };
+    let round = contest::insert_round(&mut tx, contest.unwrap(), &fields)
+        .await
+        .unwrap();
+    let fields = RoundProblemFields {
+        version_id: version,
+        label: "A".to_owned(),
+        name: "Sum".to_owned(),
+        final_method: FinalMethod::Best,
+        reveal: Reveal::Nothing,
+    };
+    let id = contest::insert_round_problem(&mut tx, round, problem, &fields)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    id
+}
+
+#[test]
+fn paused_problem_waits_and_others_do_not() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let bob = add_user(db, "bob", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let attached = add_round_problem(db, sum).await;
+        let pause = async |allow| {
+            let mut tx = db.begin().await.unwrap();
+            contest::set_allow_judge(&mut tx, attached, allow)
+                .await
+                .unwrap();
+            tx.commit().await.unwrap();
+        };
+        pause(false).await;
+        let (paused, _) = submit(db, ada, sum, Some(attached)).await;
+        let (other, _) = submit(db, bob, sum, None).await;
+        assert_eq!(claim(db).await.unwrap().submission_id, other);
+        assert!(claim(db).await.is_none());
+        pause(true).await;
+        assert_eq!(claim(db).await.unwrap().submission_id, paused);
+    });
+}

@@ -1,0 +1,178 @@
+//! Stopping and pausing judging, and what cannot be judged.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{PAGE_ROWS, time};
+use super::session::Session;
+use super::submissions;
+use crate::app::App;
+use crate::core::time::Time;
+use crate::db::fault::{self, Fault, Kind};
+use crate::db::{contest, judgement};
+use crate::judging::live::Change;
+use axum::extract::{Form, Path, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// `POST /submissions/{id}/cancel`.
+pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (one, round_problem) = submissions::managed(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    let cancelled = judgement::cancel_of_submission(&mut tx, id, Time::now()).await?;
+    tx.commit().await?;
+    for judgement in cancelled {
+        app.stops.stop(judgement);
+    }
+    app.live.changed(Change {
+        submission: id,
+        user: one.user_id,
+        contest: round_problem.map(|problem| problem.contest_id),
+        rejudging: None,
+    });
+    Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
+}
+
+/// The fields of `POST /round-problems/{id}/pause`.
+#[derive(Deserialize)]
+pub struct Pause {
+    pause: String,
+}
+
+/// `POST /round-problems/{id}/pause`: pauses the judging of a problem, or continues it.
+pub async fn pause(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Pause>,
+) -> Page {
+    let (scene, _) = Scene::of_problem(&app, &session, id).await?;
+    if !scene.access.manage {
+        return Err(PageError::NotFound);
+    }
+    let mut tx = app.db.begin().await?;
+    contest::set_allow_judge(&mut tx, id, form.pause.is_empty()).await?;
+    tx.commit().await?;
+    app.queue.wake();
+    Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
+}
+
+fn kind(fault: &Fault) -> &'static str {
+    match fault.kind {
+        Kind::Package => "The package cannot be judged",
+        Kind::Machine => "The judge failed several times",
+    }
+}
+
+fn state(fault: &Fault) -> Markup {
+    html! {
+        @match fault.closed_at {
+            Some(at) => { "closed " (time(at)) },
+            None => span.bad { "open" },
+        }
+    }
+}
+
+/// The faults that the viewer sees. Staff see those of their problems and contests.
+async fn visible(app: &App, session: &Session) -> Page<Vec<Fault>> {
+    let user = session.user_id()?;
+    let all = session.viewer().is_admin();
+    let faults = fault::page(&app.db, user, all, PAGE_ROWS).await?;
+    if faults.is_empty() && !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    Ok(faults)
+}
+
+/// `GET /faults`.
+pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
+    let faults = visible(&app, &session).await?;
+    let main = html! {
+        h1 { "Faults" }
+        p { "What the judge could not judge. The submissions wait until the fault is closed." }
+        div.scroll { table {
+            thead { tr {
+                th { "Fault" } th { "Problem" } th.number { "Version" } th { "What failed" }
+                th { "Last" } th { "State" }
+            } }
+            tbody { @for one in &faults { tr {
+                td { a href={ "/faults/" (one.id) } { "#" (one.id) } }
+                td { (one.problem_name) }
+                td.number { (one.version) }
+                td { (kind(one)) }
+                td { (time(one.last_at)) }
+                td { (state(one)) }
+            } } }
+        } }
+        @if faults.is_empty() { p.muted { "There are no faults." } }
+    };
+    Ok(page(&session, "Faults", main).into_response())
+}
+
+/// A fault that the viewer sees.
+async fn find(app: &App, session: &Session, id: i64) -> Page<Fault> {
+    if session.viewer().is_admin() {
+        let found = fault::by_id(&app.db, id).await?;
+        return found.ok_or(PageError::NotFound);
+    }
+    let faults = visible(app, session).await?;
+    let mut faults = faults.into_iter();
+    faults.find(|one| one.id == id).ok_or(PageError::NotFound)
+}
+
+/// `GET /faults/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let fault = find(&app, &session, id).await?;
+    let hanging = fault::hanging(&app.db, id).await?;
+    let failures = fault::failures(&app.db, id, PAGE_ROWS).await?;
+    let main = html! {
+        h1 { "Fault #" (id) }
+        dl.facts {
+            dt { "Problem" }
+            dd {
+                a href={ "/problems/" (fault.problem_id) } { (fault.problem_name) }
+                ", version " (fault.version)
+            }
+            dt { "What failed" } dd { (kind(&fault)) }
+            dt { "First" } dd { (time(fault.first_at)) }
+            dt { "Last" } dd { (time(fault.last_at)) }
+            dt { "State" } dd { (state(&fault)) }
+            dt { "Submissions that wait" }
+            dd {
+                @for one in &hanging {
+                    a href={ "/submissions/" (one.submission_id) } { "#" (one.submission_id) } " "
+                }
+                @if hanging.is_empty() { "none" }
+            }
+        }
+        @if fault.closed_at.is_none() {
+            form method="post" action={ "/faults/" (id) "/close" } {
+                button { "Close the fault and judge the submissions again" }
+            }
+            p.hint { "They are judged with the version that their rounds or problems use now." }
+        }
+        h2 { "Evidence" }
+        @for one in &failures {
+            p {
+                "Submission #" (one.submission_id) ", attempt " (one.attempt)
+                @if let Some(worker) = &one.worker { ", worker " (worker) }
+                ", " (time(one.failed_at))
+            }
+            pre tabindex="0" { "\n" (one.reason) }
+        }
+    };
+    Ok(page(&session, "Fault", main).into_response())
+}
+
+/// `POST /faults/{id}/close`.
+pub async fn close(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    let user = session.user_id()?;
+    let mut tx = app.db.begin().await?;
+    fault::close(&mut tx, id, user, Time::now()).await?;
+    tx.commit().await?;
+    app.queue.wake();
+    Ok(Redirect::to(&format!("/faults/{id}")).into_response())
+}

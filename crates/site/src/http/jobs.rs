@@ -1,0 +1,215 @@
+//! Jobs and their logs.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::{live_page, page};
+use super::live::job_events;
+use super::parts::{PAGE_ROWS, time};
+use super::session::Session;
+use crate::app::App;
+use crate::core::access::{self, JobAccess};
+use crate::core::time::Time;
+use crate::core::work::Work;
+use crate::db::job::{self, Job, State as JobState};
+use crate::db::problem;
+use crate::jobs;
+use axum::extract::{Path, Query, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Lines of a log that a page shows.
+const SHOWN_LINES: i64 = 1000;
+/// Lines of a log that is downloaded.
+const MAX_LINES: i64 = 1_000_000;
+
+/// Adds a job and leads to its page.
+pub async fn begin(app: &App, session: &Session, work: &Work) -> Page {
+    let id = jobs::add(app, work, session.user_id()?).await?;
+    Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
+}
+
+/// A job that the viewer may see.
+async fn find(app: &App, session: &Session, id: i64) -> Page<(Job, JobAccess)> {
+    let job = job::by_id(&app.db, id).await?;
+    let job = job.ok_or(PageError::NotFound)?;
+    let owner = match job.problem_id {
+        Some(problem) => problem::by_id(&app.db, problem).await?,
+        None => None,
+    };
+    let manages = match job.contest_id {
+        Some(contest) => Scene::managed(app, session, contest).await.is_ok(),
+        None => false,
+    };
+    let owner = owner.map(|problem| problem.owner_id);
+    let access = access::job(session.viewer(), job.created_by, owner, manages);
+    if access.view {
+        Ok((job, access))
+    } else {
+        Err(PageError::NotFound)
+    }
+}
+
+/// The state that a list has.
+#[derive(Deserialize)]
+pub struct Which {
+    state: Option<JobState>,
+}
+
+/// A table of jobs.
+pub fn table(jobs: &[Job]) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th { "Job" } th { "What" } th { "State" } th { "By" } th { "Added" } th { "Ended" }
+            } }
+            tbody { @for one in jobs { tr {
+                td { a href={ "/jobs/" (one.id) } { "#" (one.id) } }
+                td { (one.kind.words()) }
+                td { (one.state.text()) }
+                td { (one.login) }
+                td { (time(one.created_at)) }
+                td { @if let Some(at) = one.ended_at { (time(at)) } }
+            } } }
+        } }
+        @if jobs.is_empty() { p.muted { "There are no jobs." } }
+    }
+}
+
+/// `GET /jobs`: the jobs that the viewer may see.
+pub async fn list(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(which): Query<Which>,
+) -> Page {
+    let user = session.user_id()?;
+    let all = session.viewer().is_admin();
+    let state = which.state.map_or("", JobState::text);
+    let jobs = job::page(&app.db, user, all, state, PAGE_ROWS).await?;
+    if jobs.is_empty() && !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    let main = html! {
+        h1 { "Jobs" }
+        p.actions {
+            a href="/jobs" { "All" }
+            @for state in JobState::ALL {
+                a href={ "/jobs?state=" (state.text()) } { (state.text()) }
+            }
+        }
+        (table(&jobs))
+    };
+    Ok(page(&session, "Jobs", main).into_response())
+}
+
+/// `GET /jobs/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (job, access) = find(&app, &session, id).await?;
+    let lines = if access.log {
+        job::lines(&app.db, id, SHOWN_LINES).await?
+    } else {
+        Vec::new()
+    };
+    let title = format!("Job #{id}");
+    let is_open = matches!(job.state, JobState::Queued | JobState::Running);
+    let main = html! {
+        h1 { (title) ": " (job.kind.words()) }
+        div data-live {
+            dl.facts {
+                dt { "State" } dd #state { (job.state.text()) }
+                dt { "By" } dd { (job.login) ", " (time(job.created_at)) }
+                @if let Some(at) = job.started_at { dt { "Started" } dd { (time(at)) } }
+                @if let Some(at) = job.ended_at { dt { "Ended" } dd { (time(at)) } }
+                @if let Some(result) = &job.result {
+                    dt { "Result" } dd { a href=(result) { (result) } }
+                }
+            }
+            @if access.control { (actions(&job)) }
+            @if access.log {
+                h2 { "Log" }
+                pre #log tabindex="0" {
+                    "\n" @for line in &lines { (line.written_at) " " (line.line) "\n" }
+                }
+                p { a href={ "/jobs/" (id) "/log" } { "Download the log" } }
+            }
+        }
+    };
+    let answer = if is_open {
+        live_page(&session, &title, &format!("/jobs/{id}/live"), main)
+    } else {
+        page(&session, &title, main)
+    };
+    Ok(answer.into_response())
+}
+
+fn actions(job: &Job) -> Markup {
+    let (action, words) = match job.state {
+        JobState::Queued | JobState::Running => ("cancel", "Stop the job"),
+        JobState::Failed | JobState::Cancelled => ("restart", "Start the job again"),
+        JobState::Done => return html! {},
+    };
+    html! {
+        form.actions method="post" action={ "/jobs/" (job.id) "/" (action) } {
+            button { (words) }
+        }
+    }
+}
+
+/// `GET /jobs/{id}/live`.
+pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    Ok(job_events(&app, id))
+}
+
+/// `GET /jobs/{id}/log`.
+pub async fn log(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (_, access) = find(&app, &session, id).await?;
+    if !access.log {
+        return Err(PageError::NotFound);
+    }
+    let lines = job::lines(&app.db, id, MAX_LINES).await?;
+    let text: String = lines
+        .iter()
+        .map(|line| format!("{} {}\n", line.written_at, line.line))
+        .collect();
+    let name = format!("attachment; filename=\"job-{id}.txt\"");
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
+        (CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// A job that the viewer may stop and start again.
+async fn controlled(app: &App, session: &Session, id: i64) -> Page<Job> {
+    let (job, access) = find(app, session, id).await?;
+    access.control.then_some(job).ok_or(PageError::NotFound)
+}
+
+/// `POST /jobs/{id}/cancel`.
+pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    controlled(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    if !job::cancel(&mut tx, id, Time::now()).await? {
+        return Err(PageError::Refused("The job has ended."));
+    }
+    tx.commit().await?;
+    app.job_stops.stop(id);
+    app.live.job_changed(id);
+    Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
+}
+
+/// `POST /jobs/{id}/restart`.
+pub async fn restart(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    controlled(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    if !job::restart(&mut tx, id).await? {
+        return Err(PageError::Refused("The job was not stopped."));
+    }
+    tx.commit().await?;
+    app.bell.ring();
+    app.live.job_changed(id);
+    Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
+}

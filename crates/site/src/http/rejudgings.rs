@@ -1,0 +1,563 @@
+//! Sets of submissions that are judged again.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::{live_page, page};
+use super::live::events;
+use super::parts::{self, PAGE_ROWS, select, time};
+use super::ranking::attempts;
+use super::session::Session;
+use super::{problems, submissions};
+use crate::app::App;
+use crate::core::ranking::{Column, Rank, ranking};
+use crate::core::rejudging::{Matrix, matrix, rank_changes};
+use crate::core::score::Score;
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+use crate::db::judgement::{self, State as JudgementState};
+use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
+use crate::db::{contest, submission, user};
+use crate::judging::live::Change;
+use axum::extract::{Form, Path, Query, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Characters of the longest reason.
+const MAX_REASON: usize = 200;
+/// Contests whose changes of rank a page shows.
+const MAX_CONTESTS: usize = 5;
+
+/// The fields of a filter, as forms and addresses have them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Fields {
+    reason: String,
+    contest: String,
+    round: String,
+    round_problem: String,
+    problem: String,
+    user: String,
+    submission: String,
+    version: String,
+    language: String,
+    verdict: String,
+}
+
+fn number(text: &str) -> Page<Option<i64>> {
+    match text.trim() {
+        "" => Ok(None),
+        text => text
+            .parse()
+            .map(Some)
+            .map_err(|_| PageError::Invalid(format!("{text:?} is not a number."))),
+    }
+}
+
+impl Fields {
+    async fn filter(&self, app: &App) -> Page<Filter> {
+        let user = match self.user.trim() {
+            "" => None,
+            login => {
+                let found = user::by_login(&app.db, login).await?;
+                let unknown = || PageError::Invalid(format!("There is no user {login:?}."));
+                Some(found.ok_or_else(unknown)?.id)
+            }
+        };
+        let verdict = match self.verdict.as_str() {
+            "" => None,
+            text => Some(Verdict::of_text(text).ok_or(PageError::NotFound)?),
+        };
+        Ok(Filter {
+            contest: number(&self.contest)?,
+            round: number(&self.round)?,
+            round_problem: number(&self.round_problem)?,
+            problem: number(&self.problem)?,
+            user,
+            submission: number(&self.submission)?,
+            version: number(&self.version)?,
+            language: Some(self.language.clone()).filter(|text| !text.is_empty()),
+            verdict,
+            set: None,
+        })
+    }
+}
+
+/// Where a decision on a set is made: in a contest, or at a problem.
+#[derive(Debug, Clone, Copy)]
+struct Scope {
+    contest: Option<i64>,
+    problem: Option<i64>,
+}
+
+/// The scope of a filter, if the viewer may judge its submissions again.
+async fn scope(app: &App, session: &Session, filter: &Filter) -> Page<Scope> {
+    let of_contest = |contest| Scope {
+        contest: Some(contest),
+        problem: None,
+    };
+    if let Some(id) = filter.submission {
+        let (one, round_problem) = submissions::managed(app, session, id).await?;
+        return Ok(Scope {
+            contest: round_problem.map(|problem| problem.contest_id),
+            problem: Some(one.problem_id),
+        });
+    }
+    if let Some(id) = filter.round_problem {
+        let (scene, _) = Scene::of_problem(app, session, id).await?;
+        let manages = scene.access.manage.then_some(of_contest(scene.contest.id));
+        return manages.ok_or(PageError::NotFound);
+    }
+    if let Some(id) = filter.round {
+        let (scene, _) = Scene::managed_round(app, session, id).await?;
+        return Ok(of_contest(scene.contest.id));
+    }
+    if let Some(id) = filter.contest {
+        Scene::managed(app, session, id).await?;
+        return Ok(of_contest(id));
+    }
+    if let Some(id) = filter.problem {
+        let (_, access) = problems::find(app, session, id).await?;
+        let scope = Scope {
+            contest: None,
+            problem: Some(id),
+        };
+        return access.edit.then_some(scope).ok_or(PageError::NotFound);
+    }
+    if session.viewer().is_admin() {
+        return Ok(Scope {
+            contest: None,
+            problem: None,
+        });
+    }
+    Err(PageError::NotFound)
+}
+
+/// A set that the viewer decides on.
+async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
+    let set = rejudging::by_id(&app.db, id).await?;
+    let set = set.ok_or(PageError::NotFound)?;
+    let filter = Filter {
+        contest: set.contest_id,
+        problem: set.problem_id,
+        ..Filter::default()
+    };
+    scope(app, session, &filter).await?;
+    Ok(set)
+}
+
+/// `GET /rejudgings`.
+pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
+    let user = session.user_id()?;
+    let sets = rejudging::page(&app.db, user, session.viewer().is_admin(), PAGE_ROWS).await?;
+    if sets.is_empty() && !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    let main = html! {
+        h1 { "Rejudgings" }
+        @if session.viewer().is_admin() {
+            p { a.button href="/rejudgings/new" { "Judge submissions again" } }
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Rejudging" } th { "Reason" } th.number { "Submissions" } th { "State" }
+                th { "By" } th { "Time" }
+            } }
+            tbody { @for one in &sets { tr {
+                td { a href={ "/rejudgings/" (one.id) } { "#" (one.id) } }
+                td { (one.reason) }
+                td.number { (one.size) }
+                td { (state(one)) }
+                td { (one.login) }
+                td { (time(one.created_at)) }
+            } } }
+        } }
+        @if sets.is_empty() { p.muted { "There are no rejudgings." } }
+    };
+    Ok(page(&session, "Rejudgings", main).into_response())
+}
+
+fn state(set: &Set) -> String {
+    match set.state {
+        SetState::Open if set.open > 0 => format!("{} to judge", set.open),
+        SetState::Open => "waits for a decision".to_owned(),
+        SetState::Applied => "applied".to_owned(),
+        SetState::Dropped => "dropped".to_owned(),
+    }
+}
+
+/// `GET /rejudgings/new`.
+pub async fn form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Query(fields): Query<Fields>,
+) -> Page {
+    session.user_id()?;
+    let filter = fields.filter(&app).await?;
+    scope(&app, &session, &filter).await?;
+    let mut verdicts = vec![("", "All")];
+    verdicts.extend(Verdict::ALL.iter().map(|one| (one.text(), one.words())));
+    let mut languages = vec![("", "All")];
+    let titles = app.languages.iter();
+    languages.extend(titles.map(|one| (one.name.as_str(), one.title.as_str())));
+    let places = [
+        ("contest", "Contest", &fields.contest),
+        ("round", "Round", &fields.round),
+        ("round_problem", "Problem of a round", &fields.round_problem),
+        ("problem", "Problem", &fields.problem),
+        ("version", "Version of the package (id)", &fields.version),
+    ];
+    let main = html! {
+        h1 { "Judge submissions again" }
+        p {
+            "The results that count now stay, and ranks stay, until you apply the new results. "
+            "Empty fields choose all submissions."
+        }
+        form.fields method="post" {
+            label { "Reason" input name="reason" maxlength=(MAX_REASON) value=(fields.reason); }
+            @for (name, label, value) in places {
+                label { (label) input name=(name) type="number" min="1" value=(value); }
+            }
+            label { "User (login)" input name="user" value=(fields.user); }
+            (select("language", "Language", &languages, &fields.language))
+            (select("verdict", "Present verdict", &verdicts, &fields.verdict))
+            button { "Judge again" }
+        }
+    };
+    Ok(page(&session, "Judge again", main).into_response())
+}
+
+/// `POST /rejudgings/new`.
+pub async fn create(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Form(fields): Form<Fields>,
+) -> Page {
+    session.user_id()?;
+    let filter = fields.filter(&app).await?;
+    let reason: String = fields.reason.trim().chars().take(MAX_REASON).collect();
+    let id = add(&app, &session, &reason, &filter, false).await?;
+    Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
+}
+
+/// Adds a set that the viewer may decide on. Returns the id.
+async fn add(
+    app: &App,
+    session: &Session,
+    reason: &str,
+    filter: &Filter,
+    auto_apply: bool,
+) -> Page<i64> {
+    let scope = scope(app, session, filter).await?;
+    let priority = if auto_apply {
+        judgement::AGAIN
+    } else {
+        rejudging::PRIORITY
+    };
+    let new = NewSet {
+        reason,
+        filter,
+        contest_id: scope.contest,
+        problem_id: scope.problem,
+        auto_apply,
+        priority,
+        user: session.user_id()?,
+    };
+    let mut tx = app.db.begin().await?;
+    if let Some(submission) = filter.submission
+        && judgement::is_open(&mut tx, submission).await?
+    {
+        return Err(PageError::Refused(
+            "This submission is in the queue already.",
+        ));
+    }
+    let (id, size) = rejudging::insert(&mut tx, &new, Time::now()).await?;
+    if size == 0 {
+        let why = "No submission fits the filter.";
+        return Err(PageError::Invalid(why.to_owned()));
+    }
+    tx.commit().await?;
+    app.queue.wake();
+    Ok(id)
+}
+
+/// `POST /submissions/{id}/judge`: a set of one that applies itself.
+pub async fn judge_again(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let filter = Filter {
+        submission: Some(id),
+        ..Filter::default()
+    };
+    add(&app, &session, "", &filter, true).await?;
+    Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
+}
+
+/// `GET /rejudgings/{id}`: what the set changes.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let set = find(&app, &session, id).await?;
+    let items = rejudging::items(&app.db, id).await?;
+    let title = format!("Rejudging #{id}");
+    let is_live = set.state == SetState::Open && set.open > 0;
+    let main = html! {
+        h1 { (title) }
+        div data-live {
+            dl.facts {
+                @if !set.reason.is_empty() { dt { "Reason" } dd { (set.reason) } }
+                dt { "By" } dd { (set.login) ", " (time(set.created_at)) }
+                dt { "Submissions" } dd { (set.size) " " (chosen(&set)) }
+                dt { "State" }
+                dd #state {
+                    (state(&set)) @if let Some(at) = set.ended_at { ", " (time(at)) }
+                }
+                @if let Some(other) = set.repeat_of {
+                    dt { "Repeats" } dd { a href={ "/rejudgings/" (other) } { "#" (other) } }
+                }
+            }
+            (decision(&set, &items))
+            h2 { "Verdicts" }
+            (table(&matrix(settled(&items).map(|one| (one.old_verdict, one.verdict)))))
+            @if set.state == SetState::Open { (ranks(&app, &items).await?) }
+            h2 { "Submissions with another result" }
+            (changes(&items))
+        }
+    };
+    let answer = if is_live {
+        live_page(&session, &title, &format!("/rejudgings/{id}/live"), main)
+    } else {
+        page(&session, &title, main)
+    };
+    Ok(answer.into_response())
+}
+
+/// The fields of the filter of a set.
+fn chosen(set: &Set) -> String {
+    let fields: BTreeMap<String, Value> = serde_json::from_str(&set.filter).unwrap_or_default();
+    let fields = fields.iter().filter(|(_, value)| !value.is_null());
+    let words: Vec<String> = fields
+        .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
+        .collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!("({})", words.join(", "))
+    }
+}
+
+fn settled(items: &[Item]) -> impl Iterator<Item = &Item> {
+    items.iter().filter(|one| one.state == JudgementState::Done)
+}
+
+fn decision(set: &Set, items: &[Item]) -> Markup {
+    let without = items
+        .iter()
+        .filter(|one| matches!(one.state, JudgementState::Fault | JudgementState::Cancelled));
+    let without = without.count();
+    let button = |action: &str, words: &str| {
+        html! {
+            form.inline method="post" action={ "/rejudgings/" (set.id) "/" (action) } {
+                button { (words) }
+            }
+        }
+    };
+    html! {
+        @if without > 0 {
+            p.bad { (without) " submissions have no new result and keep the old one." }
+        }
+        p.actions {
+            @match set.state {
+                SetState::Open => {
+                    @if set.open == 0 { (button("apply", "Apply the new results")) }
+                    (button("drop", "Drop the new results"))
+                }
+                SetState::Applied | SetState::Dropped => (button("repeat", "Repeat")),
+            }
+        }
+    }
+}
+
+fn words(verdict: Option<Verdict>) -> Markup {
+    match verdict {
+        Some(verdict) => parts::verdict(verdict),
+        None => html! { span.muted { "None" } },
+    }
+}
+
+fn table(matrix: &Matrix) -> Markup {
+    let rows: BTreeSet<_> = matrix.keys().map(|(old, _)| *old).collect();
+    let columns: BTreeSet<_> = matrix.keys().map(|(_, new)| *new).collect();
+    html! {
+        @if matrix.is_empty() { p.muted { "There are no new results." } }
+        @else {
+            div.scroll { table #matrix {
+                thead { tr {
+                    th { "Old verdict" }
+                    @for new in &columns { th.number { "New: " (words(*new)) } }
+                } }
+                tbody { @for old in &rows { tr {
+                    th scope="row" { (words(*old)) }
+                    @for new in &columns {
+                        td.number { @if let Some(count) = matrix.get(&(*old, *new)) { (count) } }
+                    }
+                } } }
+            } }
+        }
+    }
+}
+
+fn changes(items: &[Item]) -> Markup {
+    let changed: Vec<&Item> = settled(items)
+        .filter(|one| (one.old_verdict, one.old_score) != (one.verdict, one.score))
+        .collect();
+    let points = |score: Option<i64>| html! { @if let Some(score) = score { (Score(score)) } };
+    html! {
+        div.scroll { table #changes {
+            thead { tr {
+                th { "Submission" } th { "User" } th { "Problem" } th { "Old result" }
+                th.number { "Points" } th { "New result" } th.number { "Points" }
+            } }
+            tbody { @for one in changed.iter().take(PAGE_ROWS.unsigned_abs() as usize) { tr {
+                td {
+                    a href={ "/submissions/" (one.submission_id) "?judgement=" (one.new_id) } {
+                        "#" (one.submission_id)
+                    }
+                }
+                td { (one.login) }
+                td { (one.problem_name) }
+                td { (words(one.old_verdict)) }
+                td.number { (points(one.old_score)) }
+                td { (words(one.verdict)) }
+                td.number { (points(one.score)) }
+            } } }
+        } }
+        p.muted { (changed.len()) " submissions change." }
+    }
+}
+
+/// The changes of ranks in the contests of a set.
+async fn ranks(app: &App, items: &[Item]) -> Page<Markup> {
+    let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
+    let mut parts = Vec::new();
+    for contest in contests.into_iter().take(MAX_CONTESTS) {
+        parts.push(ranks_of(app, contest, items).await?);
+    }
+    Ok(html! { @for part in &parts { (part) } })
+}
+
+async fn ranks_of(app: &App, contest_id: i64, items: &[Item]) -> Page<Markup> {
+    let contest = contest::by_id(&app.db, contest_id).await?;
+    let contest = contest.ok_or(PageError::NotFound)?;
+    let problems = contest::problems(&app.db, contest_id).await?;
+    let columns: Vec<Column> = problems
+        .iter()
+        .map(|one| Column {
+            problem: one.id,
+            method: one.final_method,
+            reveal: one.reveal,
+            is_full: true,
+        })
+        .collect();
+    let old = submission::of_contest(&app.db, contest_id).await?;
+    let items: HashMap<i64, &Item> = settled(items).map(|one| (one.submission_id, one)).collect();
+    let mut new = old.clone();
+    for one in &mut new {
+        if let Some(item) = items.get(&one.id) {
+            one.initial_verdict = item.initial_verdict;
+            one.verdict = item.verdict;
+            one.score = item.score;
+        }
+    }
+    let changes = rank_changes(
+        &ranking(&columns, &attempts(old)),
+        &ranking(&columns, &attempts(new)),
+    );
+    let mut rows = Vec::new();
+    for change in changes.into_iter().take(PAGE_ROWS.unsigned_abs() as usize) {
+        let name = user::by_id(&app.db, change.user).await?;
+        rows.push((name.map_or(String::new(), |user| user.name), change));
+    }
+    let cells = |rank: &Option<Rank>| {
+        html! {
+            td.number { @if let Some(rank) = rank { (rank.place) } }
+            td.number { @if let Some(rank) = rank { (rank.total) } }
+        }
+    };
+    Ok(html! {
+        h2 { "Ranks: " (contest.name) }
+        div.scroll { table.ranks {
+            thead { tr {
+                th { "Name" } th.number { "Old place" } th.number { "Old sum" }
+                th.number { "New place" } th.number { "New sum" }
+            } }
+            tbody { @for (name, change) in &rows { tr {
+                td { (name) } (cells(&change.old)) (cells(&change.new))
+            } } }
+        } }
+        @if rows.is_empty() { p.muted { "No place and no sum changes." } }
+    })
+}
+
+/// `GET /rejudgings/{id}/live`.
+pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    Ok(events(&app, move |change| change.rejudging == Some(id)))
+}
+
+/// `POST /rejudgings/{id}/apply`.
+pub async fn apply(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    let items = rejudging::items(&app.db, id).await?;
+    if !rejudging::apply(&mut tx, id, Time::now()).await? {
+        return Err(PageError::Refused(
+            "This rejudging is decided, or some of its submissions are still to be judged.",
+        ));
+    }
+    tx.commit().await?;
+    let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
+    for contest in contests {
+        app.live.changed(Change {
+            submission: 0,
+            user: 0,
+            contest: Some(contest),
+            rejudging: Some(id),
+        });
+    }
+    Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
+}
+
+/// `POST /rejudgings/{id}/drop`.
+pub async fn drop_set(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    let mut tx = app.db.begin().await?;
+    let cancelled = rejudging::drop_set(&mut tx, id, Time::now()).await?;
+    let Some(cancelled) = cancelled else {
+        return Err(PageError::Refused("This rejudging is decided."));
+    };
+    tx.commit().await?;
+    for judgement in cancelled {
+        app.stops.stop(judgement);
+    }
+    Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
+}
+
+/// `POST /rejudgings/{id}/repeat`: a new set with the same submissions.
+pub async fn repeat(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let set = find(&app, &session, id).await?;
+    if set.state == SetState::Open {
+        return Err(PageError::Refused("Apply or drop this rejudging first."));
+    }
+    let filter = Filter {
+        contest: set.contest_id,
+        problem: set.problem_id.filter(|_| set.contest_id.is_none()),
+        set: Some(id),
+        ..Filter::default()
+    };
+    let id = add(&app, &session, &set.reason, &filter, false).await?;
+    Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
+}

@@ -1,0 +1,293 @@
+//! The versions of a problem and its package's own submissions.
+
+use super::error::{Page, PageError};
+use super::jobs;
+use super::layout::page;
+use super::parts::{self, PAGE_ROWS, Upload, time};
+use super::problems::{find, package_input};
+use super::session::Session;
+use crate::app::App;
+use crate::core::score::Score;
+use crate::core::work::Work;
+use crate::db::job;
+use crate::db::problem::{self, Problem, Version};
+use crate::db::submission::{self, Model};
+use crate::jobs::packages::{self, Package};
+use axum::extract::{Form, Multipart, Path, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Bytes of the largest package that is read while its sender waits. Larger ones become jobs.
+const QUICK_BYTES: usize = 1 << 20;
+/// Characters of the longest note, and of the longest tag.
+const MAX_NOTE: usize = 200;
+/// Tags of a problem.
+const MAX_TAGS: usize = 50;
+
+/// A stored upload: read at once if it is small.
+pub enum Stored {
+    /// The package and its digest.
+    Read(String, Box<Package>),
+    /// The digest of an archive that a job reads.
+    Large(String),
+}
+
+/// Stores a package.
+pub async fn store(app: &Arc<App>, file_name: String, content: Vec<u8>) -> Page<Stored> {
+    let app = app.clone();
+    let read = move || {
+        let digest = app.blobs.put(&content)?;
+        if content.len() > QUICK_BYTES {
+            return Ok(Stored::Large(digest));
+        }
+        let package = packages::read(&app, &digest, &file_name)?;
+        Ok::<_, PageError>(Stored::Read(digest, Box::new(package)))
+    };
+    let read = tokio::task::spawn_blocking(read).await;
+    read.map_err(|error| PageError::Internal(error.to_string()))?
+}
+
+/// A problem that the viewer may change.
+pub async fn edited(app: &App, session: &Session, id: i64) -> Page<Problem> {
+    let (problem, access) = find(app, session, id).await?;
+    access.edit.then_some(problem).ok_or(PageError::NotFound)
+}
+
+fn note(text: &str) -> String {
+    text.trim().chars().take(MAX_NOTE).collect()
+}
+
+/// `POST /problems/{id}/versions`.
+pub async fn add(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    edited(&app, &session, id).await?;
+    let user = session.user_id()?;
+    let mut upload = Upload::read(form).await?;
+    let note = note(upload.field("note"));
+    let content = std::mem::take(&mut upload.content);
+    match store(&app, upload.file_name.clone(), content).await? {
+        Stored::Read(digest, package) => {
+            let mut tx = app.db.begin().await?;
+            packages::insert(&mut tx, id, &digest, &package, &note, user).await?;
+            tx.commit().await?;
+            app.queue.wake();
+            Ok(Redirect::to(&format!("/problems/{id}/versions")).into_response())
+        }
+        Stored::Large(digest) => {
+            let work = Work::AddVersion {
+                problem: id,
+                digest,
+                file_name: upload.file_name,
+                note,
+            };
+            jobs::begin(&app, &session, &work).await
+        }
+    }
+}
+
+/// `GET /problems/{id}/versions`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let problem = edited(&app, &session, id).await?;
+    let versions = problem::versions(&app.db, id).await?;
+    let models = submission::models(&app.db, id).await?;
+    let jobs = job::of_problem(&app.db, id, PAGE_ROWS).await?;
+    let title = format!("{}: versions", problem.name);
+    let main = html! {
+        h1 { (title) }
+        p { a href={ "/problems/" (id) } { "Go to the problem" } }
+        (table(id, &versions))
+        p.hint { "A new version changes no contest: each round keeps the version that it uses." }
+        h2 { "Submissions of the package" }
+        (solutions(&models))
+        h2 { "Add a version" }
+        form.fields method="post" enctype="multipart/form-data" {
+            (package_input())
+            label { "What has changed" input name="note" maxlength=(MAX_NOTE); }
+            button { "Add a version" }
+        }
+        h2 { "Change the statement" }
+        form.fields method="post" enctype="multipart/form-data"
+            action={ "/problems/" (id) "/statement" } {
+            label { "Statement, such as problem.en.md or problem.en.pdf"
+                input type="file" name="file" accept=".md,.pdf,.tex" required; }
+            button { "Add a version with this statement" }
+        }
+        h2 { "Time limits" }
+        form.actions method="post" action={ "/problems/" (id) "/limits" } {
+            button { "Measure the model solution and add a version with its limits" }
+        }
+        h2 { "Jobs" }
+        (jobs::table(&jobs))
+    };
+    Ok(page(&session, &title, main).into_response())
+}
+
+fn table(id: i64, versions: &[Version]) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr { th.number { "Version" } th { "Time" } th { "Note" } th { "Package" } } }
+            tbody { @for one in versions { tr {
+                td.number { (one.number) }
+                td { (time(one.created_at)) }
+                td { (one.note) }
+                td {
+                    a href={ "/problems/" (id) "/versions/" (one.number) "/package" } {
+                        "Download"
+                    }
+                }
+            } } }
+        } }
+    }
+}
+
+fn solutions(models: &[Model]) -> Markup {
+    html! {
+        div.scroll { table #solutions {
+            thead { tr {
+                th.number { "Version" } th { "Submission" } th { "Language" } th { "Result" }
+                th.number { "Points" } th { "Expectation" }
+            } }
+            tbody { @for one in models { tr {
+                td.number { (one.version) }
+                td { a href={ "/submissions/" (one.id) } { (one.name) } }
+                td { (one.language) }
+                td {
+                    @match one.verdict {
+                        Some(found) => (parts::verdict(found)),
+                        None => span.muted { (one.state.text()) },
+                    }
+                }
+                td.number { @if let Some(score) = one.score { (Score(score)) } }
+                td {
+                    @match one.as_expected {
+                        Some(0) => span.bad { "not as expected" },
+                        Some(_) => span.good { "as expected" },
+                        None => {},
+                    }
+                }
+            } } }
+        } }
+        @if models.is_empty() { p.muted { "The package has no submissions." } }
+    }
+}
+
+/// `POST /problems/{id}/statement`.
+pub async fn statement(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    edited(&app, &session, id).await?;
+    let upload = Upload::read(form).await?;
+    let name = upload.file_name.as_str();
+    let is_safe = crate::core::source::safe_name(name).is_some();
+    if !is_safe
+        || ![".md", ".pdf", ".tex"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    {
+        let why = "A statement has a plain name that ends in .md, .pdf or .tex.";
+        return Err(PageError::Invalid(why.to_owned()));
+    }
+    let work = Work::ChangeStatement {
+        problem: id,
+        digest: app.blobs.put(&upload.content)?,
+        file_name: upload.file_name,
+    };
+    jobs::begin(&app, &session, &work).await
+}
+
+/// `POST /problems/{id}/limits`.
+pub async fn limits(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    edited(&app, &session, id).await?;
+    jobs::begin(&app, &session, &Work::ResetLimits { problem: id }).await
+}
+
+/// `GET /problems/{id}/versions/{number}/package`.
+pub async fn download(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path((id, number)): Path<(i64, i64)>,
+) -> Page<Response> {
+    edited(&app, &session, id).await?;
+    let versions = problem::versions(&app.db, id).await?;
+    let version = versions.iter().find(|one| one.number == number);
+    archive(&app, version.ok_or(PageError::NotFound)?).await
+}
+
+/// The archive of a version.
+pub async fn archive(app: &App, version: &Version) -> Page<Response> {
+    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
+    let bytes = tokio::fs::read(app.blobs.path(&version.digest))
+        .await
+        .map_err(failed)?;
+    let name = format!(
+        "attachment; filename=\"problem-{}-{}.zip\"",
+        version.problem_id, version.number
+    );
+    let headers = [
+        (CONTENT_TYPE, "application/zip".to_owned()),
+        (CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// The fields of `POST /problems/{id}/tags`.
+#[derive(Deserialize)]
+pub struct Tags {
+    label: String,
+    tags: String,
+    hidden_tags: String,
+}
+
+/// `POST /problems/{id}/tags`: the short name and the tags.
+pub async fn tags(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Tags>,
+) -> Page {
+    edited(&app, &session, id).await?;
+    let read = |text: &str, hidden: bool| -> Vec<(String, bool)> {
+        let names = text.split(',').map(note).filter(|name| !name.is_empty());
+        names.map(|name| (name, hidden)).collect()
+    };
+    let mut tags = read(&form.tags, false);
+    tags.extend(read(&form.hidden_tags, true));
+    if tags.len() > MAX_TAGS {
+        return Err(PageError::Invalid(format!(
+            "A problem has at most {MAX_TAGS} tags."
+        )));
+    }
+    let mut tx = app.db.begin().await?;
+    problem::set_label(&mut tx, id, &note(&form.label)).await?;
+    problem::set_tags(&mut tx, id, &tags).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/problems/{id}")).into_response())
+}
+
+/// The form of the short name and the tags.
+pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
+    let tags = problem::tags(&app.db, problem.id).await?;
+    let names = |hidden: bool| {
+        let names = tags.iter().filter(|tag| tag.hidden == hidden);
+        let names: Vec<&str> = names.map(|tag| tag.name.as_str()).collect();
+        names.join(", ")
+    };
+    Ok(html! {
+        form.fields method="post" action={ "/problems/" (problem.id) "/tags" } {
+            label { "Short name" input name="label" value=(problem.label); }
+            label { "Tags (separated by commas)" input name="tags" value=(names(false)); }
+            label { "Tags that only teachers see" input name="hidden_tags" value=(names(true)); }
+            button { "Save" }
+        }
+    })
+}

@@ -1,0 +1,65 @@
+//! Time limits from the times of the model solution.
+
+use super::{JobError, Running};
+use millibox_judge::judge::{Event, Machine};
+use millibox_setter::limits;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the job checks its token.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Running<'_> {
+    pub(super) fn reset_limits(&self, id: i64) -> Result<(), JobError> {
+        let (version, unpacked) = self.unpack(id)?;
+        self.say(format!("version {}: measuring", version.number));
+        let machine = Machine::start(self.runner.builder.clone(), Some(1), &[self.runner.cpu])?;
+        let report = self.measure(&machine, &unpacked.root);
+        self.check()?;
+        let report = report?;
+        for test in &report.tests {
+            let (name, time, limit) = (&test.test, test.time, test.limit);
+            self.say(format!("test {name}: {time:.3} s, limit {limit:.3} s"));
+        }
+        for skipped in &report.skipped {
+            self.say(format!("not measured: {}", skipped.submission));
+        }
+        self.say(format!("limit: {}", report.formula));
+        self.add_changed(id, &unpacked.root, "time limits of the model solution")
+    }
+
+    /// Measures until the job is cancelled.
+    fn measure(
+        &self,
+        machine: &Machine,
+        root: &std::path::Path,
+    ) -> Result<limits::Report, JobError> {
+        let is_done = AtomicBool::new(false);
+        let (suites, cache) = (self.runner.suites.clone(), self.runner.cache.clone());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::SeqCst) {
+                    if self.token.is_cancelled() {
+                        return machine.stop();
+                    }
+                    std::thread::sleep(CANCEL_INTERVAL);
+                }
+            });
+            let mut seen = 0;
+            let observer = &mut |event: Event<'_>| {
+                if let Event::Settled { progress } = event {
+                    if progress.settled() < seen {
+                        seen = 0;
+                    }
+                    if progress.settled() > seen {
+                        seen = progress.settled();
+                        self.say(format!("{seen} tests are measured"));
+                    }
+                }
+            };
+            let report = limits::limits(machine, suites, cache, root, true, observer);
+            is_done.store(true, Ordering::SeqCst);
+            Ok(report?)
+        })
+    }
+}

@@ -1,0 +1,290 @@
+//! The runner of jobs.
+//!
+//! A thread leases one job after another. A job commits its changes together with its end, so that
+//! a job which was cancelled, or which runs a second time, changes nothing.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `packages` | adding problems and versions |
+//! | `limits` | time limits from the model solution |
+//! | `removal` | merging and deleting |
+
+mod limits;
+pub mod packages;
+mod removal;
+
+use crate::app::App;
+use crate::blobs::BlobError;
+use crate::core::package::PackageError;
+use crate::core::time::Time;
+use crate::core::work::Work;
+use crate::db::job::{self, Job, NewJob, State};
+use crate::db::{Db, DbError, Tx};
+use millibox::Builder;
+use millibox_judge::cancel::CancelToken;
+use millibox_judge::judge::MachineError;
+use millibox_languages::cache::Cache;
+use millibox_languages::suite::Suites;
+use millibox_setter::SetterError;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// How long a runner may be silent before its job is given to another one.
+const LEASE: Duration = Duration::from_secs(60);
+/// How often the runner looks without being woken.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// The pause after the database could not be read.
+const ERROR_PAUSE: Duration = Duration::from_secs(5);
+
+/// Why a job has failed.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// What it would change does not allow it.
+    #[error("{0}")]
+    Refused(String),
+    /// The package has mistakes or cannot be stored.
+    #[error("{}", .0.lines())]
+    Package(#[from] PackageError),
+    /// The tools for problem setters reject the package.
+    #[error("{0}")]
+    Setter(#[from] SetterError),
+    /// No supervisor can be started.
+    #[error("{0}")]
+    Machine(#[from] MachineError),
+    /// A file cannot be stored.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The database has failed.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// A file of the package cannot be read or written.
+    #[error("a file of the package: {0}")]
+    System(#[from] std::io::Error),
+    /// The stored arguments are unreadable.
+    #[error("the arguments: {0}")]
+    Arguments(#[from] serde_json::Error),
+    /// The job was cancelled, or another runner has it.
+    #[error("the job was stopped")]
+    Lost,
+}
+
+impl JobError {
+    fn gone(what: &str) -> JobError {
+        JobError::Refused(format!("the {what} does not exist any more"))
+    }
+}
+
+/// Wakes the runner.
+#[derive(Debug, Clone, Default)]
+pub struct Bell(Arc<Notify>);
+
+impl Bell {
+    /// Wakes the runner, because a job was added.
+    pub fn ring(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// Adds a job. Returns the id.
+///
+/// # Errors
+/// The database rejects it.
+pub async fn add(app: &App, work: &Work, user: i64) -> Result<i64, DbError> {
+    // Numbers and texts always have a form in JSON.
+    let args = serde_json::to_string(work).unwrap_or_default();
+    let new = NewJob {
+        kind: work.kind(),
+        args: &args,
+        problem_id: work.problem(),
+        contest_id: work.contest(),
+        keys: &work.keys(),
+        user,
+    };
+    let mut tx = app.db.begin().await?;
+    let id = job::insert(&mut tx, &new, Time::now()).await?;
+    tx.commit().await?;
+    app.bell.ring();
+    Ok(id)
+}
+
+/// Runs jobs.
+#[derive(Debug)]
+pub struct Runner {
+    /// The site.
+    pub app: Arc<App>,
+    /// Starts supervisors.
+    pub builder: Builder,
+    /// The languages.
+    pub suites: Suites,
+    /// Compiled programs.
+    pub cache: Cache,
+    /// Runs futures.
+    pub handle: Handle,
+    /// The CPU on which times are measured.
+    pub cpu: usize,
+}
+
+/// A job that runs.
+struct Running<'r> {
+    runner: &'r Runner,
+    job: &'r Job,
+    token: CancelToken,
+}
+
+/// Starts the runner. It ends with the process: what it was doing is queued again at the next
+/// start.
+///
+/// # Errors
+/// The thread cannot be started.
+pub fn start(runner: Runner) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new().name("jobs".to_owned());
+    thread.spawn(move || runner.work())?;
+    Ok(())
+}
+
+impl Runner {
+    fn work(&self) {
+        loop {
+            match self.handle.block_on(self.next()) {
+                Ok(Some(job)) => self.run(&job),
+                Ok(None) => {
+                    let bell = self.app.bell.0.notified();
+                    // Either reason to look is fine.
+                    let wait = async { tokio::time::timeout(POLL_INTERVAL, bell).await };
+                    let _ = self.handle.block_on(wait);
+                }
+                Err(error) => {
+                    tracing::error!(%error, "cannot read the jobs");
+                    std::thread::sleep(ERROR_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn next(&self) -> Result<Option<Job>, DbError> {
+        let now = Time::now();
+        job::expire(&self.app.db, now).await?;
+        job::claim(&self.app.db, now, LEASE).await
+    }
+
+    fn run(&self, job: &Job) {
+        let token = self.app.job_stops.begin(job.id);
+        let renewing = self.renew(job, token.clone());
+        let running = Running {
+            runner: self,
+            job,
+            token,
+        };
+        running.say(format!("{}: attempt {}", job.kind.words(), job.attempt));
+        let result = running.perform();
+        renewing.abort();
+        self.app.job_stops.end(job.id);
+        if let Err(error) = result {
+            running.say(error.to_string());
+            if let Err(error) = self.handle.block_on(fail(&self.app.db, job)) {
+                // The lease ends by itself.
+                tracing::error!(%error, "cannot end a job");
+            }
+        }
+        self.app.live.job_changed(job.id);
+    }
+
+    /// Renews the lease until the future is aborted. Stops the job if the lease is lost.
+    fn renew(&self, job: &Job, token: CancelToken) -> JoinHandle<()> {
+        let (db, id, attempt) = (self.app.db.clone(), job.id, job.attempt);
+        self.handle.spawn(async move {
+            loop {
+                match job::renew(&db, id, attempt, Time::now().after(LEASE)).await {
+                    Ok(true) => {}
+                    Ok(false) => break token.cancel(),
+                    Err(error) => tracing::warn!(%error, "cannot renew the lease of a job"),
+                }
+                tokio::time::sleep(LEASE / 3).await;
+            }
+        })
+    }
+}
+
+async fn fail(db: &Db, job: &Job) -> Result<(), DbError> {
+    let mut tx = db.begin().await?;
+    // A job that was cancelled keeps its state.
+    job::end(&mut tx, job, State::Failed, None, Time::now()).await?;
+    tx.commit().await
+}
+
+impl Running<'_> {
+    fn app(&self) -> &App {
+        &self.runner.app
+    }
+
+    fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runner.handle.block_on(future)
+    }
+
+    /// Adds text to the log.
+    fn say(&self, text: impl Into<String>) {
+        let text: String = text.into();
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let written = job::write(&self.app().db, self.job.id, &lines, Time::now());
+        if let Err(error) = self.block_on(written) {
+            tracing::warn!(%error, "cannot write the log of a job");
+        }
+        self.app().live.job_changed(self.job.id);
+    }
+
+    /// Fails if the job was cancelled.
+    fn check(&self) -> Result<(), JobError> {
+        if self.token.is_cancelled() {
+            return Err(JobError::Lost);
+        }
+        Ok(())
+    }
+
+    /// Ends the job together with its changes. `page` is the one to look at.
+    async fn commit(&self, mut tx: Tx, page: &str) -> Result<(), JobError> {
+        let now = Time::now();
+        if !job::end(&mut tx, self.job, State::Done, Some(page), now).await? {
+            return Err(JobError::Lost);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    fn perform(&self) -> Result<(), JobError> {
+        let work: Work = serde_json::from_str(&self.job.args)?;
+        match &work {
+            Work::AddProblem {
+                digest,
+                file_name,
+                visibility,
+            } => self.add_problem(digest, file_name, *visibility),
+            Work::AddVersion {
+                problem,
+                digest,
+                file_name,
+                note,
+            } => self.add_version(*problem, digest, file_name, note),
+            Work::ChangeStatement {
+                problem,
+                digest,
+                file_name,
+            } => self.change_statement(*problem, digest, file_name),
+            Work::ResetLimits { problem } => self.reset_limits(*problem),
+            Work::MergeProblems {
+                from,
+                into,
+                rejudge,
+            } => self.merge_problems(*from, *into, *rejudge),
+            Work::DeleteProblem { problem } => self.delete_problem(*problem),
+            Work::DeleteContest { contest } => self.delete_contest(*contest),
+            Work::DeleteRound { contest, round } => self.delete_round(*contest, *round),
+            Work::DeleteRoundProblem {
+                contest,
+                round_problem,
+            } => self.delete_round_problem(*contest, *round_problem),
+        }
+    }
+}

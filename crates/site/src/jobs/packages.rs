@@ -1,0 +1,290 @@
+//! Adding problems and versions.
+
+use super::{JobError, Running};
+use crate::app::App;
+use crate::core::package::{self, Manifest};
+use crate::core::time::Time;
+use crate::db::judgement::{self, NewJudgement};
+use crate::db::problem::{self, NewVersion, Version, Visibility};
+use crate::db::submission::{self, Kind, NewSubmission};
+use crate::db::{Result as DbResult, Tx};
+use crate::judging::languages::{self, Language};
+use millibox_package::model::{Problem, Submission};
+use millibox_setter::archive;
+use std::path::{Path, PathBuf};
+
+/// Characters of the longest name of a problem.
+const MAX_NAME: usize = 128;
+/// Bytes of the longest solution that is judged.
+const MAX_SOLUTION: u64 = 1 << 20;
+
+/// A solution of a package.
+#[derive(Debug)]
+pub struct Solution {
+    name: String,
+    language: String,
+    file_name: String,
+    content: Vec<u8>,
+}
+
+/// A package that was read.
+#[derive(Debug)]
+pub struct Package {
+    /// What pages show.
+    pub manifest: Manifest,
+    /// Its own submissions that can be judged here.
+    pub solutions: Vec<Solution>,
+    /// Its own submissions that cannot be judged here, with the reasons.
+    pub skipped: Vec<String>,
+}
+
+/// Reads a stored package. `name` is the name of the uploaded file.
+///
+/// # Errors
+/// The package has mistakes, or its files cannot be stored.
+pub fn read(app: &App, digest: &str, name: &str) -> Result<Package, package::PackageError> {
+    let archive = app.blobs.path(digest);
+    let (problem, directory) = package::open(&archive, name)?;
+    let manifest = package::manifest(&problem, directory.path(), &app.blobs)?;
+    let mut package = Package {
+        manifest,
+        solutions: Vec::new(),
+        skipped: Vec::new(),
+    };
+    for one in &problem.submissions {
+        match solution(&app.languages, one) {
+            Ok(solution) => package.solutions.push(solution),
+            Err(reason) => package.skipped.push(format!("{}: {reason}", one.name)),
+        }
+    }
+    Ok(package)
+}
+
+fn solution(installed: &[Language], one: &Submission) -> Result<Solution, String> {
+    let [source] = &one.program.sources[..] else {
+        return Err("it has several files".to_owned());
+    };
+    let file_name = source.file_name().and_then(|name| name.to_str());
+    let file_name = file_name.ok_or("its name is not in UTF-8")?;
+    let language = match &one.program.language {
+        Some(name) => installed.iter().find(|language| language.name == *name),
+        None => languages::of_file(installed, file_name),
+    };
+    let language = language.ok_or("its language is not installed")?;
+    let failed = |error: std::io::Error| error.to_string();
+    if source.metadata().map_err(failed)?.len() > MAX_SOLUTION {
+        return Err("it is too long".to_owned());
+    }
+    Ok(Solution {
+        name: one.name.clone(),
+        language: language.name.clone(),
+        file_name: file_name.to_owned(),
+        content: std::fs::read(source).map_err(failed)?,
+    })
+}
+
+/// Adds a version of a problem, and queues the package's own submissions. Returns its id.
+pub async fn insert(
+    tx: &mut Tx,
+    problem_id: i64,
+    digest: &str,
+    package: &Package,
+    note: &str,
+    user: i64,
+) -> DbResult<i64> {
+    let now = Time::now();
+    let new = NewVersion {
+        problem_id,
+        digest,
+        manifest: &package.manifest.json(),
+        note,
+        user,
+    };
+    let version = problem::insert_version(tx, &new, now).await?;
+    for one in &package.solutions {
+        let new = NewSubmission {
+            user_id: user,
+            problem_id,
+            round_problem_id: None,
+            language: &one.language,
+            kind: Kind::Model,
+            file_name: &one.file_name,
+            source: &one.content,
+        };
+        let submission_id = submission::insert(tx, &new, now).await?;
+        submission::set_model(tx, submission_id, version, &one.name).await?;
+        let new = NewJudgement {
+            submission_id,
+            version_id: version,
+            user_id: user,
+            priority: judgement::MODEL,
+            is_first: true,
+        };
+        judgement::insert(tx, &new, now).await?;
+    }
+    Ok(version)
+}
+
+/// The name of a new problem.
+pub fn problem_name(manifest: &Manifest) -> String {
+    manifest.name.chars().take(MAX_NAME).collect()
+}
+
+impl Running<'_> {
+    fn read(&self, digest: &str, name: &str) -> Result<Package, JobError> {
+        let package = read(self.app(), digest, name)?;
+        let manifest = &package.manifest;
+        self.say(format!("{}: {} tests", manifest.name, manifest.tests));
+        for warning in &manifest.warnings {
+            self.say(format!("warning: {warning}"));
+        }
+        for skipped in &package.skipped {
+            self.say(format!("not judged: {skipped}"));
+        }
+        self.check()?;
+        Ok(package)
+    }
+
+    pub(super) fn add_problem(
+        &self,
+        digest: &str,
+        file_name: &str,
+        visibility: Visibility,
+    ) -> Result<(), JobError> {
+        let package = self.read(digest, file_name)?;
+        let user = self.job.created_by;
+        self.block_on(async {
+            let mut tx = self.app().db.begin().await?;
+            let name = problem_name(&package.manifest);
+            let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
+            problem::set_label(&mut tx, id, &package.manifest.label).await?;
+            crate::db::job::set_problem(&mut tx, self.job.id, id).await?;
+            insert(&mut tx, id, digest, &package, "", user).await?;
+            self.commit(tx, &format!("/problems/{id}")).await
+        })?;
+        self.app().queue.wake();
+        Ok(())
+    }
+
+    pub(super) fn add_version(
+        &self,
+        id: i64,
+        digest: &str,
+        file_name: &str,
+        note: &str,
+    ) -> Result<(), JobError> {
+        let package = self.read(digest, file_name)?;
+        self.block_on(async {
+            let mut tx = self.app().db.begin().await?;
+            if problem::by_id(&mut tx, id).await?.is_none() {
+                return Err(JobError::gone("problem"));
+            }
+            insert(&mut tx, id, digest, &package, note, self.job.created_by).await?;
+            self.commit(tx, &format!("/problems/{id}/versions")).await
+        })?;
+        self.app().queue.wake();
+        Ok(())
+    }
+
+    /// The current version of a problem, unpacked to a directory that may be changed.
+    pub(super) fn unpack(&self, id: i64) -> Result<(Version, Unpacked), JobError> {
+        let current = self.block_on(problem::current_version(&self.app().db, id))?;
+        let version = current.ok_or_else(|| JobError::gone("problem"))?;
+        let archive = self.app().blobs.path(&version.digest);
+        let (problem, link) = package::open(&archive, "package.zip")?;
+        // The reader's directory is for reading.
+        let directory = millibox_package::temporary::directory()?;
+        let root = directory.path().join("package");
+        copy(&problem.directory, &root)?;
+        Ok((
+            version,
+            Unpacked {
+                problem,
+                root,
+                _directories: [directory, link],
+            },
+        ))
+    }
+
+    /// Adds the changed package as a version.
+    pub(super) fn add_changed(&self, id: i64, root: &Path, note: &str) -> Result<(), JobError> {
+        let problem = millibox_package::read(root).map_err(SetterError::Package)?;
+        let directory = millibox_package::temporary::directory()?;
+        let to = directory.path().join("package.zip");
+        archive::pack(&problem, root, &to, &|| self.token.is_cancelled())?;
+        let digest = self.app().blobs.put(&std::fs::read(&to)?)?;
+        self.add_version(id, &digest, "package.zip", note)
+    }
+
+    pub(super) fn change_statement(
+        &self,
+        id: i64,
+        digest: &str,
+        file_name: &str,
+    ) -> Result<(), JobError> {
+        let (_, unpacked) = self.unpack(id)?;
+        let content = std::fs::read(self.app().blobs.path(digest))?;
+        let place = unpacked.statement(file_name)?;
+        self.say(format!(
+            "statement: {}",
+            place
+                .strip_prefix(&unpacked.root)
+                .unwrap_or(&place)
+                .display()
+        ));
+        if let Some(parent) = place.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(&place, content)?;
+        let note = format!("statement {file_name}");
+        self.add_changed(id, &unpacked.root, &note)
+    }
+}
+
+use millibox_setter::SetterError;
+
+/// A package whose files may be changed.
+pub(super) struct Unpacked {
+    problem: Problem,
+    /// The directory of the package.
+    pub(super) root: PathBuf,
+    _directories: [tempfile::TempDir; 2],
+}
+
+impl Unpacked {
+    /// The place of a statement with this name.
+    fn statement(&self, file_name: &str) -> Result<PathBuf, JobError> {
+        let extension = |path: &Path| path.extension().map(std::ffi::OsStr::to_owned);
+        let new = Path::new(file_name);
+        if let Some(statement) = &self.problem.statement {
+            if extension(statement) != extension(new) {
+                let known = statement.file_name().unwrap_or_default().display();
+                return Err(JobError::Refused(format!(
+                    "the package names the statement {known}; upload a file with the same extension"
+                )));
+            }
+            let below = statement.strip_prefix(&self.problem.directory);
+            let below = below.map_err(|_| JobError::gone("statement"))?;
+            return Ok(self.root.join(below));
+        }
+        let name = new.file_name().ok_or_else(|| JobError::gone("statement"))?;
+        let directories = package::STATEMENT_DIRECTORIES.map(|name| self.root.join(name));
+        let directory = directories.iter().find(|path| path.is_dir());
+        Ok(directory.unwrap_or(&directories[0]).join(name))
+    }
+}
+
+/// Copies a directory. Its links were checked when the archive was unpacked.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
+}
