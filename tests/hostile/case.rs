@@ -1,6 +1,6 @@
 //! A case is one program on one backend under one profile.
 
-use crate::compile::{self, Built, Failure};
+use crate::compile::{self, Built, Failure, Form};
 use crate::header::{Condition, Control, Ending, Except, Pair, Profile, Program, With};
 use crate::machine::{BackendKey, Kind, Machine};
 use crate::scene::Scene;
@@ -16,6 +16,8 @@ pub struct Case<'a> {
     pub profile: Profile,
     /// The wall that is removed, to show that the program then succeeds.
     pub without: Option<Control>,
+    /// The program runs as a copy of a template.
+    pub copy: bool,
     /// Measures only the effect on a neighbour: see [`Case::neighbour`].
     pub beside: bool,
 }
@@ -44,10 +46,20 @@ impl From<String> for CaseError {
     }
 }
 
+impl From<Failure> for CaseError {
+    fn from(failure: Failure) -> CaseError {
+        match failure {
+            Failure::Missing(why) => CaseError::Skipped(why),
+            Failure::Wrong(why) => CaseError::Failed(why),
+        }
+    }
+}
+
 impl Case<'_> {
     pub fn name(&self) -> String {
         let profile = match (self.without, self.profile) {
             _ if self.beside => "beside",
+            _ if self.copy => "copy",
             (Some(_), _) => "control",
             (None, Profile::Separate) => "separate",
             (None, profile) => profile.name(),
@@ -66,6 +78,7 @@ impl Case<'_> {
             Condition::Cgroup2 => self.backend == BackendKey::Cgroup2,
             Condition::None => self.profile == Profile::None,
             Condition::User => !is_root(),
+            Condition::Copy => self.copy,
             Condition::Bounded => !may_raise_limits(),
         }
     }
@@ -111,14 +124,20 @@ impl Case<'_> {
     }
 
     fn build(&self, machine: &Machine) -> Result<Built, CaseError> {
-        compile::build(self.program, &machine.executables).map_err(|failure| match failure {
-            Failure::Missing(why) => CaseError::Skipped(why),
-            Failure::Wrong(why) => CaseError::Failed(why),
-        })
+        // These need an executable file, which the copy executes.
+        let is_executed = [With::Program, With::Setuid, With::FileCapabilities];
+        let form = match self.copy && !is_executed.into_iter().any(|with| self.wants(with)) {
+            true => Form::Library,
+            false => Form::Executable,
+        };
+        Ok(compile::build(self.program, form, &machine.executables)?)
     }
 
     /// Runs the case and checks its result.
     pub fn run(&self, machine: &Machine) -> Result<Held, CaseError> {
+        if let Some(why) = self.program.header.no_copy.as_ref().filter(|_| self.copy) {
+            return Err(CaseError::Skipped(why.clone()));
+        }
         let built = self.build(machine)?;
         let mut scene = Scene::new(self, machine, built)?;
         if self.without == Some(Control::Bare) {

@@ -6,7 +6,7 @@ use crate::run::harmless;
 use crate::scene::{Scene, UNTOUCHED};
 use millibox::{Backend, RunResult, Supervisor};
 use millibox_judge::feedback::Feedback;
-use millibox_tests::{eventually, processes_with_argument, wait};
+use millibox_tests::{Process, eventually, process_name, processes, processes_with_argument, wait};
 use std::fs;
 use std::time::Duration;
 
@@ -125,7 +125,16 @@ impl Scene<'_> {
 
     /// Checks that no process survives, the host is unchanged, and the next runs work.
     pub fn check_aftermath(&self, supervisor: &Supervisor) -> Result<(), CaseError> {
-        let survivors = || processes_with_argument(&self.token);
+        let survivors = || {
+            let mut all = processes_with_argument(&self.token);
+            if self.case.copy {
+                // The launcher sets this name.
+                let name = &self.token[self.token.len().saturating_sub(15)..];
+                let is_its = |process: &Process| process_name(process.pid) == name;
+                all.extend(processes().into_iter().filter(is_its));
+            }
+            all
+        };
         if !eventually(Duration::from_secs(5), || survivors().is_empty()) {
             return Err(format!("processes survive: {:?}", survivors()).into());
         }
@@ -151,9 +160,14 @@ impl Scene<'_> {
         if !harmed.is_empty() {
             return Err(harmed.join("; ").into());
         }
-        for _ in 0..2 {
+        let mut next = vec![harmless(); 2];
+        if self.case.copy {
+            // The template must serve other runs.
+            next.insert(0, self.in_world(harmless(), "run")?);
+        }
+        for request in next {
             let handle = supervisor
-                .run(&harmless())
+                .run(&request)
                 .map_err(|error| format!("the next run does not start: {error}"))?;
             let result = wait(&handle);
             if Ending::of(&result.outcome) != Some(Ending::Contained) {

@@ -27,17 +27,82 @@ pub enum Failure {
     Wrong(String),
 }
 
+/// The form of a compiled program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Executable,
+    /// A shared object, which `launcher.c` runs.
+    Library,
+}
+
 const FLAGS: [&str; 5] = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread"];
 
-/// Compiles a program once. Reuses the executable of an earlier run if its sources are unchanged.
-pub fn build(program: &Program, directory: &Path) -> Result<Built, Failure> {
-    program
-        .built
-        .get_or_init(|| compile(program, directory))
+impl Form {
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Form::Executable => &[],
+            Form::Library => &["-shared", "-fPIC"],
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Form::Executable => "",
+            Form::Library => ".so",
+        }
+    }
+}
+
+/// Compiles a program once in each form. Reuses the product of an earlier run if its sources are
+/// unchanged.
+pub fn build(program: &Program, form: Form, directory: &Path) -> Result<Built, Failure> {
+    let built = match form {
+        Form::Executable => &program.executable,
+        Form::Library => &program.library,
+    };
+    built
+        .get_or_init(|| compile(program, form, directory))
         .clone()
 }
 
-fn compile(program: &Program, directory: &Path) -> Result<Built, Failure> {
+/// Compiles the program of the templates whose copies are hostile programs.
+pub fn launcher(directory: &Path) -> Result<PathBuf, Failure> {
+    let source = include_str!("launcher.c");
+    let mut hasher = DefaultHasher::new();
+    (source, FLAGS).hash(&mut hasher);
+    let target = directory.join(format!("launcher-{:016x}", hasher.finish()));
+    if target.exists() {
+        return Ok(target);
+    }
+    let wrong = |error: std::io::Error| Failure::Wrong(format!("launcher.c: {error}"));
+    let scratch = tempfile::tempdir_in(directory).map_err(wrong)?;
+    let (file, unfinished) = (scratch.path().join("launcher.c"), scratch.path().join("it"));
+    std::fs::write(&file, source).map_err(wrong)?;
+    run_compiler(
+        Command::new("cc")
+            .args(FLAGS)
+            .arg("-o")
+            .args([&unfinished, &file])
+            .arg("-ldl"),
+        &file,
+    )?;
+    set_mode(&unfinished, 0o755);
+    std::fs::rename(&unfinished, &target).map_err(wrong)?;
+    Ok(target)
+}
+
+fn run_compiler(command: &mut Command, source: &Path) -> Result<(), Failure> {
+    let output = command
+        .output()
+        .map_err(|error| Failure::Missing(format!("cannot run the C compiler cc: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::Wrong(format!("{}: {errors}", source.display())))
+}
+
+fn compile(program: &Program, form: Form, directory: &Path) -> Result<Built, Failure> {
     let wrong = |what: &dyn std::fmt::Display| {
         Failure::Wrong(format!("{}: {what}", program.path.display()))
     };
@@ -66,31 +131,32 @@ fn compile(program: &Program, directory: &Path) -> Result<Built, Failure> {
     read(&include.join("hostile.h"))?.hash(&mut hasher);
     FLAGS.hash(&mut hasher);
     let target = directory.join(format!(
-        "{}-{}-{:016x}",
+        "{}-{}-{:016x}{}",
         program.header.class,
         program.name,
-        hasher.finish()
+        hasher.finish(),
+        form.extension()
     ));
     if target.exists() {
         return Ok(Built::Executable(target));
     }
     let unfinished = directory.join(format!(
-        "{}-{}.{}",
+        "{}-{}.{}{}",
         program.header.class,
         program.name,
-        std::process::id()
+        std::process::id(),
+        form.extension()
     ));
-    let output = Command::new("cc")
-        .args(FLAGS)
-        .arg("-I")
-        .arg(include)
-        .arg("-o")
-        .args([&unfinished, &program.path])
-        .output()
-        .map_err(|error| Failure::Missing(format!("cannot run the C compiler cc: {error}")))?;
-    if !output.status.success() {
-        return Err(wrong(&String::from_utf8_lossy(&output.stderr)));
-    }
+    run_compiler(
+        Command::new("cc")
+            .args(FLAGS)
+            .args(form.flags())
+            .arg("-I")
+            .arg(include)
+            .arg("-o")
+            .args([&unfinished, &program.path]),
+        &program.path,
+    )?;
     set_mode(&unfinished, 0o755);
     std::fs::rename(&unfinished, &target).map_err(|error| wrong(&error))?;
     Ok(Built::Executable(target))
@@ -106,9 +172,13 @@ fn script(program: &Program, interpreter: &'static str) -> Result<Built, Failure
     })
 }
 
-/// Compiles all programs in parallel and returns the errors.
+/// Compiles all programs in parallel, in both forms, and returns the errors.
 pub fn all(programs: &[Program], directory: &Path) -> Vec<String> {
-    let error = |program: &Program| match build(program, directory) {
+    let both = |program: &Program| {
+        build(program, Form::Executable, directory)?;
+        build(program, Form::Library, directory)
+    };
+    let error = |program: &Program| match both(program) {
         Ok(_) => None,
         // Only the machine that runs the program needs its interpreter.
         Err(Failure::Missing(_))
@@ -133,7 +203,11 @@ pub fn all(programs: &[Program], directory: &Path) -> Vec<String> {
         let errors = threads
             .into_iter()
             .map(|thread| thread.join().expect("no panic"));
-        errors.flatten().collect()
+        let launcher = match launcher(directory) {
+            Ok(_) => None,
+            Err(Failure::Missing(why) | Failure::Wrong(why)) => Some(why),
+        };
+        errors.flatten().chain(launcher).collect()
     })
 }
 

@@ -17,8 +17,9 @@ pub struct Program {
     pub name: String,
     pub path: PathBuf,
     pub header: Header,
-    /// The compiled program, after its first use.
-    pub built: OnceLock<Result<Built, Failure>>,
+    /// The compiled program in each form, after its first use.
+    pub executable: OnceLock<Result<Built, Failure>>,
+    pub library: OnceLock<Result<Built, Failure>>,
 }
 
 impl Program {
@@ -70,6 +71,9 @@ pub struct Header {
     /// The wall without which the program must succeed.
     #[serde(default)]
     pub control: Option<Control>,
+    /// The reason why the program cannot run as a copy of a template.
+    #[serde(default)]
+    pub no_copy: Option<String>,
 }
 
 fn both_profiles() -> Vec<Profile> {
@@ -102,6 +106,8 @@ pub enum Condition {
     None,
     /// Started by an unprivileged user, which is also the user of the run.
     User,
+    /// As a copy of a template.
+    Copy,
     /// Started without CAP_SYS_RESOURCE, which is needed to raise limits.
     Bounded,
 }
@@ -114,6 +120,7 @@ impl fmt::Display for Condition {
             Condition::Cgroup2 => "cgroup2",
             Condition::None => "without seccomp",
             Condition::User => "started by an unprivileged user",
+            Condition::Copy => "as a copy of a template",
             Condition::Bounded => "started without CAP_SYS_RESOURCE",
         })
     }
@@ -431,7 +438,8 @@ pub fn all(directory: &Path) -> std::io::Result<Vec<Program>> {
                     name,
                     path,
                     header,
-                    built: OnceLock::new(),
+                    executable: OnceLock::new(),
+                    library: OnceLock::new(),
                 });
             }
         }

@@ -16,8 +16,9 @@
 //! | `page` | `docs/hostile.md`: a summary of the document |
 //!
 //! `cargo test --test hostile NAME` runs the cases with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`.
-//! `::control` runs the program without its wall; it must then succeed. `::beside` runs `/bin/true`
-//! beside the program; these runs must not fail.
+//! `::control` runs the program without its wall; it must then succeed. `::copy` runs it in a copy
+//! of a template (`launcher.c`). `::beside` runs `/bin/true` beside the program; these runs must
+//! not fail.
 //!
 //! Two commands do not run any case:
 //!
@@ -160,6 +161,7 @@ struct Way {
     backend: BackendKey,
     profile: Profile,
     without: Option<Control>,
+    copy: bool,
     beside: bool,
 }
 
@@ -170,6 +172,7 @@ impl Way {
             backend: self.backend,
             profile: self.profile,
             without: self.without,
+            copy: self.copy,
             beside: self.beside,
         }
     }
@@ -201,33 +204,38 @@ fn all_trials(
     trials
 }
 
-/// The ways in which a program runs: on every backend under its profiles, once without its wall,
-/// and on every backend beside a neighbour.
+/// The ways in which a program runs: on every backend under its profiles, as a copy of a template
+/// and beside a neighbour, and once without its wall.
 fn ways(program: &Program, backends: &[BackendKey]) -> Vec<Way> {
     let header = &program.header;
     let first = header.profiles.first().copied().unwrap_or(Profile::Default);
+    let way = |backend: &BackendKey| Way {
+        backend: *backend,
+        profile: first,
+        without: None,
+        copy: false,
+        beside: false,
+    };
     let mut ways = Vec::new();
     for backend in backends {
         ways.extend(header.profiles.iter().map(|profile| Way {
-            backend: *backend,
             profile: *profile,
-            without: None,
-            beside: false,
+            ..way(backend)
         }));
     }
     if let (Some(control), Some(best)) = (header.control, backends.first()) {
         ways.push(Way {
-            backend: *best,
-            profile: first,
             without: Some(control),
-            beside: false,
+            ..way(best)
         });
     }
     ways.extend(backends.iter().map(|backend| Way {
-        backend: *backend,
-        profile: first,
-        without: None,
+        copy: true,
+        ..way(backend)
+    }));
+    ways.extend(backends.iter().map(|backend| Way {
         beside: true,
+        ..way(backend)
     }));
     ways
 }
@@ -318,7 +326,7 @@ fn run_case(
 ) -> Result<Completion, Failed> {
     let outcome = case.run(machine);
     let keep = |result| {
-        if case.without.is_none() {
+        if case.without.is_none() && !case.copy {
             let key = (case.program.full_name(), case.backend, case.profile);
             collected
                 .results

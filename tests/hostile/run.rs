@@ -4,7 +4,10 @@ use crate::case::{CaseError, Held};
 use crate::compile::Built;
 use crate::header::{Control, Ending, Pair, With};
 use crate::scene::Scene;
-use millibox::{Budget, Handle, Request, RunResult, Supervisor, move_output};
+use millibox::{
+    Budget, Handle, Hint, Outcome, Request, RunResult, Start, Supervisor, TemplateProblem, Unfit,
+    move_output,
+};
 use millibox_tests::{is_root, pipe, read_line, wait};
 use std::fs;
 use std::io::{Read, Seek};
@@ -166,6 +169,9 @@ impl Scene<'_> {
                 wait(&handle)
             })
         };
+        if self.case.copy {
+            check_start(&result)?;
+        }
         let mut bytes = Vec::new();
         file.rewind().map_err(io)?;
         file.take(EXAMINED_BYTES)
@@ -200,6 +206,28 @@ impl Scene<'_> {
                 code => Ending::Exited(code),
             });
         self.compare(ending, &text)
+    }
+}
+
+/// Checks that a run was a copy of a template. Some worlds can have none.
+fn check_start(result: &RunResult) -> Result<(), CaseError> {
+    let error = match (&result.outcome, result.start) {
+        (Outcome::NotStarted(error), _) => error,
+        (_, Start::Prepared { .. }) => return Ok(()),
+        _ => return Err(format!("the run was no copy: {result}").into()),
+    };
+    match error.hint {
+        Some(Hint::Template(TemplateProblem::Unfit(
+            Unfit::Backend
+            | Unfit::SeparatePid1
+            | Unfit::Loopback
+            | Unfit::MountBelowTmpfs
+            | Unfit::Seccomp
+            | Unfit::RootInside
+            | Unfit::Namespaces,
+        ))) => Err(CaseError::Skipped(error.to_string())),
+        Some(Hint::Template(_)) => Err(error.to_string().into()),
+        _ => Ok(()),
     }
 }
 

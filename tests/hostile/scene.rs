@@ -1,10 +1,10 @@
 //! The surroundings of a case: files on the host, the world and the request.
 
 use crate::case::{Case, CaseError};
-use crate::compile::Built;
+use crate::compile::{self, Built};
 use crate::header::{Control, Profile, With};
 use crate::machine::Machine;
-use millibox::{Mount, Network, Request, World};
+use millibox::{Mount, Network, Prepare, Request, World};
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_tests::{is_root, open, set_mode, token};
 use rustix::fs::{CWD, FileType, Mode, OFlags, XattrFlags};
@@ -52,11 +52,22 @@ impl<'a> Scene<'a> {
         match &built {
             Built::Executable(executable) => {
                 create_special_files(case, executable, &path("shared"))?;
+                if case.copy {
+                    copy(executable, &path("attack"), 0o755)?;
+                }
             }
             Built::Script { path: script, .. } => {
                 fs::copy(script, path("attack")).map_err(scene_error)?;
                 set_mode(&path("attack"), 0o644);
             }
+        }
+        if case.copy && case.wants(With::Loopback) {
+            let why = "a template cannot have a loopback interface";
+            return Err(CaseError::Skipped(why.to_owned()));
+        }
+        if case.copy {
+            let launcher = compile::launcher(&machine.executables)?;
+            copy(&launcher, &path("launcher"), 0o755)?;
         }
         let feedback = if case.wants(With::Feedback) {
             let place = FeedbackPlace::new(machine.ids).map_err(scene_error)?;
@@ -96,8 +107,11 @@ impl<'a> Scene<'a> {
             temporary = temporary.inode_limit(inodes);
         }
         let mut world = World::empty().system().dev("/dev").mount(temporary);
-        if let Built::Script { .. } = self.built {
+        if self.case.copy || matches!(self.built, Built::Script { .. }) {
             world = world.read_only(self.path("attack"), "/attack");
+        }
+        if self.case.copy {
+            world = world.read_only(self.path("launcher"), "/launcher");
         }
         for with in &header.with {
             world = match with {
@@ -151,18 +165,34 @@ impl<'a> Scene<'a> {
         ]
     }
 
+    /// Makes a request run in the world of a role.
+    pub fn in_world(&self, request: Request, role: &str) -> Result<Request, CaseError> {
+        let world = self.world(role)?;
+        if !self.case.copy {
+            return Ok(request.world(&world));
+        }
+        let prepared = world.prepare(&Prepare::new("/launcher"));
+        let prepared = prepared.map_err(|error| CaseError::Failed(error.to_string()))?;
+        Ok(request.prepared(&prepared))
+    }
+
     /// Builds the request for a role: `run`, or `plant`, `look` or `both` for a pair.
     pub fn request(&mut self, role: &str) -> Result<Request, CaseError> {
         let case = self.case;
         let mut request = match &self.built {
             _ if case.wants(With::Program) => Request::new("/shared/program"),
+            _ if case.wants(With::ProgramDescriptor) && case.copy => {
+                let why = "a copy executes no file of its request";
+                return Err(CaseError::Skipped(why.to_owned()));
+            }
+            Built::Executable(_) if case.copy => Request::new("/attack"),
             _ if case.wants(With::ProgramDescriptor) => {
                 Request::from_descriptor(open(&self.path("shared/program"))).arg(&case.program.name)
             }
             Built::Executable(path) => Request::from_descriptor(open(path)).arg(&case.program.name),
             Built::Script { interpreter, .. } => Request::new(*interpreter).arg("/attack"),
         };
-        request = request.args(self.arguments(role)).world(&self.world(role)?);
+        request = self.in_world(request.args(self.arguments(role)), role)?;
         let limits = case.program.header.limits;
         if !matches!(case.without, Some(Control::Limits | Control::AllLimits)) {
             request = request

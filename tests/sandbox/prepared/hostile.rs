@@ -1,11 +1,12 @@
 //! Programs that try to reach their template, later runs or millibox.
 
-use super::{PYTHON, is_possible_or_skips, prepared, python, text};
+use super::{PYTHON, is_possible_or_skips, prepared, python, request, text};
 use crate::builder;
 use millibox::{
     Hint, Outcome, Prepare, ProcessEnd, Request, RunResult, Supervisor, TemplateProblem, Unfit,
 };
 use millibox_tests::{not_started, result, start, world_with_proc};
+use std::time::Duration;
 
 /// `#### NAME` begins a program.
 const PROGRAMS: &str = include_str!("hostile.txt");
@@ -90,6 +91,55 @@ fn copy_cannot_raise_its_limits() {
     assert_contained("limits");
 }
 
+/// Without its calls of a template, the library cannot serve runs in a copy.
+#[test]
+fn copy_cannot_serve_as_template() {
+    assert_contained("serves as a template");
+}
+
+/// Runs a program with a real-time limit of its own, and then a harmless one. Returns the outcome.
+fn outcome(name: &str, limit: Duration) -> Option<Outcome> {
+    let supervisor = lone_runner();
+    if !is_possible_or_skips(&supervisor) {
+        return None;
+    }
+    let python = python(&world_with_proc());
+    let hostile = request(program(name), &python).real_time_limit(limit);
+    let outcome = result(&supervisor, &hostile).outcome;
+    assert_eq!(text(&supervisor, "print('fine')", &python), "fine\n");
+    Some(outcome)
+}
+
+#[test]
+fn copy_that_stops_ends_at_its_limit() {
+    if let Some(outcome) = outcome("stops its group", Duration::from_millis(300)) {
+        assert_eq!(outcome, Outcome::RealTimeLimit);
+    }
+}
+
+/// pid1 reports the status of the first process only, and ends the others.
+#[test]
+fn sibling_of_copy_does_not_change_its_status() {
+    if let Some(outcome) = outcome("has a sibling", Duration::from_secs(60)) {
+        assert_eq!(outcome, Outcome::Exited(7));
+    }
+}
+
+/// Neither the memory nor the arguments of an earlier run are in the memory of a later one.
+#[test]
+fn memory_of_earlier_run_is_absent() {
+    let supervisor = lone_runner();
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let python = python(&world_with_proc());
+    let (plant, look) = (program("plants a secret"), program("looks for the secret"));
+    assert_eq!(text(&supervisor, plant, &python), "");
+    assert_eq!(text(&supervisor, look, &python), "contained\n");
+    let both = format!("{plant}\n{look}");
+    assert_eq!(text(&supervisor, &both, &python), "found\n");
+}
+
 /// Runs a program several times, which must do the same each time.
 fn assert_repeatable(name: &str, expected: &str) {
     let supervisor = lone_runner();
@@ -110,6 +160,39 @@ fn change_of_modules_and_memory_does_not_reach_next_run() {
 #[test]
 fn processes_files_and_ipc_objects_do_not_reach_next_run() {
     assert_repeatable("leaves things behind", "[] ['1', '2'] True\n");
+}
+
+#[test]
+fn changed_process_does_not_reach_next_run() {
+    let supervisor = lone_runner();
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let python = python(&world_with_proc());
+    let first = text(&supervisor, program("changes the process"), &python);
+    let second = text(&supervisor, program("changes the process"), &python);
+    assert_eq!(first, second);
+}
+
+#[test]
+fn locks_queues_and_timers_do_not_reach_next_run() {
+    let supervisor = lone_runner();
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let directory = millibox_tests::directory();
+    let file = directory.path().join("lock");
+    std::fs::write(&file, "").expect("a file");
+    millibox_tests::set_mode(&file, 0o644);
+    let python = python(&world_with_proc().read_only(&file, "/lock"));
+    for _ in 0..4 {
+        let left = text(
+            &supervisor,
+            program("leaves locks, queues and timers"),
+            &python,
+        );
+        assert_eq!(left, "True False False False\n");
+    }
 }
 
 #[test]

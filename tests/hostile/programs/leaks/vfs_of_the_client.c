@@ -6,6 +6,7 @@ link"""
 must = "only its own sockets exist, and the exe link leads to no file in the world"
 held_by = "only descriptors 0, 1 and 2; mount namespace"
 with = ["proc"]
+no_copy = "the executable, the launcher, is in the world"
 --- */
 #include "hostile.h"
 

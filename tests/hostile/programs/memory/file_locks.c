@@ -5,6 +5,7 @@ must = "the memory limit ends the run"
 held_by = "the supervisor counts locks in /proc/locks"
 limits = { memory = "3M" }
 expect = "memory_limit"
+except = [{ when = ["rlimit", "copy"], expect = "signaled 11" }]
 uncharged = true
 control = "limits"
 --- */
