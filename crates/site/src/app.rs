@@ -11,6 +11,7 @@ use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
 use crate::judging::stops::Stops;
+use crate::judging::trial::Trials;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,9 @@ const FAILURES_OF_CODE: u32 = 8;
 const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// Submissions of one user in [`SUBMIT_WINDOW`].
 const SUBMISSIONS: u32 = 20;
+/// Trials of one user in [`TRY_WINDOW`].
+const TRIES: u32 = 10;
+const TRY_WINDOW: Duration = Duration::from_secs(60);
 const SUBMIT_WINDOW: Duration = Duration::from_secs(60);
 
 /// The site.
@@ -35,6 +39,10 @@ pub struct App {
     pub live: Arc<Live>,
     /// Stops judgements.
     pub stops: Stops,
+    /// Runs sources on inputs of their users.
+    pub trials: Trials,
+    /// Trials by user.
+    pub tries: Throttle<i64>,
     /// Stops jobs.
     pub job_stops: Stops,
     /// Wakes the runner of jobs.
@@ -72,6 +80,8 @@ impl App {
             blobs,
             live: Arc::new(Live::new()),
             stops: Stops::default(),
+            trials: Trials::new(),
+            tries: Throttle::new(TRIES, TRY_WINDOW),
             job_stops: Stops::default(),
             bell: Bell::default(),
             passwords,

@@ -188,6 +188,9 @@ async fn serve(args: &Args) -> Result<ExitCode, Failure> {
     // Hashing leaves half of the CPUs to pages and judging.
     let passwords = Passwords::new(cpus.len().div_ceil(2)).map_err(Failure::sandbox)?;
     let app = Arc::new(App::new(db, blobs, languages, passwords, args.https));
+    app.trials
+        .start(builder.clone(), suites.clone(), cache.clone(), job_cpu)
+        .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     let runner = jobs::Runner {
         app: app.clone(),
         builder: builder.clone(),

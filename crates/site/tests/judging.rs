@@ -316,3 +316,31 @@ fn killed_site_loses_nothing_and_judges_nothing_twice() {
 fn site_that_is_killed_200_times_loses_nothing() {
     kill_while_judging(200);
 }
+
+/// Right for the example, and endless for the other test.
+const PARTLY_ENDLESS: &[u8] = b"a, b = map(int, input().split())
+while a != 1: pass
+print(a + b)
+";
+
+#[test]
+fn initial_result_and_protocol_are_shown_during_the_judging_and_after_a_restart() {
+    let mut site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest_of(&mut admin, &patient_package());
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let page = format!(
+        "/submissions/{}",
+        submit(&mut bob, &contest, PARTLY_ENDLESS).id()
+    );
+    for _ in 0..2 {
+        let shown = bob.wait_for(&page, "Initial tests: ");
+        assert!(shown.body.contains("Accepted"), "{shown:#?}");
+        assert!(!shown.body.contains("tests are judged"), "{shown:#?}");
+        admin.wait_for(&page, "1 of 2 tests are judged");
+        site.kill_and_restart();
+        (admin, bob) = (admin.moved(&site), bob.moved(&site));
+    }
+    assert_eq!(admin.post(&format!("{page}/cancel"), &[]).status, 303);
+    bob.wait_for(&page, "Not judged");
+}

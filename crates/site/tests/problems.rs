@@ -181,3 +181,37 @@ fn problems_are_merged_copied_and_deleted() {
         assert_eq!(admin.get(&format!("/contests/{}", contest.id)).status, 404);
     });
 }
+
+#[test]
+fn program_is_tried_on_an_input_with_the_limits_of_the_problem() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let path = format!("/round-problems/{}/try", contest.problem);
+    let mut run = |source: &str, input: &str| {
+        let fields = [("language", ""), ("input", input)];
+        bob.upload(&path, &fields, ("a.py", source.as_bytes()))
+    };
+    let right = run(RIGHT, "30 12\n");
+    assert!(
+        right.body.contains("tabindex=\"0\">\n42\n</pre>"),
+        "{right:#?}"
+    );
+    let endless = run(ENDLESS, "");
+    assert!(endless.body.contains("time limit"), "{endless:#?}");
+    let files = run("import os\nprint(os.listdir('/'), os.listdir('.'))\n", "");
+    assert!(!files.body.contains("hidden-test"), "{files:#?}");
+    let failing = run("raise ValueError('a <b>')\n", "");
+    assert!(failing.body.contains("a &lt;b&gt;"), "{failing:#?}");
+    let is_throttled = (0..100).any(|_| run("print(1)", "").status == 429);
+    assert!(is_throttled);
+    let mut eve = Browser::new(&site);
+    eve.sign_up("/sign-up", "eve");
+    assert_eq!(eve.get(&path).status, 404);
+    assert_eq!(
+        eve.get(&format!("/problems/{}/try", contest.package))
+            .status,
+        404
+    );
+}

@@ -6,6 +6,7 @@ use millibox_package::model::{Format, Problem, Scoring};
 use millibox_package::{Fault, Faults};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Bytes of the largest statement or image.
 const MAX_FILE: u64 = 10 << 20;
@@ -31,6 +32,9 @@ pub struct Manifest {
     pub tests: usize,
     /// The limit on CPU time, unless tests differ or it is measured.
     pub cpu_time_ms: Option<u64>,
+    /// The greatest limit on CPU time of a test, unless it is measured.
+    #[serde(default)]
+    pub longest_cpu_time_ms: Option<u64>,
     /// The limit on memory.
     pub memory_bytes: Option<u64>,
     /// Whether submissions communicate with an interactor.
@@ -186,6 +190,7 @@ pub fn manifest(
         max_score,
         tests: problem.tests().count(),
         cpu_time_ms: cpu_time_ms(problem),
+        longest_cpu_time_ms: longest_cpu_time_ms(problem),
         memory_bytes: problem.limits.memory,
         interactive: problem.kind.is_interactive(),
         initial_groups: initial.map(|group| group.name.clone()).collect(),
@@ -203,15 +208,29 @@ pub fn manifest(
     Ok(manifest)
 }
 
+/// The limits on CPU time that the package states for its tests.
+fn cpu_times(problem: &Problem) -> impl Iterator<Item = Option<Duration>> {
+    problem
+        .tests()
+        .map(|test| test.cpu_time.or(problem.limits.cpu_time))
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The greatest limit on CPU time.
+fn longest_cpu_time_ms(problem: &Problem) -> Option<u64> {
+    cpu_times(problem).flatten().max().map(milliseconds)
+}
+
 /// The limit on CPU time that all tests share.
 fn cpu_time_ms(problem: &Problem) -> Option<u64> {
-    let mut limits = problem
-        .tests()
-        .map(|test| test.cpu_time.or(problem.limits.cpu_time));
+    let mut limits = cpu_times(problem);
     let first = limits.next()??;
     limits
         .all(|limit| limit == Some(first))
-        .then(|| u64::try_from(first.as_millis()).unwrap_or(u64::MAX))
+        .then(|| milliseconds(first))
 }
 
 /// The files of a package that may be statements or images of them.

@@ -176,7 +176,7 @@ pub fn fault(report: &SubmissionReport) -> String {
 }
 
 /// The beginning of a text with at most this many bytes.
-fn cut(text: &str, bytes: usize) -> &str {
+pub fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 

@@ -67,6 +67,12 @@ record! { Membership { contest_id: i64, role: MemberRole, } }
 
 /// Deletes a user with all submissions. Problems move to another user.
 pub async fn delete(tx: &mut Tx, id: i64, heir: i64) -> Result<()> {
+    // Packages keep their submissions.
+    tx.execute(
+        "UPDATE submission SET user_id = $2 WHERE user_id = $1 AND kind = 'model'",
+        values![id, heir],
+    )
+    .await?;
     for (_, _, fate) in REFERENCES {
         match fate {
             Fate::Kept(sql) => tx.execute(sql, values![id, heir]).await?,

@@ -7,6 +7,7 @@
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `faults` | stopping and pausing judging, and what cannot be judged |
+//! | `trial` | trying a source on an input of one's own |
 //! | `ranking` | the ranking of a contest |
 //! | `rejudgings` | sets of submissions that are judged again |
 //! | `versions` | versions of problems, their packages' submissions, and tags |
@@ -51,6 +52,7 @@ mod session;
 mod submissions;
 mod submit;
 mod totp;
+mod trial;
 mod users;
 mod versions;
 
@@ -203,6 +205,14 @@ fn accounts() -> Router<Arc<App>> {
 /// What is judged, again or not at all.
 fn judging() -> Router<Arc<App>> {
     Router::new()
+        .route(
+            "/problems/{id}/try",
+            get(trial::problem_form).post(trial::on_problem),
+        )
+        .route(
+            "/round-problems/{id}/try",
+            get(trial::round_form).post(trial::on_round),
+        )
         .route("/submissions/{id}/judge", post(rejudgings::judge_again))
         .route("/submissions/{id}/cancel", post(faults::cancel))
         .route("/round-problems/{id}/pause", post(faults::pause))

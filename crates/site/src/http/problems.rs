@@ -227,6 +227,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         h1 { (problem.name) }
         p.actions {
             @if access.submit { a.button href={ "/problems/" (id) "/submit" } { "Submit" } }
+            @if access.submit { a href={ "/problems/" (id) "/try" } { "Try a program" } }
             @if access.edit { a href={ "/problems/" (id) "/package" } { "Download the package" } }
             @if access.edit {
                 a href={ "/rejudgings/new?problem=" (id) } { "Judge submissions again" }

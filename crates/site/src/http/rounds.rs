@@ -198,7 +198,12 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
     let main = html! {
         h1 { (title) }
         (scene.links(&session))
-        @if is_open { p { a.button href={ "/round-problems/" (id) "/submit" } { "Submit" } } }
+        @if is_open {
+            p.actions {
+                a.button href={ "/round-problems/" (id) "/submit" } { "Submit" }
+                a href={ "/round-problems/" (id) "/try" } { "Try a program" }
+            }
+        }
         (statement(&manifest, text.as_deref(), &format!("/round-problems/{id}/files")))
         @if scene.access.manage { (settings(&app, &problem).await?) }
     };

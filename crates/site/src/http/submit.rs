@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A source that a form has brought.
-struct Sent<'a> {
-    language: &'a Language,
-    file_name: String,
-    content: Vec<u8>,
-    is_ignored: bool,
+pub struct Sent<'a> {
+    pub language: &'a Language,
+    pub file_name: String,
+    pub content: Vec<u8>,
+    pub is_ignored: bool,
 }
 
 fn form(app: &App, staff: bool) -> Markup {
@@ -53,7 +53,8 @@ fn form(app: &App, staff: bool) -> Markup {
 }
 
 impl Sent<'_> {
-    fn of(app: &App, upload: Upload) -> Page<Sent<'_>> {
+    /// The source of a form with the fields `language`, `file` and `code`.
+    pub fn of(app: &App, upload: Upload) -> Page<Sent<'_>> {
         let invalid = |why: &str| PageError::Invalid(why.to_owned());
         let language = match upload.field("language") {
             "" => of_file(&app.languages, &upload.file_name)

@@ -6,10 +6,12 @@
 //! | `live` | what happens, for pages that follow it |
 //! | `queue` | the queue of judgements, and its implementation in the database |
 //! | `stops` | stopping of what runs in this process |
+//! | `trial` | runs of sources on inputs of their users |
 //! | `worker` | threads that take judgements from the queue |
 
 pub mod languages;
 pub mod live;
 pub mod queue;
 pub mod stops;
+pub mod trial;
 pub mod worker;

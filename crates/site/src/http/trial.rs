@@ -1,0 +1,212 @@
+//! Trying a source on an input of one's own.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{Upload, select};
+use super::problems;
+use super::session::Session;
+use super::submit::Sent;
+use crate::app::App;
+use crate::core::package::Manifest;
+use crate::core::time::Time;
+use crate::db::problem;
+use crate::judging::trial::{MAX_OUTPUT, Trial, TrialError, Tried};
+use axum::extract::{Multipart, Path, State};
+use axum::response::IntoResponse;
+use maud::{Markup, html};
+use millibox_languages::program::Limits;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of the longest input.
+const MAX_INPUT: usize = 64 << 10;
+/// Bytes that a program may write.
+const OUTPUT_LIMIT: u64 = 1 << 20;
+/// The limit on CPU time if the package states none, and the greatest one.
+const CPU_TIME: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
+/// The limit on memory if the package states none.
+const MEMORY_BYTES: u64 = 2048 << 20;
+/// Processes and threads, as for submissions to ICPC packages.
+const PROCESSES: u32 = 64;
+
+/// A problem whose limits apply.
+struct Place {
+    title: String,
+    manifest: Manifest,
+}
+
+async fn of_problem(app: &App, session: &Session, id: i64) -> Page<Place> {
+    session.user_id()?;
+    let (problem, access) = problems::find(app, session, id).await?;
+    if !access.submit {
+        return Err(PageError::NotFound);
+    }
+    let version = problem::current_version(&app.db, id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    Ok(Place {
+        title: problem.name,
+        manifest: Manifest::of_json(&version.manifest),
+    })
+}
+
+async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
+    session.user_id()?;
+    let (scene, problem) = Scene::of_problem(app, session, id).await?;
+    let now = Time::now();
+    if !scene.access.submits(problem.begins, problem.ends, now) {
+        return Err(PageError::Refused("This round is not open."));
+    }
+    let version = problem::version(&app.db, problem.version_id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    Ok(Place {
+        title: format!("{} {}", problem.label, problem.name),
+        manifest: Manifest::of_json(&version.manifest),
+    })
+}
+
+fn limits(manifest: &Manifest) -> Limits {
+    let stated = manifest.longest_cpu_time_ms.map(Duration::from_millis);
+    let cpu_time = stated.unwrap_or(CPU_TIME.0).min(CPU_TIME.1);
+    Limits {
+        cpu_time,
+        real_time: Limits::real_time_for(cpu_time),
+        memory: manifest.memory_bytes.unwrap_or(MEMORY_BYTES),
+        output: OUTPUT_LIMIT,
+        processes: PROCESSES,
+    }
+}
+
+fn show(app: &App, session: &Session, place: &Place, sent: [&str; 3], result: Markup) -> Page {
+    let [language, code, input] = sent;
+    let mut languages = vec![("", "By the name of the file")];
+    let installed = app.languages.iter();
+    languages.extend(installed.map(|one| (one.name.as_str(), one.title.as_str())));
+    let main = html! {
+        h1 { "Try: " (place.title) }
+        @if place.manifest.interactive {
+            p { "Programs for this problem talk to an interactor, so they cannot be tried." }
+        } @else {
+            (result)
+            form.fields method="post" enctype="multipart/form-data" {
+                (select("language", "Language", &languages, language))
+                label { "File" input type="file" name="file"; }
+                label { "Or the source itself"
+                    textarea name="code" spellcheck="false" { "\n" (code) }
+                }
+                label { "Input"
+                    textarea name="input" spellcheck="false" { "\n" (input) }
+                }
+                button { "Run" }
+            }
+            p.hint { "The program runs with the limits of the problem. Nothing is stored." }
+        }
+    };
+    Ok(page(session, "Try a program", main).into_response())
+}
+
+async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -> Page {
+    let user = session.user_id()?;
+    if place.manifest.interactive {
+        return Err(PageError::NotFound);
+    }
+    let upload = Upload::read(form).await?;
+    // Browsers send the line ends of text fields as CR LF.
+    let input = upload.field("input").replace("\r\n", "\n");
+    if input.len() > MAX_INPUT {
+        return Err(PageError::Invalid(
+            "An input has at most 64 KiB.".to_owned(),
+        ));
+    }
+    let (language, code) = (
+        upload.field("language").to_owned(),
+        upload.field("code").to_owned(),
+    );
+    let sent = Sent::of(app, upload)?;
+    if let Some(delay) = app.tries.delay(&user, Instant::now()) {
+        return Err(PageError::TooOften(delay));
+    }
+    app.tries.count(user, Instant::now());
+    let trial = Trial {
+        language: sent.language.name.clone(),
+        file_name: sent.file_name,
+        source: sent.content,
+        input: input.clone().into_bytes(),
+        limits: limits(&place.manifest),
+    };
+    let tried = match app.trials.run(trial).await {
+        Ok(tried) => tried,
+        Err(TrialError::Busy) => return Err(PageError::Busy),
+        Err(TrialError::Machine(error)) => return Err(PageError::Internal(error)),
+    };
+    show(
+        app,
+        session,
+        place,
+        [&language, &code, &input],
+        result(&tried),
+    )
+}
+
+fn result(tried: &Tried) -> Markup {
+    html! {
+        h2 { "Result" }
+        @match tried {
+            Tried::Rejected { messages } => {
+                p.bad { "The compiler rejects the source." }
+                pre tabindex="0" { "\n" (messages) }
+            }
+            Tried::Ran { output, failure } => {
+                @match failure {
+                    Some(failure) => p.bad { "The program failed: " (failure) },
+                    None => p.good { "The program has ended normally." },
+                }
+                h3 { "Output" }
+                pre #output tabindex="0" { "\n" (output) }
+                @if output.len() >= MAX_OUTPUT { p.muted { "The rest is not shown." } }
+            }
+        }
+    }
+}
+
+/// `GET /problems/{id}/try`.
+pub async fn problem_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let place = of_problem(&app, &session, id).await?;
+    show(&app, &session, &place, [""; 3], html! {})
+}
+
+/// `POST /problems/{id}/try`.
+pub async fn on_problem(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    let place = of_problem(&app, &session, id).await?;
+    try_out(&app, &session, &place, form).await
+}
+
+/// `GET /round-problems/{id}/try`.
+pub async fn round_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let place = of_round(&app, &session, id).await?;
+    show(&app, &session, &place, [""; 3], html! {})
+}
+
+/// `POST /round-problems/{id}/try`.
+pub async fn on_round(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    form: Multipart,
+) -> Page {
+    let place = of_round(&app, &session, id).await?;
+    try_out(&app, &session, &place, form).await
+}

@@ -1,0 +1,205 @@
+//! Runs of sources on inputs of their users, in a sandbox of their own.
+//!
+//! One thread runs them one after another, apart from the queue of judgements, so that they cannot
+//! delay judging by their number.
+
+use crate::core::protocol::cut;
+use millibox::Builder;
+use millibox_judge::judge::Machine;
+use millibox_judge::tool::{self, ToolRun};
+use millibox_languages::cache::Cache;
+use millibox_languages::compile::{Options, Toolbox};
+use millibox_languages::files::SourceFile;
+use millibox_languages::program::Limits;
+use millibox_languages::suite::Suites;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// Trials that wait.
+const MAX_WAITING: usize = 16;
+/// The pause after a supervisor could not be started.
+const RESTART_PAUSE: Duration = Duration::from_secs(5);
+/// Bytes of compilers' messages that are shown.
+const MAX_MESSAGES: usize = 16 << 10;
+/// Bytes of output that are shown.
+pub const MAX_OUTPUT: usize = 64 << 10;
+
+/// A source with an input.
+#[derive(Debug)]
+pub struct Trial {
+    /// The name of the language.
+    pub language: String,
+    /// The name of the source.
+    pub file_name: String,
+    /// The source.
+    pub source: Vec<u8>,
+    /// The input.
+    pub input: Vec<u8>,
+    /// The limits of the run.
+    pub limits: Limits,
+}
+
+/// The result of a trial.
+#[derive(Debug)]
+pub enum Tried {
+    /// The compiler rejects the source.
+    Rejected {
+        /// The compiler's messages.
+        messages: String,
+    },
+    /// The program has run.
+    Ran {
+        /// The beginning of its output.
+        output: String,
+        /// Why it failed, with the beginning of its standard error.
+        failure: Option<String>,
+    },
+}
+
+/// Why a trial has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// Too many others wait.
+    #[error("too many trials wait")]
+    Busy,
+    /// The machine is at fault.
+    #[error("{0}")]
+    Machine(String),
+}
+
+type Waiting = (Trial, oneshot::Sender<Result<Tried, TrialError>>);
+
+/// The trials of a site.
+#[derive(Debug)]
+pub struct Trials {
+    waiting: mpsc::Sender<Waiting>,
+    receiver: Mutex<Option<mpsc::Receiver<Waiting>>>,
+}
+
+impl Trials {
+    /// Trials that wait until [`Trials::start`].
+    pub fn new() -> Trials {
+        let (waiting, receiver) = mpsc::channel(MAX_WAITING);
+        Trials {
+            waiting,
+            receiver: Mutex::new(Some(receiver)),
+        }
+    }
+
+    /// Runs a trial.
+    ///
+    /// # Errors
+    /// Too many trials wait, or the machine fails.
+    pub async fn run(&self, trial: Trial) -> Result<Tried, TrialError> {
+        let (sender, result) = oneshot::channel();
+        self.waiting
+            .try_send((trial, sender))
+            .map_err(|_| TrialError::Busy)?;
+        let ended = |_| TrialError::Machine("the thread of the trials has ended".to_owned());
+        result.await.map_err(ended)?
+    }
+
+    /// Starts the thread, on a CPU. It ends with the process.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(
+        &self,
+        builder: Builder,
+        suites: Suites,
+        cache: Cache,
+        cpu: usize,
+    ) -> std::io::Result<()> {
+        let mut receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut receiver) = receiver.take() else {
+            return Ok(());
+        };
+        let work = move || {
+            loop {
+                match Machine::start(builder.clone(), Some(1), &[cpu]) {
+                    Ok(machine) => {
+                        if !work_with(&machine, &suites, &cache, &mut receiver) {
+                            return;
+                        }
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "cannot start a supervisor");
+                        std::thread::sleep(RESTART_PAUSE);
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("trials".to_owned());
+        thread.spawn(work)?;
+        Ok(())
+    }
+}
+
+/// Runs trials until the machine must be replaced. False: the site ends.
+fn work_with(
+    machine: &Machine,
+    suites: &Suites,
+    cache: &Cache,
+    receiver: &mut mpsc::Receiver<Waiting>,
+) -> bool {
+    let toolbox = Toolbox::new(machine.supervisor(), suites.clone(), cache.clone());
+    while let Some((trial, sender)) = receiver.blocking_recv() {
+        if sender.is_closed() {
+            // The browser waits no longer.
+            continue;
+        }
+        let result = try_out(machine, &toolbox, trial);
+        let has_failed = result.is_err();
+        let _ = sender.send(result);
+        if has_failed {
+            return true;
+        }
+    }
+    false
+}
+
+fn try_out(machine: &Machine, toolbox: &Toolbox<'_>, trial: Trial) -> Result<Tried, TrialError> {
+    let failed = |error: &dyn std::fmt::Display| TrialError::Machine(error.to_string());
+    let suite = toolbox
+        .suites()
+        .named(&trial.language)
+        .map_err(|error| failed(&error))?;
+    let source = SourceFile::new(&trial.file_name, trial.source);
+    let compilation = toolbox.compile_files(suite, vec![source], &Options::default());
+    let executable = match compilation.result {
+        Ok(executable) => executable,
+        Err(error) if error.is_compile_error() => {
+            let messages = cut(&compilation.messages, MAX_MESSAGES).to_owned();
+            return Ok(Tried::Rejected { messages });
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    let mut input = tool::memory_file().map_err(|error| failed(&error))?;
+    let mut output = tool::memory_file().map_err(|error| failed(&error))?;
+    input
+        .write_all(&trial.input)
+        .and_then(|()| input.seek(SeekFrom::Start(0)))
+        .map_err(|error| failed(&error))?;
+    let run = ToolRun {
+        executable: &executable,
+        world: &executable.world,
+        arguments: &[],
+        environment: &[],
+        limits: &trial.limits,
+        input: Some(&input),
+        output: &output,
+    };
+    let result = tool::run(machine.supervisor(), &run).map_err(|error| failed(&error))?;
+    let mut shown = Vec::new();
+    let limit = u64::try_from(MAX_OUTPUT).unwrap_or(u64::MAX);
+    output
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| (&output).take(limit).read_to_end(&mut shown))
+        .map_err(|error| failed(&error))?;
+    Ok(Tried::Ran {
+        output: String::from_utf8_lossy(&shown).into_owned(),
+        failure: result.failure.map(|failure| failure.to_string()),
+    })
+}
