@@ -395,19 +395,12 @@ fn source(mount: &Mount) -> Source {
     }
 }
 
-/// The default profile, compiled once for each kind of network.
+/// The default profile for each kind of network. `build.rs` compiles it.
 fn default_profile(network: Network) -> &'static [u8] {
-    static PROGRAMS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
-    let (program, policy): (_, fn(&str) -> Option<millibox_seccomp::Policy>) = match network {
-        Network::None => (&PROGRAMS[0], millibox_seccomp::profile),
-        Network::Loopback => (&PROGRAMS[1], millibox_seccomp::profile_with_loopback),
-    };
-    program.get_or_init(|| {
-        let policy = policy("default").expect("the default profile is built in");
-        millibox_seccomp::compile(&policy, Arch::native())
-            .expect("the default profile compiles")
-            .as_bytes()
-    })
+    match network {
+        Network::None => include_bytes!(concat!(env!("OUT_DIR"), "/default.bpf")),
+        Network::Loopback => include_bytes!(concat!(env!("OUT_DIR"), "/loopback.bpf")),
+    }
 }
 
 fn read_all(descriptor: BorrowedFd) -> Result<Vec<u8>, Error> {
