@@ -331,6 +331,7 @@ impl Supervisor {
             .requests
             .get(&id)
             .and_then(|request| self.template_timeout_ns(request.world));
+        let is_only_runner = self.runners.len() == 1;
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
@@ -353,7 +354,7 @@ impl Supervisor {
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;
-                let timeout_ns = request.setbacks.receipt_timeout_ns();
+                let timeout_ns = request.setbacks.receipt_timeout_ns(is_only_runner);
                 runner.receipt_deadline =
                     Some(now.saturating_add(template_timeout_ns.unwrap_or(timeout_ns)));
                 runner.received_at = None;

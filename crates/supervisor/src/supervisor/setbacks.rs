@@ -9,9 +9,9 @@
 //! The number of attempts is bounded, so that a broken machine yields an error that names the
 //! cause: a run is set back at most [`MAX_SETBACKS`] times. The first runner has
 //! [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it. Each later runner has twice as long as the one
-//! before, up to 5 s: 26 s in all. From the third attempt on, a pause precedes each attempt: 1.5 s
-//! in all, in which a machine without free processes or memory may recover. The run's own clocks
-//! begin at its exec, so none of this counts towards its limits.
+//! before, up to 5 s: 26 s in all, or 27 s with only one runner. From the third attempt on, a pause
+//! precedes each attempt: 1.5 s in all, in which a machine without free processes or memory may
+//! recover. The run's own clocks begin at its exec, so none of this counts towards its limits.
 //!
 //! A target may be stopped after the kernel has given it the launch and before it reports that.
 //! The launch is then lost with its descriptors, so the run ends with an error after
@@ -29,6 +29,8 @@ use std::os::fd::OwnedFd;
 const MAX_SETBACKS: u32 = 12;
 /// The time that the first runner has to receive a run.
 const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
+/// The same at least if there is no other runner, which then would only prepare the run once more.
+const ONLY_RUNNER_RECEIPT_TIMEOUT_NS: u64 = 320_000_000;
 /// The maximum number of times that this time is doubled, to 5 s.
 const MAX_DOUBLINGS: u32 = 8;
 /// The time that a target has to report a launch that has left the socket.
@@ -38,8 +40,12 @@ const INITIAL_PAUSE_NS: u64 = 1_000_000;
 
 impl Setbacks {
     /// The time that the next runner has to receive the run.
-    pub(super) fn receipt_timeout_ns(&self) -> u64 {
-        INITIAL_RECEIPT_TIMEOUT_NS << self.count.min(MAX_DOUBLINGS)
+    pub(super) fn receipt_timeout_ns(&self, is_only_runner: bool) -> u64 {
+        let timeout_ns = INITIAL_RECEIPT_TIMEOUT_NS << self.count.min(MAX_DOUBLINGS);
+        match is_only_runner {
+            true => timeout_ns.max(ONLY_RUNNER_RECEIPT_TIMEOUT_NS),
+            false => timeout_ns,
+        }
     }
 
     fn pause_ns(&self) -> u64 {
