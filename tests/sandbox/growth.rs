@@ -13,12 +13,34 @@ use std::time::Duration;
 
 /// Resources that might grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Usage {
+pub struct Usage {
     descriptors: Option<usize>,
     resident_kib: u64,
     processes: usize,
     cgroups: usize,
     own_descriptors: usize,
+}
+
+impl Usage {
+    /// The kind of resource that has grown, apart from changes in the number of prepared runs.
+    /// Descriptors of this process are left out, because other tests open some.
+    pub fn has_grown_from(&self, before: &Usage) -> Option<&'static str> {
+        let kinds = [
+            ("processes", self.processes > before.processes + 6),
+            (
+                "descriptors",
+                self.descriptors.unwrap_or(0) > before.descriptors.unwrap_or(0) + 40,
+            ),
+            ("cgroups", self.cgroups > before.cgroups + 4),
+            (
+                "memory",
+                self.resident_kib > before.resident_kib + before.resident_kib / 4 + 30_000,
+            ),
+        ];
+        kinds
+            .into_iter()
+            .find_map(|(name, grown)| grown.then_some(name))
+    }
 }
 
 fn open_descriptors(pid: u32) -> Option<usize> {
@@ -118,7 +140,7 @@ fn make_runs(supervisor: &Supervisor, rounds: usize) {
 }
 
 /// The usage when the runners have prepared their next runs, which takes longer on a busy machine.
-fn settled_usage(supervisor: &Supervisor) -> Usage {
+pub fn settled_usage(supervisor: &Supervisor) -> Usage {
     let mut last = usage(supervisor);
     let mut equal = 0;
     eventually(Duration::from_secs(10), || {

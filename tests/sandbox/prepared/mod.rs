@@ -2,6 +2,7 @@
 
 mod hostile;
 mod programs;
+mod soak;
 
 use crate::{builder, supervisor};
 use millibox::{
