@@ -444,7 +444,7 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 }
 
 /// Available memory in bytes.
-fn available() -> u64 {
+pub(super) fn available() -> u64 {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = meminfo
         .lines()

@@ -9,6 +9,7 @@ mod growth;
 mod interception;
 mod pair;
 mod peers;
+mod prepared;
 mod reactive;
 mod scalability;
 mod service;
@@ -38,6 +39,7 @@ pub const ALL: &[Experiment] = &[
     compute::EXPERIMENT,
     peers::EXPERIMENT,
     sharing::EXPERIMENT,
+    prepared::EXPERIMENT,
     floor::EXPERIMENT,
     growth::EXPERIMENT,
     reactive::EXPERIMENT,
