@@ -93,6 +93,10 @@ fn broken_package_is_a_fault_until_it_is_repaired() {
     assert_eq!(bob.get("/faults/1").status, 404);
     let fault = admin.get("/faults/1");
     assert!(fault.body.contains("check.c"), "{fault:#?}");
+    assert!(
+        !fault.body.contains("millibox-judge-"),
+        "no path of the machine: {fault:#?}"
+    );
 
     let version = add_version(&mut admin, &contest, &archive(&files_of_sum()));
     let offered = contest.use_version(&mut admin, version);

@@ -240,7 +240,7 @@ async fn open_judgements(tx: &mut Tx, id: i64) -> Result<i64> {
 }
 
 /// Makes the results of a set current. Submissions without a new result keep the old one. False:
-/// the set is not open, or has judgements without a result.
+/// the set is not open, or has judgements without a result; the caller rolls its transaction back.
 pub async fn apply(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
     // The change of the set also keeps others from deciding at the same time.
     if !end(tx, id, SetState::Applied, now).await? || open_judgements(tx, id).await? > 0 {

@@ -214,7 +214,8 @@ pub async fn form(
         h1 { "Judge submissions again" }
         p {
             "The results that count now stay, and ranks stay, until you apply the new results. "
-            "Empty fields choose all submissions."
+            "Empty fields choose all submissions. "
+            a href="/rejudgings" { "All rejudgings" }
         }
         form.fields method="post" {
             label { "Reason" input name="reason" maxlength=(MAX_REASON) value=(fields.reason); }

@@ -231,7 +231,16 @@ impl<Q: Queue> Worker<Q> {
             if judge.machine().supervisor().is_dead() {
                 AttemptError::Machine(error.to_string())
             } else {
-                AttemptError::Problem(error.to_string())
+                let shown = |path: &Path| {
+                    path.strip_prefix(directory.path())
+                        .unwrap_or(path)
+                        .to_owned()
+                };
+                let faults = error.faults.into_iter();
+                let lines: Vec<String> = faults
+                    .map(|fault| fault.map_paths(shown).to_string())
+                    .collect();
+                AttemptError::Problem(lines.join("\n"))
             }
         })?;
         Ok(Ready {
