@@ -19,6 +19,7 @@
 //! | `languages` | `millibox languages` |
 //! | `serve` | `millibox serve` |
 //! | `site` | `millibox site`, which executes `millibox-site` |
+//! | `submit` | `millibox submit` |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::print_stdout,
@@ -35,6 +36,7 @@ mod report_file;
 mod run;
 mod serve;
 mod site;
+mod submit;
 mod usage;
 mod values;
 
@@ -101,6 +103,8 @@ enum Command {
     /// The program millibox-site must be in the directory of this one.
     #[command(disable_help_flag = true)]
     Site(site::Args),
+    /// Send a source to a contest site, and show its result test by test
+    Submit(Box<submit::Args>),
     /// Print a completion script for a shell
     ///
     /// For bash: millibox completions bash > ~/.local/share/bash-completion/completions/millibox
@@ -130,6 +134,7 @@ fn main() -> ExitCode {
         Command::Languages(args) => languages::main(&args),
         Command::Serve(args) => serve::main(&args),
         Command::Site(args) => site::main(&args),
+        Command::Submit(args) => submit::main(&args),
         Command::Completions { shell } => completions(shell),
     };
     outcome.unwrap_or_else(|failure| {

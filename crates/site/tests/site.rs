@@ -7,6 +7,8 @@ mod support;
 
 #[path = "site/accounts.rs"]
 mod accounts;
+#[path = "site/api.rs"]
+mod api;
 #[path = "site/commands.rs"]
 mod commands;
 

@@ -6,6 +6,7 @@
 //!
 //! SQLite has one connection that writes, and several that read (write-ahead log).
 
+pub mod api_token;
 pub mod audit;
 pub mod contest;
 pub mod fault;

@@ -50,8 +50,7 @@ pub async fn record(
     let route = route
         .map(|route| route.as_str().to_owned())
         .unwrap_or_default();
-    if [Method::GET, Method::HEAD, Method::OPTIONS].contains(&method) || route.ends_with("/submit")
-    {
+    if [Method::GET, Method::HEAD, Method::OPTIONS].contains(&method) || is_submission(&route) {
         return next.run(request).await;
     }
     let shown = parameters
@@ -82,6 +81,10 @@ pub async fn record(
         tracing::error!(%error, ?entry, "cannot record a change");
     }
     response
+}
+
+fn is_submission(route: &str) -> bool {
+    route.ends_with("/submit") || route == "/api/v1/submissions"
 }
 
 /// The filters of the page.

@@ -17,6 +17,7 @@
 //! | `account`, `totp` | the own account; one-time passwords |
 //! | `users`, `roster` | users as administrators see them; import and export of users |
 //! | `audit` | the log of changes |
+//! | `tokens`, `api` | tokens of programs, and the interface that they use |
 //! | `admin` | the queue |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
@@ -29,6 +30,7 @@
 
 mod account;
 mod admin;
+mod api;
 mod assets;
 mod audit;
 mod client;
@@ -51,6 +53,7 @@ pub mod server;
 mod session;
 mod submissions;
 mod submit;
+mod tokens;
 mod totp;
 mod trial;
 mod users;
@@ -155,6 +158,7 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(accounts())
         .merge(judging())
         .merge(care())
+        .merge(api::routes())
         .route("/queue", get(admin::queue))
         .layer(DefaultBodyLimit::max(MAX_BODY));
     Router::new()
@@ -183,6 +187,8 @@ fn accounts() -> Router<Arc<App>> {
         .route("/account/totp/new", post(totp::propose))
         .route("/account/totp/confirm", post(totp::confirm))
         .route("/account/totp/off", post(totp::turn_off))
+        .route("/account/tokens", get(tokens::show).post(tokens::make))
+        .route("/account/tokens/{id}/delete", post(tokens::delete))
         .route("/users", get(users::list))
         .route("/users/import", get(roster::form).post(roster::preview))
         .route("/users/import/apply", post(roster::apply))

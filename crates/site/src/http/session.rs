@@ -53,6 +53,22 @@ impl Session {
         }
     }
 
+    /// A session without a user.
+    pub fn guest() -> Session {
+        Session {
+            user: None,
+            token: None,
+        }
+    }
+
+    /// A session of a program with a token of its own.
+    pub fn of_program(user: User) -> Session {
+        Session {
+            user: Some(user),
+            token: None,
+        }
+    }
+
     /// The digest of the session's token.
     pub fn digest(&self) -> Option<[u8; 32]> {
         self.token.as_ref().map(Token::digest)

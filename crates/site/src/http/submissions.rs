@@ -74,7 +74,7 @@ pub async fn find(
 }
 
 /// Submissions with what the viewer sees of each. Those that the viewer may not see are left out.
-async fn looked_at(
+pub async fn looked_at(
     app: &App,
     session: &Session,
     list: Vec<Submission>,
@@ -151,6 +151,29 @@ pub async fn of_contest(
     Ok(live_page(&session, "Submissions", &source, main).into_response())
 }
 
+/// The part of the protocol of a judgement that the viewer may see. While the judgement runs, it
+/// has the tests that have results.
+pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Protocol> {
+    let details = judgement::details(&app.db, judgement).await?;
+    let protocol = match details.and_then(|details| details.protocol) {
+        Some(text) => serde_json::from_str(&text)
+            .map_err(|error| PageError::Internal(format!("a stored protocol: {error}")))?,
+        None => Protocol {
+            tests: app
+                .live
+                .progress(judgement)
+                .map(|running| running.tests)
+                .unwrap_or_default(),
+            ..Protocol::default()
+        },
+    };
+    Ok(if visible.protocol {
+        protocol
+    } else {
+        protocol.initial_part()
+    })
+}
+
 /// The judgement whose protocol the staff sees.
 #[derive(Deserialize)]
 pub struct Which {
@@ -175,25 +198,9 @@ pub async fn show(
         .filter(|id| history.iter().any(|past| past.id == *id))
         .unwrap_or(one.judgement_id);
     let details = judgement::details(&app.db, shown).await?;
-    let fault = details.as_ref().and_then(|details| details.fault.clone());
-    let stored = details.and_then(|details| details.protocol);
+    let fault = details.and_then(|details| details.fault);
     let running = app.live.progress(shown);
-    let protocol = match stored {
-        Some(text) => serde_json::from_str(&text)
-            .map_err(|error| PageError::Internal(format!("a stored protocol: {error}")))?,
-        None => Protocol {
-            tests: running
-                .as_ref()
-                .map(|it| it.tests.clone())
-                .unwrap_or_default(),
-            ..Protocol::default()
-        },
-    };
-    let protocol = if visible.protocol {
-        protocol
-    } else {
-        protocol.initial_part()
-    };
+    let protocol = protocol(&app, shown, visible).await?;
     let source = submission::source(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;

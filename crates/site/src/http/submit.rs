@@ -9,6 +9,7 @@ use super::session::Session;
 use crate::app::App;
 use crate::core::source::{MAX_SOURCE, safe_name};
 use crate::core::time::Time;
+use crate::db::api_token;
 use crate::db::contest::{self, MemberRole};
 use crate::db::judgement::{self, NewJudgement};
 use crate::db::problem;
@@ -100,14 +101,32 @@ struct Target {
     kind: Kind,
 }
 
-async fn insert(app: &App, session: &Session, sent: Sent<'_>, target: Target) -> Page {
+/// Adds a submission and returns its number. A request with the key of an earlier one adds nothing.
+async fn insert(
+    app: &App,
+    session: &Session,
+    sent: Sent<'_>,
+    target: Target,
+    key: Option<&str>,
+) -> Page<i64> {
     let user_id = session.user_id()?;
+    if let Some(key) = key {
+        let mut tx = app.db.begin().await?;
+        if let Some(earlier) = api_token::submitted(&mut tx, user_id, key).await? {
+            return Ok(earlier);
+        }
+    }
     if let Some(delay) = app.submissions.delay(&user_id, Instant::now()) {
         return Err(PageError::TooOften(delay));
     }
     app.submissions.count(user_id, Instant::now());
     let now = Time::now();
     let mut tx = app.db.begin().await?;
+    if let Some(key) = key
+        && let Some(earlier) = api_token::submitted(&mut tx, user_id, key).await?
+    {
+        return Ok(earlier);
+    }
     if let Some(contest) = target.contest_id {
         contest::join(&mut tx, contest, user_id, MemberRole::Contestant, now).await?;
     }
@@ -129,9 +148,16 @@ async fn insert(app: &App, session: &Session, sent: Sent<'_>, target: Target) ->
         is_first: true,
     };
     judgement::insert(&mut tx, &new, now).await?;
+    if let Some(key) = key {
+        api_token::remember(&mut tx, user_id, key, submission_id, now).await?;
+    }
     tx.commit().await?;
     app.queue.wake();
-    Ok(Redirect::to(&format!("/submissions/{submission_id}")).into_response())
+    Ok(submission_id)
+}
+
+fn to_submission(id: i64) -> Page {
+    Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
 }
 
 /// `GET /problems/{id}/submit`.
@@ -156,15 +182,32 @@ pub async fn to_problem(
     Path(id): Path<i64>,
     form: Multipart,
 ) -> Page {
-    let (problem, access) = problems::find(&app, &session, id).await?;
+    // A form is read only for a problem that the viewer may see.
+    problems::find(&app, &session, id).await?;
+    session.user_id()?;
+    let upload = Upload::read(form).await?;
+    to_submission(send_to_problem(&app, &session, id, upload, None).await?)
+}
+
+/// Sends a source to a problem outside contests. Returns the number of the submission.
+///
+/// # Errors
+/// The viewer may not do this, or the source is not accepted.
+pub async fn send_to_problem(
+    app: &App,
+    session: &Session,
+    id: i64,
+    upload: Upload,
+    key: Option<&str>,
+) -> Page<i64> {
+    let (problem, access) = problems::find(app, session, id).await?;
     session.user_id()?;
     if !access.submit {
         return Err(PageError::NotFound);
     }
     let version = problem::current_version(&app.db, problem.id).await?;
     let version = version.ok_or(PageError::NotFound)?;
-    let upload = Upload::read(form).await?;
-    let sent = Sent::of(&app, upload)?;
+    let sent = Sent::of(app, upload)?;
     let target = Target {
         problem_id: id,
         version_id: version.id,
@@ -173,7 +216,7 @@ pub async fn to_problem(
         priority: judgement::PRACTICE,
         kind: Kind::Normal,
     };
-    insert(&app, &session, sent, target).await
+    insert(app, session, sent, target, key).await
 }
 
 /// `GET /round-problems/{id}/submit`.
@@ -205,9 +248,25 @@ pub async fn to_round(
     Path(id): Path<i64>,
     form: Multipart,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    Scene::of_problem(&app, &session, id).await?;
     session.user_id()?;
     let upload = Upload::read(form).await?;
+    to_submission(send_to_round(&app, &session, id, upload, None).await?)
+}
+
+/// Sends a source to a problem of a round. Returns the number of the submission.
+///
+/// # Errors
+/// The viewer may not do this now, or the source is not accepted.
+pub async fn send_to_round(
+    app: &App,
+    session: &Session,
+    id: i64,
+    upload: Upload,
+    key: Option<&str>,
+) -> Page<i64> {
+    let (scene, problem) = Scene::of_problem(app, session, id).await?;
+    session.user_id()?;
     // The time counts when the whole source has arrived.
     if !scene
         .access
@@ -215,7 +274,7 @@ pub async fn to_round(
     {
         return Err(PageError::Refused("This round is not open."));
     }
-    let sent = Sent::of(&app, upload)?;
+    let sent = Sent::of(app, upload)?;
     let kind = if scene.access.manage && sent.is_ignored {
         Kind::Ignored
     } else {
@@ -229,5 +288,5 @@ pub async fn to_round(
         priority: judgement::CONTEST,
         kind,
     };
-    insert(&app, &session, sent, target).await
+    insert(app, session, sent, target, key).await
 }

@@ -35,6 +35,15 @@ pub struct Ran {
 }
 
 impl Ran {
+    fn of(command: &mut Command) -> Ran {
+        let output = command.output().expect("a program");
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            error: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// The output of a subcommand that has succeeded.
     pub fn output(self) -> String {
         assert_eq!(self.code, Some(0), "{self:#?}");
@@ -91,6 +100,24 @@ impl Site {
         (self.child, self.url, self.setup) = launch(self.directory.path(), database);
     }
 
+    /// A site beside the program `millibox`, if that is built.
+    pub fn with_command() -> Option<Site> {
+        let from = Path::new(env!("CARGO_BIN_EXE_millibox-site")).with_file_name("millibox");
+        let site = from.is_file().then(|| Site::start(None))?;
+        std::fs::copy(from, site.path("millibox")).expect("a copy");
+        Some(site)
+    }
+
+    /// Runs `millibox submit` for this site.
+    pub fn submit(&self, file: &str, target: &[&str], options: &[&str]) -> Ran {
+        let mut command = program(self.directory.path(), "millibox");
+        command
+            .args(["submit", file, "--site", &self.url])
+            .args(target)
+            .args(options);
+        Ran::of(&mut command)
+    }
+
     /// Runs a subcommand for the data of this site, in its directory.
     pub fn run(&self, subcommand: &[&str], arguments: &[&str]) -> Ran {
         self.run_for("data", self.database.as_deref(), subcommand, arguments)
@@ -104,19 +131,14 @@ impl Site {
         subcommand: &[&str],
         arguments: &[&str],
     ) -> Ran {
-        let mut command = program(self.directory.path());
+        let mut command = program(self.directory.path(), "millibox-site");
         command
             .arg(subcommand[0])
             .args(["--data", data])
             .args(database.iter().flat_map(|url| ["--database", url]))
             .args(&subcommand[1..])
             .args(arguments);
-        let output = command.output().expect("a program");
-        Ran {
-            code: output.status.code(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            error: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(&mut command)
     }
 
     /// The address of the database; `None` for a file.
@@ -157,9 +179,9 @@ impl Drop for Site {
     }
 }
 
-/// A command for the site's program, as an unprivileged user if this is root.
-fn program(directory: &Path) -> Command {
-    let program = directory.join("millibox-site");
+/// A command for a program, as an unprivileged user if this is root.
+fn program(directory: &Path, name: &str) -> Command {
+    let program = directory.join(name);
     let mut command = if rustix::process::geteuid().is_root() {
         let mut command = Command::new("setpriv");
         command
@@ -186,7 +208,7 @@ fn program(directory: &Path) -> Command {
 }
 
 fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<String>) {
-    let mut command = program(directory);
+    let mut command = program(directory, "millibox-site");
     command
         .args([
             "--listen",
@@ -308,6 +330,29 @@ impl Browser {
             .header("cookie", self.cookie.as_deref().unwrap_or_default())
             .header("sec-fetch-site", site)
             .send_form(fields.iter().copied());
+        self.read(answer)
+    }
+
+    /// Loads an address with a token, unless it is empty.
+    pub fn get_as(&mut self, token: &str, path: &str) -> Answer {
+        let mut request = self.agent.get(format!("{}{path}", self.url));
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let answer = request.call();
+        self.read(answer)
+    }
+
+    /// Sends JSON with a token and a key, unless they are empty.
+    pub fn post_json(&mut self, token: &str, path: &str, key: &str, body: &str) -> Answer {
+        let mut request = self.agent.post(format!("{}{path}", self.url));
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if !key.is_empty() {
+            request = request.header("idempotency-key", key);
+        }
+        let answer = request.content_type("application/json").send(body);
         self.read(answer)
     }
 

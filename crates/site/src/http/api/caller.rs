@@ -1,0 +1,77 @@
+//! The program that has sent a request.
+
+use super::problem::{Answer, ApiError};
+use crate::app::App;
+use crate::core::time::Time;
+use crate::core::token::Token;
+use crate::db::api_token::{self, Scope};
+use crate::db::user::User;
+use crate::http::audit::Actor;
+use crate::http::session::Session;
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use std::sync::Arc;
+
+/// Microseconds between two notes that a token was used.
+const TOUCH_INTERVAL: i64 = 60 * 1_000_000;
+
+/// A program with or without a token. Cookies do not count, so that pages of other sites can do
+/// nothing here.
+#[derive(Debug)]
+pub struct Caller {
+    /// The user of the token, as handlers of pages see one.
+    pub session: Session,
+    scope: Scope,
+}
+
+impl Caller {
+    /// The user of a token that allows something.
+    ///
+    /// # Errors
+    /// The request has no token, or the token does not allow it.
+    pub fn user(&self, scope: Scope) -> Answer<&User> {
+        let user = self.session.user.as_ref().ok_or(ApiError::Token)?;
+        if self.scope < scope {
+            return Err(ApiError::Scope(scope.text()));
+        }
+        Ok(user)
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Answer<Caller> {
+        let Some(header) = parts.headers.get(AUTHORIZATION) else {
+            return Ok(Caller {
+                session: Session::guest(),
+                scope: Scope::Read,
+            });
+        };
+        let token = header.to_str().ok().and_then(|text| {
+            let (scheme, token) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token)
+        });
+        let token = token.and_then(|text| Token::of_hex(text.trim()));
+        let token = token.ok_or(ApiError::Token)?;
+        let now = Time::now();
+        let grant = api_token::grant(&app.db, token.digest(), now).await?;
+        let (user, grant) = grant.ok_or(ApiError::Token)?;
+        if grant
+            .last_used_at
+            .is_none_or(|at| now.0 - at.0 > TOUCH_INTERVAL)
+        {
+            let mut tx = app.db.begin().await?;
+            api_token::touch(&mut tx, grant.id, now).await?;
+            tx.commit().await?;
+        }
+        if let Some(actor) = parts.extensions.get::<Actor>() {
+            actor.set(user.id, &user.login);
+        }
+        Ok(Caller {
+            session: Session::of_program(user),
+            scope: grant.scope,
+        })
+    }
+}

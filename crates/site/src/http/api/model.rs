@@ -1,0 +1,352 @@
+//! The objects of the interface.
+
+use crate::core::protocol::Test as StoredTest;
+use crate::core::visibility::Visible;
+use crate::db::contest::{Contest as StoredContest, Round as StoredRound, RoundProblem};
+use crate::db::judgement::State;
+use crate::db::problem::Problem as StoredProblem;
+use crate::db::submission::Submission as Stored;
+use crate::db::user::User as StoredUser;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A list, and where it continues.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct List<T> {
+    /// The objects.
+    pub items: Vec<T>,
+    /// The value of `before` or `after` for the next part; absent in the last part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<i64>,
+}
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct User {
+    /// The number.
+    pub id: i64,
+    /// The login.
+    pub login: String,
+    /// The name of the person.
+    pub name: String,
+    /// The e-mail address.
+    pub email: Option<String>,
+    /// `admin`, `teacher` or `user`.
+    pub role: String,
+    /// Whether the user cannot sign in.
+    pub disabled: bool,
+}
+
+impl From<&StoredUser> for User {
+    fn from(user: &StoredUser) -> User {
+        User {
+            id: user.id,
+            login: user.login.clone(),
+            name: user.name.clone(),
+            email: user.email.clone(),
+            role: user.role.text().to_owned(),
+            disabled: user.disabled_at.is_some(),
+        }
+    }
+}
+
+/// A language in which submissions are accepted.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Language {
+    /// The name for `language` of submissions, such as `cpp20`.
+    pub name: String,
+    /// The name for people.
+    pub title: String,
+    /// Extensions of files, without the dot.
+    pub extensions: Vec<String>,
+}
+
+/// A contest.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Contest {
+    /// The number.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// `private` or `public`.
+    pub visibility: String,
+}
+
+impl From<StoredContest> for Contest {
+    fn from(contest: StoredContest) -> Contest {
+        Contest {
+            id: contest.id,
+            name: contest.name,
+            visibility: contest.visibility.text().to_owned(),
+        }
+    }
+}
+
+/// A contest with the rounds that the caller may see now.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ContestDetails {
+    /// The contest.
+    #[serde(flatten)]
+    pub contest: Contest,
+    /// Whether the caller manages the contest.
+    pub manage: bool,
+    /// The rounds in their order.
+    pub rounds: Vec<Round>,
+}
+
+/// A round. Times are RFC 3339 in UTC; absent ones mean always, or never for `ends`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Round {
+    /// The number.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// When it begins.
+    pub begins: Option<String>,
+    /// When it ends.
+    pub ends: Option<String>,
+    /// When contestants see full results.
+    pub full_results: Option<String>,
+    /// The problems in their order.
+    pub problems: Vec<ContestProblem>,
+}
+
+impl Round {
+    /// A round with those of the problems that belong to it.
+    pub fn of(round: StoredRound, problems: &[RoundProblem]) -> Round {
+        let own = problems.iter().filter(|one| one.round_id == round.id);
+        Round {
+            id: round.id,
+            name: round.name,
+            begins: round.begins.rfc3339(),
+            ends: round.ends.rfc3339(),
+            full_results: round.full_results.rfc3339(),
+            problems: own
+                .map(|one| ContestProblem {
+                    id: one.id,
+                    label: one.label.clone(),
+                    name: one.name.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A problem of a round.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ContestProblem {
+    /// The number for `round_problem` of submissions.
+    pub id: i64,
+    /// The label, such as `A`.
+    pub label: String,
+    /// The name.
+    pub name: String,
+}
+
+/// A problem outside contests.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Problem {
+    /// The number for `problem` of submissions.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// `private`, `contest_only` or `public`.
+    pub visibility: String,
+}
+
+impl From<StoredProblem> for Problem {
+    fn from(problem: StoredProblem) -> Problem {
+        Problem {
+            id: problem.id,
+            name: problem.name,
+            visibility: problem.visibility.text().to_owned(),
+        }
+    }
+}
+
+/// A submission, with what the caller may know of its result.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Submission {
+    /// The number.
+    pub id: i64,
+    /// The login of the author.
+    pub user: String,
+    /// The number of the problem.
+    pub problem: i64,
+    /// The problem of a round; absent outside contests.
+    pub round_problem: Option<i64>,
+    /// The language.
+    pub language: String,
+    /// When it was sent.
+    pub submitted_at: Option<String>,
+    /// Whether it is ignored in rankings.
+    pub ignored: bool,
+    /// Whether the judge is still at work. A failure of the judge is work for its staff.
+    pub pending: bool,
+    /// Whether the staff has stopped the judging.
+    pub cancelled: bool,
+    /// Whether the judge has failed; staff only.
+    pub judge_error: bool,
+    /// The verdict on the initial tests.
+    pub initial_verdict: Option<String>,
+    /// The verdict, such as `accepted`; absent until it is known and may be shown.
+    pub verdict: Option<String>,
+    /// The points.
+    pub score: Option<f64>,
+    /// The maximum points.
+    pub max_score: Option<f64>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "points have few digits")]
+fn points(score: i64) -> f64 {
+    score as f64 / 1e6
+}
+
+impl Submission {
+    /// The part of a submission that is visible.
+    pub fn of(one: &Stored, visible: Visible) -> Submission {
+        let is_done = one.state == State::Done;
+        let is_fault = one.state == State::Fault;
+        let is_cancelled = one.state == State::Cancelled;
+        Submission {
+            id: one.id,
+            user: one.login.clone(),
+            problem: one.problem_id,
+            round_problem: one.round_problem_id,
+            language: one.language.clone(),
+            submitted_at: one.submitted_at.rfc3339(),
+            ignored: one.kind == crate::db::submission::Kind::Ignored,
+            pending: !(is_done || is_cancelled || (is_fault && visible.faults)),
+            cancelled: is_cancelled,
+            judge_error: is_fault && visible.faults,
+            initial_verdict: one.initial_verdict.map(|it| it.text().to_owned()),
+            verdict: one
+                .verdict
+                .filter(|_| visible.verdict && is_done)
+                .map(|it| it.text().to_owned()),
+            score: one.score.filter(|_| visible.score).map(points),
+            max_score: one.max_score.filter(|_| visible.score).map(points),
+        }
+    }
+}
+
+/// A submission with the protocol that the caller may see.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SubmissionDetails {
+    /// The submission.
+    #[serde(flatten)]
+    pub submission: Submission,
+    /// Whether the protocol has all tests; otherwise only the initial ones.
+    pub full_protocol: bool,
+    /// The messages of the compiler.
+    pub messages: String,
+    /// The tests that have results, in the order of judging.
+    pub tests: Vec<Test>,
+    /// Groups with points.
+    pub groups: Vec<Group>,
+}
+
+/// A test.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Test {
+    /// The name.
+    pub name: String,
+    /// The name of its group.
+    pub group: String,
+    /// The verdict; absent if the test was not judged.
+    pub verdict: Option<String>,
+    /// The reason of the verdict.
+    pub reason: String,
+    /// The comment of the checker.
+    pub comment: String,
+    /// CPU time in nanoseconds.
+    pub cpu_time_ns: Option<u64>,
+    /// The limit on CPU time in nanoseconds.
+    pub cpu_time_limit_ns: Option<u64>,
+    /// Peak memory.
+    pub memory_bytes: Option<u64>,
+    /// The limit on memory.
+    pub memory_limit_bytes: Option<u64>,
+}
+
+impl From<StoredTest> for Test {
+    fn from(test: StoredTest) -> Test {
+        Test {
+            name: test.name,
+            group: test.group,
+            verdict: test.verdict.map(|it| it.text().to_owned()),
+            reason: test.reason,
+            comment: test.comment,
+            cpu_time_ns: test.cpu_time_ns,
+            cpu_time_limit_ns: test.cpu_time_limit_ns,
+            memory_bytes: test.memory_bytes,
+            memory_limit_bytes: test.memory_limit_bytes,
+        }
+    }
+}
+
+/// A group of tests.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Group {
+    /// The name.
+    pub name: String,
+    /// The points.
+    pub score: Option<f64>,
+    /// The maximum points.
+    pub max_score: Option<f64>,
+}
+
+impl From<crate::core::protocol::Group> for Group {
+    fn from(group: crate::core::protocol::Group) -> Group {
+        Group {
+            name: group.name,
+            score: group.score.map(points),
+            max_score: group.max_score.map(points),
+        }
+    }
+}
+
+/// A source to judge. Either `round_problem` or `problem` names where it is sent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewSubmission {
+    /// A problem of a round.
+    pub round_problem: Option<i64>,
+    /// A problem outside contests.
+    pub problem: Option<i64>,
+    /// The language; by default that of the file's extension.
+    #[serde(default)]
+    pub language: String,
+    /// The name of the file.
+    #[serde(default)]
+    pub file_name: String,
+    /// The text of the file.
+    pub source: String,
+}
+
+/// The source of a submission.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Source {
+    /// The name of the file.
+    pub file_name: String,
+    /// The text. Bytes that are no UTF-8 are replaced.
+    pub source: String,
+}
+
+/// A user to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewUser {
+    /// The login.
+    pub login: String,
+    /// The name; by default the login.
+    #[serde(default)]
+    pub name: String,
+    /// The e-mail address.
+    pub email: Option<String>,
+    /// The password.
+    pub password: String,
+    /// `admin`, `teacher` or `user`.
+    #[serde(default)]
+    pub role: String,
+}

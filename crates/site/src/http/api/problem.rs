@@ -1,0 +1,193 @@
+//! Requests of programs that were not carried out: problem details (RFC 9457).
+
+use crate::http::error::PageError;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+const MEDIA: &str = "application/problem+json";
+
+/// A problem with a request, or of the site.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Problem {
+    /// A URI that names the kind of problem: `/api#CODE`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What the kind of problem is, in a few words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong with this request.
+    pub detail: String,
+    /// The kind of problem for programs, such as `not_found`.
+    pub code: String,
+}
+
+/// Why a request was not carried out.
+#[derive(Debug)]
+pub enum ApiError {
+    /// For the reason for which a page would not have been shown.
+    Page(PageError),
+    /// The token is missing, unknown or has expired.
+    Token,
+    /// The token does not allow this.
+    Scope(&'static str),
+    /// The request cannot be read.
+    Malformed(String),
+}
+
+/// An answer, or the reason for its absence.
+pub type Answer<T> = Result<T, ApiError>;
+
+impl<E: Into<PageError>> From<E> for ApiError {
+    fn from(error: E) -> ApiError {
+        ApiError::Page(error.into())
+    }
+}
+
+impl ApiError {
+    fn problem(self) -> (Problem, Option<u64>) {
+        let (status, code, title, detail, retry) = match self {
+            ApiError::Token | ApiError::Page(PageError::SignIn) => (
+                StatusCode::UNAUTHORIZED,
+                "token_required",
+                "A valid token is required",
+                "Send the header `Authorization: Bearer TOKEN`.".to_owned(),
+                None,
+            ),
+            ApiError::Scope(needed) => (
+                StatusCode::FORBIDDEN,
+                "scope_too_small",
+                "The scope of the token is too small",
+                format!("This needs a token with the scope {needed}."),
+                None,
+            ),
+            ApiError::Malformed(why) => (
+                StatusCode::BAD_REQUEST,
+                "malformed",
+                "The request is malformed",
+                why,
+                None,
+            ),
+            ApiError::Page(error) => return of_page(error),
+        };
+        (problem(status, code, title, detail), retry)
+    }
+}
+
+fn problem(status: StatusCode, code: &str, title: &str, detail: String) -> Problem {
+    Problem {
+        kind: format!("/api#{code}"),
+        title: title.to_owned(),
+        status: status.as_u16(),
+        detail,
+        code: code.to_owned(),
+    }
+}
+
+fn of_page(error: PageError) -> (Problem, Option<u64>) {
+    match error {
+        PageError::NotFound | PageError::SignIn => (
+            problem(
+                StatusCode::NOT_FOUND,
+                "not_found",
+                "Not found",
+                "The object does not exist, or you have no access to it.".to_owned(),
+            ),
+            None,
+        ),
+        PageError::Refused(why) => (
+            problem(
+                StatusCode::FORBIDDEN,
+                "refused",
+                "Not allowed",
+                why.to_owned(),
+            ),
+            None,
+        ),
+        PageError::Invalid(why) => (
+            problem(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid",
+                "Not accepted",
+                why,
+            ),
+            None,
+        ),
+        PageError::TooOften(delay) => {
+            let seconds = delay.as_secs() + 1;
+            let detail = format!("Try again in {seconds} seconds.");
+            (
+                problem(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too_often",
+                    "Too many attempts",
+                    detail,
+                ),
+                Some(seconds),
+            )
+        }
+        PageError::Busy => (
+            problem(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "Too much to do",
+                "Try again in a few seconds.".to_owned(),
+            ),
+            Some(5),
+        ),
+        PageError::Internal(message) => {
+            tracing::error!(message, "a request of a program failed");
+            (
+                problem(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "The site has failed",
+                    "The failure is in the site's log.".to_owned(),
+                ),
+                None,
+            )
+        }
+    }
+}
+
+/// Gives refusals of extractors and of the router the form of a problem.
+pub async fn explain(response: Response) -> Response {
+    let status = response.status();
+    let has_form = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|media| media == MEDIA);
+    if !status.is_client_error() || has_form {
+        return response;
+    }
+    let title = status.canonical_reason().unwrap_or_default();
+    let detail = "The path, the method or an argument is not one of this interface.";
+    let problem = problem(status, "malformed", title, detail.to_owned());
+    respond(status, &problem)
+}
+
+fn respond(status: StatusCode, problem: &Problem) -> Response {
+    // Texts and numbers always have a form in JSON.
+    let text = serde_json::to_string(problem).unwrap_or_default();
+    (status, [(CONTENT_TYPE, MEDIA)], text).into_response()
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (problem, retry) = self.problem();
+        let status = StatusCode::from_u16(problem.status);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = respond(status, &problem);
+        let headers = response.headers_mut();
+        if let Some(seconds) = retry {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

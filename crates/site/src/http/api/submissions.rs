@@ -1,0 +1,194 @@
+//! Submissions.
+
+use super::caller::Caller;
+use super::model::{Group, List, NewSubmission, Source, Submission, SubmissionDetails, Test};
+use super::objects::part;
+use super::problem::{Answer, ApiError, Problem as Failure};
+use crate::app::App;
+use crate::db::api_token::Scope;
+use crate::db::submission::{self, Filter};
+use crate::http::contests::Scene;
+use crate::http::error::PageError;
+use crate::http::parts::{PAGE_ROWS, Upload};
+use crate::http::problems::Place;
+use crate::http::{submissions, submit};
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::AppendHeaders;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Characters of the longest key of a request.
+const MAX_KEY: usize = 100;
+
+async fn listed(app: &App, caller: &Caller, filter: Filter) -> Answer<Json<List<Submission>>> {
+    let rows = submission::page(&app.db, filter, PAGE_ROWS).await?;
+    let List { next, .. } = part(rows.clone(), |one| one.id, |_| ());
+    let seen = submissions::looked_at(app, &caller.session, rows).await?;
+    let items = seen
+        .iter()
+        .map(|(one, visible)| Submission::of(one, *visible));
+    Ok(Json(List {
+        items: items.collect(),
+        next,
+    }))
+}
+
+/// List the caller's submissions, or all for administrators, the latest first
+#[utoipa::path(get, path = "/submissions", operation_id = "listSubmissions",
+    params(("before" = Option<i64>, Query, description = "Only submissions with lesser numbers")),
+    responses(
+        (status = 200, description = "A part of the list", body = List<Submission>),
+        (status = 401, description = "The token is not valid", body = Failure),
+    ))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(place): Query<Place>,
+) -> Answer<Json<List<Submission>>> {
+    let user = caller.user(Scope::Read)?.id;
+    let is_admin = caller.session.viewer().is_admin();
+    let filter = Filter {
+        user: (!is_admin).then_some(user),
+        before: place.before,
+        ..Filter::default()
+    };
+    listed(&app, &caller, filter).await
+}
+
+/// List the caller's submissions to a contest, or all for its staff, the latest first
+#[utoipa::path(get, path = "/contests/{id}/submissions", operation_id = "listContestSubmissions",
+    params(
+        ("id" = i64, Path, description = "The number of the contest"),
+        ("before" = Option<i64>, Query, description = "Only submissions with lesser numbers"),
+    ),
+    responses(
+        (status = 200, description = "A part of the list", body = List<Submission>),
+        (status = 404, description = "The caller sees no such contest", body = Failure),
+    ))]
+pub async fn of_contest(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+    Query(place): Query<Place>,
+) -> Answer<Json<List<Submission>>> {
+    let scene = Scene::of(&app, &caller.session, id).await?;
+    let user = caller.user(Scope::Read)?.id;
+    let filter = Filter {
+        contest: Some(id),
+        user: (!scene.access.manage).then_some(user),
+        before: place.before,
+        ..Filter::default()
+    };
+    listed(&app, &caller, filter).await
+}
+
+/// Return a submission with its protocol
+#[utoipa::path(get, path = "/submissions/{id}", operation_id = "getSubmission",
+    params(("id" = i64, Path, description = "The number of the submission")),
+    responses(
+        (status = 200, description = "The submission", body = SubmissionDetails),
+        (status = 404, description = "The caller sees no such submission", body = Failure),
+    ))]
+pub async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+) -> Answer<Json<SubmissionDetails>> {
+    let (one, _, visible) = submissions::find(&app, &caller.session, id).await?;
+    let protocol = submissions::protocol(&app, one.judgement_id, visible).await?;
+    Ok(Json(SubmissionDetails {
+        submission: Submission::of(&one, visible),
+        full_protocol: visible.protocol,
+        messages: protocol.messages,
+        tests: protocol.tests.into_iter().map(Test::from).collect(),
+        groups: protocol.groups.into_iter().map(Group::from).collect(),
+    }))
+}
+
+/// Return the source of a submission
+#[utoipa::path(get, path = "/submissions/{id}/source", operation_id = "getSource",
+    params(("id" = i64, Path, description = "The number of the submission")),
+    responses(
+        (status = 200, description = "The source", body = Source),
+        (status = 404, description = "The caller sees no such submission", body = Failure),
+    ))]
+pub async fn source(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+) -> Answer<Json<Source>> {
+    submissions::find(&app, &caller.session, id).await?;
+    let source = submission::source(&app.db, id).await?;
+    let source = source.ok_or(PageError::NotFound)?;
+    Ok(Json(Source {
+        file_name: source.file_name,
+        source: String::from_utf8_lossy(&source.content).into_owned(),
+    }))
+}
+
+fn key(headers: &HeaderMap) -> Answer<Option<String>> {
+    let Some(value) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = value.to_str().ok().map(|key| key.trim().trim_matches('"'));
+    match key.filter(|key| (1..=MAX_KEY).contains(&key.len())) {
+        Some(key) => Ok(Some(key.to_owned())),
+        None => Err(ApiError::Malformed(format!(
+            "An idempotency key has 1 to {MAX_KEY} characters."
+        ))),
+    }
+}
+
+/// Submit a source
+///
+/// A request that repeats the header `Idempotency-Key` of an earlier one returns the submission
+/// that the earlier one has made.
+#[utoipa::path(post, path = "/submissions", operation_id = "submit", request_body = NewSubmission,
+    params(("idempotency-key" = Option<String>, Header, description = "A name of this request")),
+    responses(
+        (status = 201, description = "The submission, which waits to be judged", body = Submission),
+        (status = 401, description = "The token is not valid", body = Failure),
+        (status = 403, description = "The round is not open, or the scope is too small",
+            body = Failure),
+        (status = 404, description = "The caller sees no such problem", body = Failure),
+        (status = 422, description = "The source or the language is not accepted", body = Failure),
+        (status = 429, description = "The caller submits too often", body = Failure),
+    ))]
+pub async fn submit(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    sent: Result<Json<NewSubmission>, JsonRejection>,
+) -> Answer<(
+    StatusCode,
+    AppendHeaders<[(axum::http::HeaderName, String); 1]>,
+    Json<Submission>,
+)> {
+    caller.user(Scope::Submit)?;
+    let Json(sent) = sent.map_err(|error| ApiError::Malformed(error.body_text()))?;
+    let key = key(&headers)?;
+    let upload = Upload {
+        file_name: sent.file_name,
+        content: sent.source.into_bytes(),
+        fields: HashMap::from([("language".to_owned(), sent.language)]),
+    };
+    let session = &caller.session;
+    let id = match (sent.round_problem, sent.problem) {
+        (Some(id), None) => submit::send_to_round(&app, session, id, upload, key.as_deref()).await,
+        (None, Some(id)) => {
+            submit::send_to_problem(&app, session, id, upload, key.as_deref()).await
+        }
+        _ => {
+            let why = "Name either round_problem or problem.".to_owned();
+            Err(PageError::Invalid(why))
+        }
+    }?;
+    let (one, _, visible) = submissions::find(&app, session, id).await?;
+    let location = AppendHeaders([(LOCATION, format!("/api/v1/submissions/{id}"))]);
+    let answer = Submission::of(&one, visible);
+    Ok((StatusCode::CREATED, location, Json(answer)))
+}

@@ -1,0 +1,124 @@
+//! Tokens with which programs act as the signed-in user.
+
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::parts::{check_name, select, time};
+use super::session::Session;
+use crate::app::App;
+use crate::core::account::MAX_NAME;
+use crate::core::time::Time;
+use crate::core::token::Token;
+use crate::db::api_token::{self, Scope};
+use axum::extract::{Form, Path, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::html;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Tokens of one user.
+const MAX_TOKENS: usize = 50;
+/// Days that a token lasts at most.
+const MAX_DAYS: u64 = 366;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const SCOPES: [(&str, &str); 3] = [
+    ("submit", "Read and submit"),
+    ("read", "Read only"),
+    ("manage", "Everything that you may do"),
+];
+
+/// `GET /account/tokens`.
+pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
+    tokens_page(&app, &session, None).await
+}
+
+async fn tokens_page(app: &App, session: &Session, made: Option<&str>) -> Page {
+    let tokens = api_token::of_user(&app.db, session.user_id()?).await?;
+    let main = html! {
+        h1 { "Tokens for programs" }
+        p {
+            "With a token a program acts as you: " code { "millibox submit" } " and the "
+            a href="/api" { "interface for programs" } " need one."
+        }
+        @if let Some(made) = made {
+            p { "The new token is shown only now:" }
+            pre #token tabindex="0" { "\n" (made) }
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Name" } th { "Scope" } th { "Made" } th { "Expires" } th { "Last used" } th {}
+            } }
+            tbody { @for one in &tokens { tr {
+                td { (one.name) }
+                td { (one.scope.text()) }
+                td { (time(one.created_at)) }
+                td { (time(one.expires_at)) }
+                td { @if let Some(at) = one.last_used_at { (time(at)) } @else { "never" } }
+                td {
+                    form.inline method="post" action={ "/account/tokens/" (one.id) "/delete" } {
+                        button { "Delete" }
+                    }
+                }
+            } } }
+        } }
+        @if tokens.is_empty() { p.muted { "You have no tokens." } }
+        h2 { "Make a token" }
+        form.fields method="post" {
+            label { "Name" input name="name" required maxlength=(MAX_NAME); }
+            (select("scope", "Scope", &SCOPES, "submit"))
+            label { "Days until it expires"
+                input name="days" type="number" min="1" max=(MAX_DAYS) value="90" required; }
+            button { "Make the token" }
+        }
+    };
+    Ok(page(session, "Tokens for programs", main).into_response())
+}
+
+/// The fields of `POST /account/tokens`.
+#[derive(Deserialize)]
+pub struct New {
+    name: String,
+    scope: Scope,
+    days: u64,
+}
+
+/// `POST /account/tokens`.
+pub async fn make(State(app): State<Arc<App>>, session: Session, Form(form): Form<New>) -> Page {
+    let user = session.user_id()?;
+    check_name(&form.name, MAX_NAME)?;
+    if !(1..=MAX_DAYS).contains(&form.days) {
+        let why = format!("A token lasts 1 to {MAX_DAYS} days.");
+        return Err(PageError::Invalid(why));
+    }
+    let token = Token::random();
+    let now = Time::now();
+    let expires = now.after(DAY * u32::try_from(form.days).unwrap_or(1));
+    let mut tx = app.db.begin().await?;
+    if api_token::of_user(&mut tx, user).await?.len() >= MAX_TOKENS {
+        return Err(PageError::Refused("Delete a token first; you have 50."));
+    }
+    let name = form.name.trim();
+    api_token::insert(
+        &mut tx,
+        token.digest(),
+        user,
+        name,
+        form.scope,
+        now,
+        expires,
+    )
+    .await?;
+    tx.commit().await?;
+    tokens_page(&app, &session, Some(&token.hex())).await
+}
+
+/// `POST /account/tokens/{id}/delete`.
+pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let user = session.user_id()?;
+    let mut tx = app.db.begin().await?;
+    if api_token::delete(&mut tx, id, user).await? == 0 {
+        return Err(PageError::NotFound);
+    }
+    tx.commit().await?;
+    Ok(Redirect::to("/account/tokens").into_response())
+}
