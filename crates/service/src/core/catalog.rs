@@ -4,7 +4,7 @@ mod runtime;
 
 pub use runtime::{CommandLines, Runtime};
 
-use super::engine::{Engine, Lane};
+use super::engine::{Engine, Lane, allowed_cpus};
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
@@ -334,6 +334,8 @@ impl Catalog {
             memory: limits.memory_bytes,
             main: entry,
             arguments: runtime.compiler_arguments.clone(),
+            // A compiler with several threads may use all CPUs, unlike a program.
+            cpus: allowed_cpus(),
             ..Options::default()
         };
         let Compilation {

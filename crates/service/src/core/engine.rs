@@ -1,9 +1,10 @@
 //! Executes programs in the sandbox, without blocking the threads of the service.
 //!
 //! Two supervisors serve the runs. The supervisor for CPU time has one slot for each CPU, so that
-//! CPU times are fair. The supervisor for real time has several slots for each CPU, for runs whose
-//! limit is real time and whose callers would rather share a CPU than wait. A supervisor that ends
-//! is replaced, and its runs are started once more.
+//! CPU times are fair. Each of these slots stays on its CPU: to wake a process on another CPU takes
+//! an interrupt, which is expensive in a virtual machine. The supervisor for real time has several
+//! slots for each CPU, for runs whose limit is real time and whose callers would rather share a CPU
+//! than wait. A supervisor that ends is replaced, and its runs are started once more.
 
 use super::execution::{
     Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
@@ -67,13 +68,15 @@ impl Engine {
         real_slots: usize,
         stage: Option<Stage>,
     ) -> Result<Engine, Error> {
-        let keeper = |slots| Keeper {
-            builder: builder.clone().slots(slots),
+        let keeper = |builder: Builder, slots| Keeper {
+            builder: builder.slots(slots),
             current: Mutex::new(None),
         };
+        // Slots that share a CPU must be able to leave it for an idle one.
+        let pins = cpu_slots <= allowed_cpus().len();
         let shared = Shared {
-            cpu_time: keeper(cpu_slots),
-            real_time: keeper(real_slots),
+            cpu_time: keeper(builder.clone().pin_slots(pins), cpu_slots),
+            real_time: keeper(builder.clone(), real_slots),
             stage: stage.map(|Stage(file)| Arc::new(file)),
         };
         shared.cpu_time.supervisor()?;
@@ -260,6 +263,14 @@ impl Engine {
             attempts: 1,
         })
     }
+}
+
+/// The CPUs that the service may use.
+pub fn allowed_cpus() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    (0..rustix::thread::CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.as_ref().is_ok_and(|set| set.is_set(*cpu)))
+        .collect()
 }
 
 impl Keeper {

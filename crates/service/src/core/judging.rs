@@ -5,7 +5,7 @@
 //! place of the judging in the queue until it has ended. If the caller drops the future, the
 //! program of the submission is killed, and the judge ends at its next step.
 
-use super::engine::{Engine, Lane};
+use super::engine::{Engine, Lane, allowed_cpus};
 use super::execution::Content;
 use super::program::Runner;
 use super::queue::{Permit, Refusal, Ticket};
@@ -406,12 +406,9 @@ struct BusyCpu(usize);
 impl BusyCpu {
     /// The CPU that the fewest judgings use.
     fn take() -> BusyCpu {
-        let allowed = rustix::thread::sched_getaffinity(None);
-        let cpus = 0..rustix::thread::CpuSet::MAX_CPU;
-        let is_allowed = |cpu: &usize| allowed.as_ref().is_ok_and(|set| set.is_set(*cpu));
         let mut busy = BUSY_CPUS.lock().unwrap_or_else(PoisonError::into_inner);
         let judgings = |cpu: &usize| busy.iter().filter(|it| *it == cpu).count();
-        let cpu = cpus.filter(is_allowed).min_by_key(judgings);
+        let cpu = allowed_cpus().into_iter().min_by_key(judgings);
         let cpu = cpu.unwrap_or_default();
         busy.push(cpu);
         BusyCpu(cpu)
