@@ -12,6 +12,7 @@ use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
 use crate::judging::stops::Stops;
 use crate::judging::trial::Trials;
+use crate::rankings::Rankings;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -47,6 +48,7 @@ pub struct App {
     pub job_stops: Stops,
     /// Wakes the runner of jobs.
     pub bell: Bell,
+    pub rankings: Rankings,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
     /// Failed sign-ins by login and address.
@@ -84,6 +86,7 @@ impl App {
             tries: Throttle::new(TRIES, TRY_WINDOW),
             job_stops: Stops::default(),
             bell: Bell::default(),
+            rankings: Rankings::default(),
             passwords,
             languages,
             failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),

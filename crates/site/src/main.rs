@@ -9,6 +9,7 @@
 //! | `command` | subcommands: backups, users, exports |
 //! | `judging` | the queue, and the threads that judge |
 //! | `transfer` | a contest as a stream for another site |
+//! | `rankings` | rendered rankings, kept until the data changes |
 //! | `http` | pages |
 //! | `app` | what the pages share |
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ mod db;
 mod http;
 mod jobs;
 mod judging;
+mod rankings;
 mod transfer;
 
 use app::App;

@@ -11,6 +11,10 @@ mod accounts;
 mod api;
 #[path = "site/commands.rs"]
 mod commands;
+#[path = "site/crawl.rs"]
+mod crawl;
+#[path = "site/rounds.rs"]
+mod rounds;
 
 use support::contest::{Contest, contestant, first_admin, make_contest, round, submit};
 use support::{Browser, Site, with_each};

@@ -116,12 +116,13 @@ impl ContestAccess {
 }
 
 /// The relation of a user to a submission. `manages_contest` is that of the submission's contest;
-/// `None` outside contests.
+/// `None` outside contests. Members of the author's team see what the author sees.
 pub fn submission(
     viewer: Viewer,
     author: i64,
     problem_owner: i64,
     manages_contest: Option<bool>,
+    is_teammate: bool,
 ) -> Relation {
     let Some(id) = viewer.id() else {
         return Relation::Stranger;
@@ -129,7 +130,7 @@ pub fn submission(
     let is_staff = viewer.is_admin() || manages_contest.unwrap_or(false) || id == problem_owner;
     if is_staff {
         Relation::Staff
-    } else if id == author {
+    } else if id == author || is_teammate {
         Relation::Author
     } else {
         Relation::Stranger
@@ -225,6 +226,30 @@ mod tests {
             let flags = [found.view, found.submit, found.attach, found.edit];
             let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
             assert_eq!(flags[..], expected, "{role:?} {visibility:?} {owner}");
+        }
+    }
+
+    #[test]
+    fn submission_is_related_to_its_team_and_staff() {
+        use Relation::{Author, Staff, Stranger};
+        let (guest, user, admin) = (None, Some(Role::User), Some(Role::Admin));
+        // Role, author, owner of the problem, manages, teammate: relation. The viewer is user 1.
+        let table = [
+            (guest, 1, 1, Some(true), true, Stranger),
+            (user, 2, 3, None, false, Stranger),
+            (user, 2, 3, Some(false), false, Stranger),
+            (user, 1, 3, None, false, Author),
+            (user, 2, 3, Some(false), true, Author),
+            (user, 2, 1, Some(false), true, Staff),
+            (user, 1, 3, Some(true), false, Staff),
+            (admin, 2, 3, None, false, Staff),
+        ];
+        for (role, author, owner, manages, teammate, expected) in table {
+            let found = submission(viewer(role), author, owner, manages, teammate);
+            assert_eq!(
+                found, expected,
+                "{role:?} {author} {owner} {manages:?} {teammate}"
+            );
         }
     }
 

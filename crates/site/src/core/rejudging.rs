@@ -1,6 +1,6 @@
 //! What a set of judgements would change.
 
-use super::ranking::Rank;
+use super::standings::Row;
 use super::verdict::Verdict;
 use std::collections::BTreeMap;
 
@@ -16,45 +16,48 @@ pub fn matrix(pairs: impl Iterator<Item = (Option<Verdict>, Option<Verdict>)>) -
     matrix
 }
 
-/// A user whose place or sum changes. `None`: the user is not in the ranking.
+/// A participant whose place or result changes. `None`: the participant is not in the ranking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankChange {
-    /// The user.
-    pub user: i64,
     /// The old row.
-    pub old: Option<Rank>,
+    pub old: Option<Row>,
     /// The new row.
-    pub new: Option<Rank>,
+    pub new: Option<Row>,
 }
 
-/// The users whose places or sums differ between two rankings, in the order of their new places.
-pub fn rank_changes(old: &[Rank], new: &[Rank]) -> Vec<RankChange> {
-    let find = |ranks: &[Rank], user| ranks.iter().find(|rank| rank.user == user).cloned();
-    let users = new.iter().chain(old).map(|rank| rank.user);
-    let mut changes: Vec<RankChange> = Vec::new();
-    for user in users {
-        if changes.iter().any(|change| change.user == user) {
-            continue;
-        }
-        let (old, new) = (find(old, user), find(new, user));
-        let of = |rank: &Option<Rank>| rank.as_ref().map(|rank| (rank.place, rank.total));
-        if of(&old) != of(&new) {
-            changes.push(RankChange { user, old, new });
-        }
-    }
-    changes
+/// The participants whose places or results differ between two rankings, in the order of their new
+/// places.
+pub fn rank_changes(old: &[Row], new: &[Row]) -> Vec<RankChange> {
+    let find = |rows: &[Row], id| rows.iter().find(|row| row.participant == id).cloned();
+    let is_new = |row: &&Row| !new.iter().any(|one| one.participant == row.participant);
+    let gone = old.iter().filter(is_new);
+    let of = |row: &Option<Row>| row.as_ref().map(|row| (row.place, row.total));
+    new.iter()
+        .chain(gone)
+        .map(|row| RankChange {
+            old: find(old, row.participant),
+            new: find(new, row.participant),
+        })
+        .filter(|change| of(&change.old) != of(&change.new))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::score::Score;
+    use super::super::standings::Total;
     use super::*;
 
-    fn rank(place: usize, user: i64, total: i64) -> Rank {
-        Rank {
-            place,
-            user,
-            total: Score(total),
+    fn row(place: usize, participant: i64, total: i64) -> Row {
+        Row {
+            place: Some(place),
+            participant,
+            name: String::new(),
+            organization: String::new(),
+            group: String::new(),
+            hidden: false,
+            unofficial: false,
+            total: Total::Points(Score(total)),
             cells: Vec::new(),
         }
     }
@@ -71,12 +74,21 @@ mod tests {
 
     #[test]
     fn users_with_other_places_or_sums_are_listed() {
-        let old = [rank(1, 7, 5), rank(2, 8, 4), rank(3, 9, 3)];
-        let new = [rank(1, 8, 4), rank(2, 9, 3), rank(3, 6, 1)];
+        let old = [row(1, 7, 5), row(2, 8, 4), row(3, 9, 3)];
+        let new = [row(1, 8, 4), row(2, 9, 3), row(3, 6, 1)];
         let found = rank_changes(&old, &new);
-        let users: Vec<i64> = found.iter().map(|change| change.user).collect();
-        assert_eq!(users, [8, 9, 6, 7]);
-        assert_eq!((&found[2].old, &found[3].new), (&None, &None));
+        let id = |row: &Option<Row>| row.as_ref().map(|row| row.participant);
+        let changed: Vec<(Option<i64>, Option<i64>)> = found
+            .iter()
+            .map(|change| (id(&change.old), id(&change.new)))
+            .collect();
+        let expected = [
+            (Some(8), Some(8)),
+            (Some(9), Some(9)),
+            (None, Some(6)),
+            (Some(7), None),
+        ];
+        assert_eq!(changed, expected);
         assert!(rank_changes(&old, &old).is_empty());
     }
 }

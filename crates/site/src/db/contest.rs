@@ -2,7 +2,10 @@
 
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::finals::{FinalMethod, Reveal};
+use crate::core::freeze::Freeze;
+use crate::core::participant::Schedule;
 use crate::core::time::Time;
+use std::time::Duration;
 
 text_enum! {
     /// The visibility of a contest.
@@ -11,6 +14,16 @@ text_enum! {
         Private = "private",
         /// All people.
         Public = "public",
+    }
+}
+
+text_enum! {
+    /// How a round is scored.
+    Mode {
+        /// The points of the final submissions.
+        Points = "points",
+        /// Solved problems, then the least penalty.
+        Icpc = "icpc",
     }
 }
 
@@ -45,6 +58,11 @@ record! {
         ends: Time,
         full_results: Time,
         ranking_from: Time,
+        mode: Mode,
+        penalty_minutes: i64,
+        freeze_at: Time,
+        thaw_at: Time,
+        window_seconds: Option<i64>,
     }
 }
 
@@ -62,10 +80,62 @@ record! {
         reveal: Reveal,
         /// Whether submissions are judged. Otherwise they wait.
         allow_judge: bool,
+        colour: String,
         begins: Time,
         ends: Time,
         full_results: Time,
-        ranking_from: Time,
+        mode: Mode,
+        window_seconds: Option<i64>,
+    }
+}
+
+macro_rules! schedule {
+    ($($record:ident),*) => { $(
+        impl $record {
+            /// The times that hold for all participants.
+            pub fn schedule(&self) -> Schedule {
+                let seconds = |stored: i64| Duration::from_secs(stored.unsigned_abs());
+                Schedule {
+                    begins: self.begins,
+                    ends: self.ends,
+                    full_results: self.full_results,
+                    window: self.window_seconds.map(seconds),
+                }
+            }
+        }
+    )* };
+}
+
+schedule!(Round, RoundProblem);
+
+impl Round {
+    /// How the round is scored.
+    pub fn rules(&self) -> RoundRules {
+        RoundRules {
+            mode: self.mode,
+            penalty_minutes: self.penalty_minutes,
+            freeze_at: self.freeze_at,
+            thaw_at: self.thaw_at,
+            window_seconds: self.window_seconds,
+        }
+    }
+
+    /// When the ranking is frozen.
+    pub fn freeze(&self) -> Freeze {
+        Freeze {
+            from: self.freeze_at,
+            thaw: self.thaw_at,
+        }
+    }
+}
+
+impl RoundProblem {
+    /// What contestants see before the full results. In ICPC mode they see each verdict.
+    pub fn revealed(&self) -> Reveal {
+        match self.mode {
+            Mode::Points => self.reveal,
+            Mode::Icpc => Reveal::Status,
+        }
     }
 }
 
@@ -98,6 +168,16 @@ pub struct RoundProblemFields {
     pub reveal: Reveal,
 }
 
+/// The rules of a round that its second form has.
+#[derive(Debug, Clone)]
+pub struct RoundRules {
+    pub mode: Mode,
+    pub penalty_minutes: i64,
+    pub freeze_at: Time,
+    pub thaw_at: Time,
+    pub window_seconds: Option<i64>,
+}
+
 macro_rules! contests {
     ($rest:literal) => {
         concat!("SELECT id, name, visibility FROM contest ", $rest)
@@ -107,7 +187,9 @@ macro_rules! contests {
 macro_rules! rounds {
     ($rest:literal) => {
         concat!(
-            "SELECT id, contest_id, name, begins, ends, full_results, ranking_from FROM round ",
+            "SELECT id, contest_id, name, begins, ends, full_results, ranking_from, mode,
+                penalty_minutes, freeze_at, thaw_at, window_seconds
+             FROM round ",
             $rest
         )
     };
@@ -117,8 +199,8 @@ macro_rules! round_problems {
     ($rest:literal) => {
         concat!(
             "SELECT round_problem.id, round_id, contest_id, problem_id, version_id, label,
-                round_problem.name, final_method, reveal, allow_judge, begins, ends, full_results,
-                ranking_from
+                round_problem.name, final_method, reveal, allow_judge, colour, begins, ends,
+                full_results, mode, window_seconds
              FROM round_problem JOIN round ON round.id = round_id ",
             $rest
         )
@@ -200,6 +282,33 @@ pub async fn update_round(tx: &mut Tx, id: i64, fields: &RoundFields) -> Result<
     .await
 }
 
+/// Changes the rules of a round.
+pub async fn update_rules(tx: &mut Tx, id: i64, rules: &RoundRules) -> Result<u64> {
+    tx.execute(
+        "UPDATE round SET mode = $2, penalty_minutes = $3, freeze_at = $4, thaw_at = $5,
+            window_seconds = $6
+         WHERE id = $1",
+        values![
+            id,
+            rules.mode,
+            rules.penalty_minutes,
+            rules.freeze_at,
+            rules.thaw_at,
+            rules.window_seconds
+        ],
+    )
+    .await
+}
+
+/// Changes when the ranking of a round is shown again.
+pub async fn set_thaw(tx: &mut Tx, id: i64, thaw_at: Time) -> Result<u64> {
+    tx.execute(
+        "UPDATE round SET thaw_at = $2 WHERE id = $1",
+        values![id, thaw_at],
+    )
+    .await
+}
+
 /// The round with an id.
 pub async fn round(db: impl Executor, id: i64) -> Result<Option<Round>> {
     db.first(rounds!("WHERE id = $1"), values![id]).await
@@ -270,6 +379,15 @@ pub async fn set_allow_judge(tx: &mut Tx, id: i64, allow: bool) -> Result<u64> {
     tx.execute(
         "UPDATE round_problem SET allow_judge = $2 WHERE id = $1",
         values![id, allow],
+    )
+    .await
+}
+
+/// Changes the colour of a problem; empty: none.
+pub async fn set_colour(tx: &mut Tx, id: i64, colour: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE round_problem SET colour = $2 WHERE id = $1",
+        values![id, colour],
     )
     .await
 }

@@ -16,6 +16,8 @@ pub enum Fate {
     Moved(&'static str, &'static str),
     /// They move, and the better one of two stays.
     Members,
+    /// They move by these statements, and are deleted with a deleted user.
+    Joined(&'static [&'static str]),
     /// They end with the user.
     Ended,
 }
@@ -56,6 +58,29 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
         Fate::Kept("UPDATE job SET created_by = $2 WHERE created_by = $1"),
     ),
     ("membership", "user_id", Fate::Members),
+    (
+        "participant",
+        "user_id",
+        Fate::Joined(&[
+            // In a contest of both, the submissions of one join those of the other.
+            "UPDATE submission SET participant_id = (SELECT own.id FROM participant AS own
+                JOIN participant AS other ON other.contest_id = own.contest_id
+                WHERE other.id = submission.participant_id AND own.user_id = $2)
+             WHERE participant_id IN (SELECT other.id FROM participant AS other
+                JOIN participant AS own ON own.contest_id = other.contest_id
+                WHERE other.user_id = $1 AND own.user_id = $2)",
+            "UPDATE participant SET user_id = $2 WHERE user_id = $1 AND contest_id NOT IN
+                (SELECT contest_id FROM participant WHERE user_id = $2)",
+        ]),
+    ),
+    (
+        "team_member",
+        "user_id",
+        Fate::Joined(&[
+            "UPDATE team_member SET user_id = $2 WHERE user_id = $1 AND contest_id NOT IN
+                (SELECT contest_id FROM team_member WHERE user_id = $2)",
+        ]),
+    ),
     ("session", "user_id", Fate::Ended),
     ("recovery_code", "user_id", Fate::Ended),
     ("reset_link", "user_id", Fate::Ended),
@@ -78,7 +103,7 @@ pub async fn delete(tx: &mut Tx, id: i64, heir: i64) -> Result<()> {
             Fate::Kept(sql) => tx.execute(sql, values![id, heir]).await?,
             Fate::Moved(_, sql) => tx.execute(sql, values![id]).await?,
             // Deleted with the user by the database.
-            Fate::Members | Fate::Ended => 0,
+            Fate::Members | Fate::Joined(_) | Fate::Ended => 0,
         };
     }
     tx.execute("DELETE FROM users WHERE id = $1", values![id])
@@ -94,6 +119,11 @@ pub async fn merge(tx: &mut Tx, from: &User, into: &User) -> Result<()> {
                 tx.execute(sql, values![from.id, into.id]).await?;
             }
             Fate::Members => memberships(tx, from.id, into.id).await?,
+            Fate::Joined(statements) => {
+                for sql in *statements {
+                    tx.execute(sql, values![from.id, into.id]).await?;
+                }
+            }
             Fate::Ended => {}
         }
     }

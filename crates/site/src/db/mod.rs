@@ -14,6 +14,7 @@ pub mod job;
 pub mod judgement;
 pub mod merge;
 pub mod migrate;
+pub mod participant;
 pub mod problem;
 pub mod rejudging;
 pub mod reset;
@@ -38,10 +39,12 @@ use sqlx::sqlite::{
 };
 use sqlx::{Postgres, Sqlite};
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
+use tokio::sync::watch;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Connections that read, and all connections of PostgreSQL.
 const CONNECTIONS: u32 = 8;
@@ -194,12 +197,31 @@ impl Db {
     }
 }
 
+/// The number of transactions that this process has committed.
+static COMMITS: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
+
+/// The number of transactions that this process has committed, for caches: data that was read
+/// before the number rose may be stale.
+pub fn commits() -> watch::Receiver<u64> {
+    COMMITS.subscribe()
+}
+
+/// Counts a commit at its end, also if the request ends first.
+struct Count;
+
+impl Drop for Count {
+    fn drop(&mut self) {
+        COMMITS.send_modify(|count| *count += 1);
+    }
+}
+
 impl Tx {
     /// Makes the changes permanent.
     ///
     /// # Errors
     /// The database rejects them or cannot be reached.
     pub async fn commit(self) -> Result<()> {
+        let _count = Count;
         match self {
             Tx::Sqlite(tx) => tx.commit().await?,
             Tx::Postgres(tx) => tx.commit().await?,

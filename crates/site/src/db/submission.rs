@@ -28,6 +28,7 @@ record! {
         problem_name: String,
         owner_id: i64,
         round_problem_id: Option<i64>,
+        participant_id: Option<i64>,
         language: String,
         kind: Kind,
         submitted_at: Time,
@@ -46,9 +47,10 @@ record! {
     /// A submission as rankings need it.
     Brief {
         id: i64,
-        user_id: i64,
+        participant_id: i64,
         round_problem_id: i64,
         kind: Kind,
+        submitted_at: Time,
         initial_verdict: Option<Verdict>,
         verdict: Option<Verdict>,
         score: Option<i64>,
@@ -66,6 +68,8 @@ pub struct NewSubmission<'a> {
     pub user_id: i64,
     pub problem_id: i64,
     pub round_problem_id: Option<i64>,
+    /// The participant of the contest; none outside contests.
+    pub participant_id: Option<i64>,
     pub language: &'a str,
     pub kind: Kind,
     pub file_name: &'a str,
@@ -75,7 +79,7 @@ pub struct NewSubmission<'a> {
 /// Which submissions a list has.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter {
-    /// Only those of this user.
+    /// Only those of this user, and those of the user's teams.
     pub user: Option<i64>,
     /// Only those to this problem outside contests.
     pub problem: Option<i64>,
@@ -90,9 +94,9 @@ macro_rules! submissions {
         concat!(
             "SELECT submission.id, submission.user_id, users.login, users.name AS user_name,
                 submission.problem_id, problem.name AS problem_name, problem.owner_id,
-                submission.round_problem_id, language, kind, submitted_at,
-                judgement.id AS judgement_id, state, initial_verdict, verdict, score, max_score,
-                cpu_time_ns, memory_bytes
+                submission.round_problem_id, submission.participant_id, language, kind,
+                submitted_at, judgement.id AS judgement_id, state, initial_verdict, verdict,
+                score, max_score, cpu_time_ns, memory_bytes
              FROM submission
              JOIN users ON users.id = submission.user_id
              JOIN problem ON problem.id = submission.problem_id
@@ -107,12 +111,14 @@ pub async fn insert(tx: &mut Tx, new: &NewSubmission<'_>, now: Time) -> Result<i
     let id = tx
         .id(
             "INSERT INTO submission
-                (user_id, problem_id, round_problem_id, language, kind, submitted_at)
-             VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+                (user_id, problem_id, round_problem_id, participant_id, language, kind,
+                 submitted_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
             values![
                 new.user_id,
                 new.problem_id,
                 new.round_problem_id,
+                new.participant_id,
                 new.language,
                 new.kind,
                 now
@@ -204,7 +210,9 @@ pub async fn page(db: &Db, filter: Filter, limit: i64) -> Result<Vec<Submission>
         } => {
             db.all(
                 submissions!(
-                    "WHERE submission.id < $1 AND submission.user_id = $2
+                    "WHERE submission.id < $1 AND (submission.user_id = $2
+                            OR submission.participant_id IN (SELECT participant_id
+                                FROM team_member WHERE team_member.user_id = $2))
                         AND submission.round_problem_id IN
                         (SELECT round_problem.id FROM round_problem
                          JOIN round ON round.id = round_id WHERE contest_id = $3)
@@ -233,7 +241,9 @@ pub async fn page(db: &Db, filter: Filter, limit: i64) -> Result<Vec<Submission>
         Filter { user, .. } => {
             db.all(
                 submissions!(
-                    "WHERE submission.id < $1 AND (submission.user_id = $2 OR $2 < 0)
+                    "WHERE submission.id < $1 AND (submission.user_id = $2 OR $2 < 0
+                        OR submission.participant_id IN (SELECT participant_id
+                            FROM team_member WHERE team_member.user_id = $2))
                      ORDER BY submission.id DESC LIMIT $3"
                 ),
                 values![before, user.unwrap_or(-1), limit],
@@ -246,13 +256,14 @@ pub async fn page(db: &Db, filter: Filter, limit: i64) -> Result<Vec<Submission>
 /// All submissions of a contest with their current results, for rankings.
 pub async fn of_contest(db: &Db, contest_id: i64) -> Result<Vec<Brief>> {
     db.all(
-        "SELECT submission.id, submission.user_id, submission.round_problem_id, kind,
-            initial_verdict, verdict, score
+        "SELECT submission.id, submission.participant_id, submission.round_problem_id, kind,
+            submitted_at, initial_verdict, verdict, score
          FROM submission
          JOIN round_problem ON round_problem.id = submission.round_problem_id
          JOIN round ON round.id = round_id
          JOIN judgement ON judgement.submission_id = submission.id AND current = 1
-         WHERE contest_id = $1",
+         WHERE contest_id = $1 AND submission.participant_id IS NOT NULL
+         ORDER BY submission.id",
         values![contest_id],
     )
     .await

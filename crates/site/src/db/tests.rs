@@ -2,6 +2,7 @@
 
 mod jobs;
 mod judging;
+mod participants;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
 mod sets;
@@ -19,7 +20,7 @@ const LEASE: Duration = Duration::from_secs(30);
 const NOW: Time = Time(1_000_000_000);
 
 /// Runs a test with a new database of each kind.
-fn with_each(test: impl AsyncFn(&Db)) {
+pub(crate) fn with_each(test: impl AsyncFn(&Db)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -44,7 +45,7 @@ fn with_each(test: impl AsyncFn(&Db)) {
     });
 }
 
-async fn add_user(db: &Db, login: &str, role: Role) -> i64 {
+pub(crate) async fn add_user(db: &Db, login: &str, role: Role) -> i64 {
     let mut tx = db.begin().await.unwrap();
     let new = NewUser {
         login,
@@ -68,7 +69,7 @@ fn new_version(problem_id: i64, digest: &str, user: i64) -> NewVersion<'_> {
 }
 
 /// A problem with one version, as their ids.
-async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> (i64, i64) {
+pub(crate) async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> (i64, i64) {
     let mut tx = db.begin().await.unwrap();
     let id = problem::insert(&mut tx, "Sum", visibility, owner, NOW)
         .await
@@ -88,10 +89,15 @@ async fn submit(
     round_problem_id: Option<i64>,
 ) -> (i64, i64) {
     let mut tx = db.begin().await.unwrap();
+    let participant_id = match round_problem_id {
+        Some(id) => Some(participants::of_problem(&mut tx, id, user_id).await),
+        None => None,
+    };
     let new = NewSubmission {
         user_id,
         problem_id,
         round_problem_id,
+        participant_id,
         language: "cpp20",
         kind: Kind::Normal,
         file_name: "a.cpp",

@@ -21,6 +21,8 @@ pub enum Target {
     Round,
     /// `round_problem`
     RoundProblem,
+    /// `participant`
+    Participant,
     /// `submission`
     Submission,
 }
@@ -153,6 +155,41 @@ pub const TABLES: &[Table] = &[
         ),
     },
     Table {
+        name: "participant",
+        is: Some(Target::Participant),
+        has_id: true,
+        references: &[("contest_id", Target::Contest), ("user_id", Target::User)],
+        cursor: "id",
+        select: of_contest!("participant", "contest_id = $1", "id"),
+    },
+    Table {
+        name: "team_member",
+        is: None,
+        has_id: false,
+        references: &[
+            ("contest_id", Target::Contest),
+            ("user_id", Target::User),
+            ("participant_id", Target::Participant),
+        ],
+        cursor: "user_id",
+        select: of_contest!("team_member", "contest_id = $1", "user_id"),
+    },
+    Table {
+        name: "participant_start",
+        is: None,
+        has_id: true,
+        references: &[
+            ("participant_id", Target::Participant),
+            ("round_id", Target::Round),
+        ],
+        cursor: "id",
+        select: of_contest!(
+            "participant_start",
+            "round_id IN (SELECT id FROM round WHERE contest_id = $1)",
+            "id"
+        ),
+    },
+    Table {
         name: "submission",
         is: Some(Target::Submission),
         has_id: true,
@@ -161,6 +198,7 @@ pub const TABLES: &[Table] = &[
             ("problem_id", Target::Problem),
             ("round_problem_id", Target::RoundProblem),
             ("model_version_id", Target::Version),
+            ("participant_id", Target::Participant),
         ],
         cursor: "id",
         select: concat!(
@@ -216,6 +254,8 @@ pub async fn people(tx: &mut Tx, contest: i64, after: i64) -> Result<Vec<Person>
         concat!(
             "SELECT id, login, name, email, password FROM users WHERE id > $2 AND (
                 id IN (SELECT user_id FROM membership WHERE contest_id = $1)
+                OR id IN (SELECT user_id FROM participant WHERE contest_id = $1)
+                OR id IN (SELECT user_id FROM team_member WHERE contest_id = $1)
                 OR id IN (SELECT user_id FROM submission WHERE id IN ",
             submissions!(),
             ") OR id IN (SELECT owner_id FROM problem WHERE id IN (SELECT problem_id

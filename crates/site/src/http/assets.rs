@@ -29,6 +29,11 @@ pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     let media = "text/javascript; charset=utf-8";
     Asset::new("js", media, include_str!("assets/live.js"))
 });
+/// The script of the page for projectors.
+pub static PROJECTOR: LazyLock<Asset> = LazyLock::new(|| {
+    let media = "text/javascript; charset=utf-8";
+    Asset::new("js", media, include_str!("assets/projector.js"))
+});
 /// The icon.
 pub static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("svg", "image/svg+xml", include_str!("assets/icon.svg")));
@@ -46,7 +51,7 @@ impl Asset {
 
 /// `GET /assets/{name}`.
 pub async fn serve(Path(name): Path<String>) -> Page<Response> {
-    let found = [&*STYLE, &*SCRIPT, &*ICON]
+    let found = [&*STYLE, &*SCRIPT, &*PROJECTOR, &*ICON]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(&name))
         .ok_or(PageError::NotFound)?;

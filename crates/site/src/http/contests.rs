@@ -2,13 +2,15 @@
 
 use super::error::{Page, PageError};
 use super::layout::page;
-use super::parts::{PAGE_ROWS, check_name, select, time};
+use super::parts::{PAGE_ROWS, check_name, select};
 use super::problems::{MAX_NAME, Place};
 use super::session::Session;
 use crate::app::App;
 use crate::core::access::{self, ContestAccess};
+use crate::core::participant::{OwnTimes, Personal, Schedule};
 use crate::core::time::Time;
 use crate::db::contest::{self, Contest, MemberRole, Round, RoundProblem, Visibility};
+use crate::db::participant::{self, Participant, Start};
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
@@ -24,6 +26,10 @@ const VISIBILITIES: [(&str, &str); 2] = [
 pub struct Scene {
     pub contest: Contest,
     pub access: ContestAccess,
+    /// As which participant the viewer takes part.
+    pub participant: Option<Participant>,
+    /// The clocks that the participant has started.
+    starts: Vec<Start>,
 }
 
 impl Scene {
@@ -32,16 +38,46 @@ impl Scene {
         let contest = contest::by_id(&app.db, id)
             .await?
             .ok_or(PageError::NotFound)?;
-        let role = match session.viewer().id() {
-            Some(user) => contest::role(&app.db, id, user).await?,
-            None => None,
+        let (role, participant) = match session.viewer().id() {
+            Some(user) => (
+                contest::role(&app.db, id, user).await?,
+                participant::of_user(&app.db, id, user).await?,
+            ),
+            None => (None, None),
         };
         let access = access::contest(session.viewer(), contest.visibility, role);
-        if access.view {
-            Ok(Scene { contest, access })
-        } else {
-            Err(PageError::NotFound)
+        if !access.view {
+            return Err(PageError::NotFound);
         }
+        let starts = match &participant {
+            Some(participant) => participant::starts_of(&app.db, participant.id).await?,
+            None => Vec::new(),
+        };
+        Ok(Scene {
+            contest,
+            access,
+            participant,
+            starts,
+        })
+    }
+
+    /// The times of a round for the viewer.
+    pub fn times(&self, round: i64, schedule: Schedule) -> OwnTimes {
+        let personal = match &self.participant {
+            Some(one) => {
+                let start = self.starts.iter().find(|start| start.round_id == round);
+                let started_at = start.map(|start| start.started_at);
+                participant::personal(one.delay_seconds, one.extra_seconds, started_at)
+            }
+            None => Personal::default(),
+        };
+        schedule.times(personal)
+    }
+
+    /// Whether the viewer may submit to a problem now.
+    pub fn submits(&self, problem: &RoundProblem) -> bool {
+        let times = self.times(problem.round_id, problem.schedule());
+        self.access.submits(times.begins, times.ends, Time::now())
     }
 
     /// A contest that the viewer may change.
@@ -67,7 +103,8 @@ impl Scene {
         let problem = contest::round_problem(&app.db, id).await?;
         let problem = problem.ok_or(PageError::NotFound)?;
         let scene = Scene::of(app, session, problem.contest_id).await?;
-        if scene.access.sees_round(problem.begins, Time::now()) {
+        let times = scene.times(problem.round_id, problem.schedule());
+        if scene.access.sees_round(times.begins, Time::now()) {
             Ok((scene, problem))
         } else {
             Err(PageError::NotFound)
@@ -89,6 +126,7 @@ impl Scene {
                 @if self.access.manage {
                     a href={ "/contests/" (id) "/members" } { "Members" }
                     a href={ "/rejudgings/new?contest=" (id) } { "Judge again" }
+                    a href={ "/contests/" (id) "/participants" } { "Participants" }
                     a href={ "/contests/" (id) "/edit" } { "Settings" }
                 }
             }
@@ -191,21 +229,23 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let problems = contest::problems(&app.db, id).await?;
     let rounds: Vec<_> = rounds
         .into_iter()
-        .filter(|round| scene.access.sees_round(round.begins, now))
+        .map(|round| (scene.times(round.id, round.schedule()), round))
+        .filter(|(times, _)| scene.access.sees_round(times.opens, now))
         .collect();
     let main = html! {
         h1 { (scene.contest.name) }
         (scene.links(&session))
-        @for round in &rounds {
+        @for (times, round) in &rounds {
             h2 { (round.name) }
-            dl.facts {
-                dt { "Begins" } dd { (time(round.begins)) }
-                dt { "Ends" } dd { (time(round.ends)) }
-                dt { "Full results" } dd { (time(round.full_results)) }
+            (super::clocks::facts(round, times))
+            @if scene.access.sees_round(times.begins, now) {
+                ul { @for one in problems.iter().filter(|one| one.round_id == round.id) {
+                    li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
+                } }
             }
-            ul { @for one in problems.iter().filter(|one| one.round_id == round.id) {
-                li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
-            } }
+            @if scene.access.take_part && !scene.access.manage {
+                (super::clocks::start_form(round, times, now))
+            }
             @if scene.access.manage {
                 p { a href={ "/rounds/" (round.id) } { "Change the round" } }
             }

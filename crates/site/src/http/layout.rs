@@ -1,6 +1,6 @@
 //! The frame of all pages.
 
-use super::assets::{ICON, SCRIPT, STYLE};
+use super::assets::{ICON, PROJECTOR, SCRIPT, STYLE};
 use super::session::Session;
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
@@ -14,6 +14,16 @@ pub fn page(session: &Session, title: &str, main: Markup) -> Html<String> {
 pub fn live_page(session: &Session, title: &str, source: &str, main: Markup) -> Html<String> {
     let head = html! { meta name="live" content=(source); };
     document(title, navigation(session), head, main)
+}
+
+/// A page that is projected: without navigation, and scrolling by itself.
+pub fn projector_page(title: &str, source: &str, main: Markup) -> Html<String> {
+    let head = html! {
+        meta name="live" content=(source);
+        script type="module" src=(PROJECTOR.path) {}
+    };
+    let body = html! { main.projector #main { (main) } };
+    Html(shell(title, head, body).into_string())
 }
 
 /// A page without a session.
@@ -53,7 +63,23 @@ fn navigation(session: &Session) -> Markup {
 }
 
 fn document(title: &str, navigation: Markup, head: Markup, main: Markup) -> Html<String> {
-    let document = html! {
+    let body = html! {
+        a.skip href="#main" { "Skip to the content" }
+        header.top {
+            a.brand href="/" {
+                img src=(ICON.path) alt="" width="28" height="28";
+                "millibox"
+            }
+            (navigation)
+        }
+        main #main tabindex="-1" { (main) }
+        footer { p { "millibox " (env!("CARGO_PKG_VERSION")) ". All times are in UTC." } }
+    };
+    Html(shell(title, head, body).into_string())
+}
+
+fn shell(title: &str, head: Markup, body: Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -66,19 +92,7 @@ fn document(title: &str, navigation: Markup, head: Markup, main: Markup) -> Html
                 script type="module" src=(SCRIPT.path) {}
                 (head)
             }
-            body {
-                a.skip href="#main" { "Skip to the content" }
-                header.top {
-                    a.brand href="/" {
-                        img src=(ICON.path) alt="" width="28" height="28";
-                        "millibox"
-                    }
-                    (navigation)
-                }
-                main #main tabindex="-1" { (main) }
-                footer { p { "millibox " (env!("CARGO_PKG_VERSION")) ". All times are in UTC." } }
-            }
+            body { (body) }
         }
-    };
-    Html(document.into_string())
+    }
 }

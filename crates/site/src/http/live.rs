@@ -5,9 +5,7 @@ use super::error::Page;
 use super::session::Session;
 use super::submissions;
 use crate::app::App;
-use crate::core::access::ContestAccess;
-use crate::core::time::Time;
-use crate::db::contest;
+use crate::db::participant;
 use crate::judging::live::Change;
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -60,21 +58,25 @@ pub async fn submission(
     Ok(events(&app, move |change| change.submission == id))
 }
 
-/// Whether the ranking changes for a viewer with each result.
-async fn follows_all(app: &App, access: ContestAccess, id: i64) -> Page<bool> {
-    let rounds = contest::rounds(&app.db, id).await?;
-    let now = Time::now();
-    Ok(rounds
-        .iter()
-        .all(|round| access.sees_ranking(round.begins, round.ranking_from, now)))
+/// The viewer and the members of the viewer's team.
+async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
+    let mut users: Vec<i64> = session.viewer().id().into_iter().collect();
+    if let Some(one) = &scene.participant {
+        let members = participant::members(&app.db, scene.contest.id).await?;
+        let members = members
+            .iter()
+            .filter(|member| member.participant_id == one.id);
+        users.extend(members.map(|member| member.user_id));
+    }
+    Ok(users)
 }
 
-/// `GET /contests/{id}/live`: the own submissions, and all if the viewer sees all rankings.
+/// `GET /contests/{id}/live`: submissions of the own team, or all for the staff.
 pub async fn contest(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let scene = Scene::of(&app, &session, id).await?;
-    let all = follows_all(&app, scene.access, id).await?;
-    let user = session.viewer().id();
+    let all = scene.access.manage;
+    let users = team(&app, &session, &scene).await?;
     Ok(events(&app, move |change| {
-        change.contest == Some(id) && (all || Some(change.user) == user)
+        change.contest == Some(id) && (all || users.contains(&change.user))
     }))
 }

@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::contest::{self, Contest, MemberRole};
+use crate::db::participant;
 use crate::db::user;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
@@ -103,6 +104,9 @@ pub async fn change(
         Some(role) => {
             contest::join(&mut tx, id, user.id, role, Time::now()).await?;
             contest::set_role(&mut tx, id, user.id, role).await?;
+            if role == MemberRole::Contestant {
+                participant::ensure(&mut tx, id, user.id, false).await?;
+            }
         }
     }
     let members = contest::members(&mut tx, id).await?;
@@ -185,6 +189,9 @@ pub async fn enter(
         Time::now(),
     )
     .await?;
+    if contest::role(&mut tx, contest.id, user).await? == Some(MemberRole::Contestant) {
+        participant::ensure(&mut tx, contest.id, user, false).await?;
+    }
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{}", contest.id)).into_response())
 }

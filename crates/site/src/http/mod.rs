@@ -5,9 +5,11 @@
 //! | `session` | the user of a request; sign-in, sign-up and sign-out |
 //! | `problems` | problems outside contests, and their versions |
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
+//! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `faults` | stopping and pausing judging, and what cannot be judged |
 //! | `trial` | trying a source on an input of one's own |
+//! | `sight` | what the viewer sees of submissions |
 //! | `ranking` | the ranking of a contest |
 //! | `rejudgings` | sets of submissions that are judged again |
 //! | `versions` | versions of problems, their packages' submissions, and tags |
@@ -34,6 +36,7 @@ mod api;
 mod assets;
 mod audit;
 mod client;
+mod clocks;
 mod contests;
 mod error;
 mod faults;
@@ -41,6 +44,7 @@ mod jobs;
 mod layout;
 mod live;
 mod members;
+mod participants;
 mod parts;
 mod problems;
 mod ranking;
@@ -49,8 +53,10 @@ mod removal;
 pub mod reset;
 mod roster;
 mod rounds;
+mod rules;
 pub mod server;
 mod session;
+mod sight;
 mod submissions;
 mod submit;
 mod tokens;
@@ -129,6 +135,24 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .route("/contests/{id}/rounds", post(rounds::create))
         .route("/contests/{id}/ranking", get(ranking::show))
+        .route("/contests/{id}/ranking.csv", get(ranking::csv))
+        .route("/contests/{id}/ranking.json", get(ranking::json))
+        .route("/contests/{id}/ranking/live", get(ranking::live))
+        .route("/contests/{id}/projector", get(ranking::projector))
+        .route(
+            "/contests/{id}/participants",
+            get(participants::list).post(participants::create),
+        )
+        .route(
+            "/participants/{id}",
+            get(participants::show).post(participants::edit),
+        )
+        .route("/participants/{id}/members", post(participants::add_member))
+        .route(
+            "/participants/{id}/remove",
+            post(participants::remove_member),
+        )
+        .route("/participants/{id}/delete", post(participants::delete))
         .route("/contests/{id}/submissions", get(submissions::of_contest))
         .route(
             "/contests/{id}/members",
@@ -143,8 +167,12 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .route("/rounds/{id}", get(rounds::show).post(rounds::edit))
         .route("/rounds/{id}/problems", post(rounds::attach))
+        .route("/rounds/{id}/rules", post(rules::edit))
+        .route("/rounds/{id}/thaw", post(rules::thaw))
+        .route("/rounds/{id}/start", post(clocks::start))
         .route("/round-problems/{id}", get(rounds::problem))
         .route("/round-problems/{id}/edit", post(rounds::edit_problem))
+        .route("/round-problems/{id}/colour", post(rules::set_colour))
         .route("/round-problems/{id}/files/{name}", get(rounds::file))
         .route(
             "/round-problems/{id}/submit",

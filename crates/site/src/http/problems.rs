@@ -212,7 +212,8 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let list: Vec<_> = list
         .into_iter()
         .map(|one| {
-            let relation = access::submission(session.viewer(), one.user_id, one.owner_id, None);
+            let relation =
+                access::submission(session.viewer(), one.user_id, one.owner_id, None, false);
             (one, visible(relation, None, now))
         })
         .collect();

@@ -5,18 +5,17 @@ use super::error::{Page, PageError};
 use super::layout::{live_page, page};
 use super::live::events;
 use super::parts::{self, PAGE_ROWS, select, time};
-use super::ranking::attempts;
 use super::session::Session;
 use super::{problems, submissions};
 use crate::app::App;
-use crate::core::ranking::{Column, Rank, ranking};
 use crate::core::rejudging::{Matrix, matrix, rank_changes};
 use crate::core::score::Score;
+use crate::core::standings::{Data, Row, Table, tables};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::judgement::{self, State as JudgementState};
 use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
-use crate::db::{contest, submission, user};
+use crate::db::{contest, user};
 use crate::judging::live::Change;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
@@ -453,54 +452,47 @@ async fn ranks(app: &App, items: &[Item]) -> Page<Markup> {
 async fn ranks_of(app: &App, contest_id: i64, items: &[Item]) -> Page<Markup> {
     let contest = contest::by_id(&app.db, contest_id).await?;
     let contest = contest.ok_or(PageError::NotFound)?;
-    let problems = contest::problems(&app.db, contest_id).await?;
-    let columns: Vec<Column> = problems
-        .iter()
-        .map(|one| Column {
-            problem: one.id,
-            method: one.final_method,
-            reveal: one.reveal,
-            is_full: true,
-        })
-        .collect();
-    let old = submission::of_contest(&app.db, contest_id).await?;
+    let old = app.rankings.data(&app.db, contest_id).await?;
     let items: HashMap<i64, &Item> = settled(items).map(|one| (one.submission_id, one)).collect();
-    let mut new = old.clone();
-    for one in &mut new {
+    let mut new = Data::clone(&old);
+    for one in &mut new.submissions {
         if let Some(item) = items.get(&one.id) {
             one.initial_verdict = item.initial_verdict;
             one.verdict = item.verdict;
             one.score = item.score;
         }
     }
-    let changes = rank_changes(
-        &ranking(&columns, &attempts(old)),
-        &ranking(&columns, &attempts(new)),
-    );
-    let mut rows = Vec::new();
-    for change in changes.into_iter().take(PAGE_ROWS.unsigned_abs() as usize) {
-        let name = user::by_id(&app.db, change.user).await?;
-        rows.push((name.map_or(String::new(), |user| user.name), change));
-    }
-    let cells = |rank: &Option<Rank>| {
-        html! {
-            td.number { @if let Some(rank) = rank { (rank.place) } }
-            td.number { @if let Some(rank) = rank { (rank.total) } }
-        }
-    };
+    let (scope, now) = (old.of_staff(), Time::now());
+    let (old, new) = (tables(&old, &scope, now), tables(&new, &scope, now));
     Ok(html! {
         h2 { "Ranks: " (contest.name) }
+        @for (old, new) in old.iter().zip(&new) { (ranks_table(old, new)) }
+    })
+}
+
+fn ranks_table(old: &Table, new: &Table) -> Markup {
+    let changes = rank_changes(&old.rows, &new.rows);
+    let cells = |row: &Option<Row>| {
+        html! {
+            td.number { @if let Some(place) = row.as_ref().and_then(|row| row.place) { (place) } }
+            td.number { @if let Some(row) = row { (row.total) } }
+        }
+    };
+    html! {
+        h3 { (new.rounds.join(", ")) }
         div.scroll { table.ranks {
             thead { tr {
                 th { "Name" } th.number { "Old place" } th.number { "Old sum" }
                 th.number { "New place" } th.number { "New sum" }
             } }
-            tbody { @for (name, change) in &rows { tr {
-                td { (name) } (cells(&change.old)) (cells(&change.new))
+            tbody { @for change in changes.iter().take(PAGE_ROWS.unsigned_abs() as usize) { tr {
+                @let row = change.new.as_ref().or(change.old.as_ref());
+                td { @if let Some(row) = row { (row.name) } }
+                (cells(&change.old)) (cells(&change.new))
             } } }
         } }
-        @if rows.is_empty() { p.muted { "No place and no sum changes." } }
-    })
+        @if changes.is_empty() { p.muted { "No place and no sum changes." } }
+    }
 }
 
 /// `GET /rejudgings/{id}/live`.

@@ -180,6 +180,7 @@ fn fields(round: &Round) -> RoundFields {
 /// Copies a round with its problems into a contest.
 async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
     let copy = contest::insert_round(tx, contest, &fields(round)).await?;
+    contest::update_rules(tx, copy, &round.rules()).await?;
     for one in contest::problems_of_round(&mut *tx, round.id).await? {
         let fields = RoundProblemFields {
             version_id: one.version_id,
@@ -188,7 +189,8 @@ async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
             final_method: one.final_method,
             reveal: one.reveal,
         };
-        contest::insert_round_problem(tx, copy, one.problem_id, &fields).await?;
+        let id = contest::insert_round_problem(tx, copy, one.problem_id, &fields).await?;
+        contest::set_colour(tx, id, &one.colour).await?;
     }
     Ok(copy)
 }

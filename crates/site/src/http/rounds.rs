@@ -111,6 +111,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             button { "Copy the round" }
             a href={ "/rounds/" (id) "/delete" } { "Delete the round" }
         }
+        (super::rules::forms(&round, scene.access))
         h2 { "Problems" }
         ul { @for one in problems.iter().filter(|one| one.round_id == id) {
             li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
@@ -192,9 +193,7 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
     let manifest = manifest(&app, &problem).await?;
     let text = problems::markdown(&app, &manifest).await?;
     let title = format!("{} {}", problem.label, problem.name);
-    let is_open = scene
-        .access
-        .submits(problem.begins, problem.ends, Time::now());
+    let is_open = scene.submits(&problem);
     let main = html! {
         h1 { (title) }
         (scene.links(&session))
@@ -231,6 +230,7 @@ async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
                 problem.reveal.text()))
             button { "Save" }
         }
+        (super::rules::colour_form(problem))
         p.hint { "Another version is used for later submissions. Earlier ones keep their results
             until they are judged again, which the next page offers." }
         form.actions method="post" action={ "/round-problems/" (problem.id) "/pause" } {

@@ -6,13 +6,12 @@ use super::layout::{live_page, page};
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
 use super::session::Session;
+use super::sight::Sight;
 use crate::app::App;
-use crate::core::access;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
-use crate::core::time::Time;
-use crate::core::visibility::{Rules, Visible, visible};
-use crate::db::contest::{self, RoundProblem};
+use crate::core::visibility::Visible;
+use crate::db::contest::RoundProblem;
 use crate::db::judgement::{self, Past, State as JudgementState};
 use crate::db::submission::{self, Filter, Kind, Submission};
 use axum::extract::{Form, Path, Query, State};
@@ -20,37 +19,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What the viewer sees of a submission, which has `round_problem` if it is one of a contest.
-async fn look(
-    app: &App,
-    session: &Session,
-    one: &Submission,
-    round_problem: Option<&RoundProblem>,
-) -> Page<Visible> {
-    let viewer = session.viewer();
-    let manages = match round_problem {
-        Some(problem) => Some(manages(app, session, problem.contest_id).await?),
-        None => None,
-    };
-    let relation = access::submission(viewer, one.user_id, one.owner_id, manages);
-    let rules = round_problem.map(|problem| Rules {
-        reveal: problem.reveal,
-        full_results: problem.full_results,
-    });
-    Ok(visible(relation, rules, Time::now()))
-}
-
-async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
-    match Scene::of(app, session, contest).await {
-        Ok(scene) => Ok(scene.access.manage),
-        // A former member still sees the own submissions.
-        Err(PageError::NotFound) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
 
 /// A submission that the viewer may see.
 pub async fn find(
@@ -61,11 +30,7 @@ pub async fn find(
     let one = submission::by_id(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
-    let round_problem = match one.round_problem_id {
-        Some(id) => contest::round_problem(&app.db, id).await?,
-        None => None,
-    };
-    let visible = look(app, session, &one, round_problem.as_ref()).await?;
+    let (round_problem, visible) = Sight::new(app, session).of(&one).await?;
     if visible.page {
         Ok((one, round_problem, visible))
     } else {
@@ -79,19 +44,10 @@ pub async fn looked_at(
     session: &Session,
     list: Vec<Submission>,
 ) -> Page<Vec<(Submission, Visible)>> {
-    let mut problems: HashMap<i64, Option<RoundProblem>> = HashMap::new();
+    let mut sight = Sight::new(app, session);
     let mut seen = Vec::new();
     for one in list {
-        let round_problem = match one.round_problem_id {
-            Some(id) if !problems.contains_key(&id) => {
-                let found = contest::round_problem(&app.db, id).await?;
-                problems.insert(id, found);
-                problems[&id].as_ref()
-            }
-            Some(id) => problems[&id].as_ref(),
-            None => None,
-        };
-        let visible = look(app, session, &one, round_problem).await?;
+        let (_, visible) = sight.of(&one).await?;
         if visible.page {
             seen.push((one, visible));
         }

@@ -12,6 +12,7 @@ use crate::core::time::Time;
 use crate::db::api_token;
 use crate::db::contest::{self, MemberRole};
 use crate::db::judgement::{self, NewJudgement};
+use crate::db::participant;
 use crate::db::problem;
 use crate::db::submission::{self, Kind, NewSubmission};
 use crate::judging::languages::{Language, of_file};
@@ -95,8 +96,8 @@ struct Target {
     problem_id: i64,
     version_id: i64,
     round_problem_id: Option<i64>,
-    /// The contest that the user joins.
-    contest_id: Option<i64>,
+    /// The contest, and whether the user manages it.
+    contest: Option<(i64, bool)>,
     priority: i64,
     kind: Kind,
 }
@@ -127,13 +128,21 @@ async fn insert(
     {
         return Ok(earlier);
     }
-    if let Some(contest) = target.contest_id {
-        contest::join(&mut tx, contest, user_id, MemberRole::Contestant, now).await?;
-    }
+    let participant_id = match target.contest {
+        Some((contest, is_staff)) => {
+            if !is_staff {
+                contest::join(&mut tx, contest, user_id, MemberRole::Contestant, now).await?;
+            }
+            let found = participant::ensure(&mut tx, contest, user_id, is_staff).await?;
+            Some(found.id)
+        }
+        None => None,
+    };
     let new = NewSubmission {
         user_id,
         problem_id: target.problem_id,
         round_problem_id: target.round_problem_id,
+        participant_id,
         language: &sent.language.name,
         kind: target.kind,
         file_name: &sent.file_name,
@@ -212,7 +221,7 @@ pub async fn send_to_problem(
         problem_id: id,
         version_id: version.id,
         round_problem_id: None,
-        contest_id: None,
+        contest: None,
         priority: judgement::PRACTICE,
         kind: Kind::Normal,
     };
@@ -232,7 +241,7 @@ pub async fn round_form(
             "Submit to "
             a href={ "/round-problems/" (id) } { (problem.label) " " (problem.name) }
         }
-        @if scene.access.submits(problem.begins, problem.ends, Time::now()) {
+        @if scene.submits(&problem) {
             (form(&app, scene.access.manage))
         } @else {
             p { "This round is not open." }
@@ -268,10 +277,7 @@ pub async fn send_to_round(
     let (scene, problem) = Scene::of_problem(app, session, id).await?;
     session.user_id()?;
     // The time counts when the whole source has arrived.
-    if !scene
-        .access
-        .submits(problem.begins, problem.ends, Time::now())
-    {
+    if !scene.submits(&problem) {
         return Err(PageError::Refused("This round is not open."));
     }
     let sent = Sent::of(app, upload)?;
@@ -284,7 +290,7 @@ pub async fn send_to_round(
         problem_id: problem.problem_id,
         version_id: problem.version_id,
         round_problem_id: Some(id),
-        contest_id: (!scene.access.manage).then_some(problem.contest_id),
+        contest: Some((problem.contest_id, scene.access.manage)),
         priority: judgement::CONTEST,
         kind,
     };

@@ -106,6 +106,7 @@ pub async fn insert(
             user_id: user,
             problem_id,
             round_problem_id: None,
+            participant_id: None,
             language: &one.language,
             kind: Kind::Model,
             file_name: &one.file_name,

@@ -3,7 +3,8 @@
 pub mod contest;
 pub mod postgres;
 
-use std::io::{BufRead, BufReader, Cursor, Write};
+use std::io::{BufRead, BufReader, Cursor, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -312,10 +313,45 @@ impl Browser {
 
     /// Loads a page.
     pub fn get(&mut self, path: &str) -> Answer {
+        self.get_with(path, ("accept", "*/*"))
+    }
+
+    /// Loads a page with another header.
+    pub fn get_with(&mut self, path: &str, (name, value): (&str, &str)) -> Answer {
         let request = self.agent.get(format!("{}{path}", self.url));
+        let request = request.header(name, value);
         let request = request.header("cookie", self.cookie.as_deref().unwrap_or_default());
         let answer = request.call();
         self.read(answer)
+    }
+
+    /// Loads a page and returns the answer as it was sent, with its headers. Of a stream of events,
+    /// this is the part that was sent until the stream paused for `patience`.
+    pub fn raw(&self, path: &str, patience: Duration) -> String {
+        let host = self.url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(host).expect("a connection");
+        let cookie = self.cookie.as_deref().unwrap_or_default();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
+        )
+        .expect("a request");
+        let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+        let mut is_stream = false;
+        loop {
+            let timeout = if is_stream { patience } else { HANG_TIMEOUT };
+            stream.set_read_timeout(Some(timeout)).expect("a timeout");
+            match stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => answer.extend_from_slice(&buffer[..read]),
+                Err(_) if is_stream => break,
+                Err(error) => panic!("{path}: {error}"),
+            }
+            let text = String::from_utf8_lossy(&answer);
+            let head = text.split("\r\n\r\n").next().unwrap_or_default();
+            is_stream |= head.contains("content-type: text/event-stream");
+        }
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     /// Sends a form as a page of this site does.

@@ -84,11 +84,16 @@ pub async fn contest(
 ) -> Answer<Json<ContestDetails>> {
     let scene = Scene::of(&app, &caller.session, id).await?;
     let now = Time::now();
-    let problems = contest::problems(&app.db, id).await?;
+    let mut problems = contest::problems(&app.db, id).await?;
+    problems.retain(|one| {
+        let times = scene.times(one.round_id, one.schedule());
+        scene.access.sees_round(times.begins, now)
+    });
     let rounds = contest::rounds(&app.db, id).await?;
-    let rounds = rounds
-        .into_iter()
-        .filter(|round| scene.access.sees_round(round.begins, now));
+    let rounds = rounds.into_iter().filter(|round| {
+        let times = scene.times(round.id, round.schedule());
+        scene.access.sees_round(times.opens, now)
+    });
     let rounds = rounds.map(|round| Round::of(round, &problems)).collect();
     Ok(Json(ContestDetails {
         manage: scene.access.manage,

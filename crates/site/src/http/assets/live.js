@@ -1,5 +1,6 @@
 // Follows a page's source of changes and replaces the page's main part. The server renders it, so
-// the page is the same as after loading it again.
+// the page is the same as after loading it again. A part with an address of its own is loaded from
+// there, without the page around it.
 const source = document.querySelector("meta[name=live]")?.content;
 const PAUSE_MS = 1000;
 let isLoading = false;
@@ -12,7 +13,16 @@ async function refresh() {
   }
   isLoading = true;
   isStale = false;
+  const part = document.querySelector("[data-live-source]");
   try {
+    if (part) {
+      const answer = await fetch(part.dataset.liveSource, { credentials: "same-origin" });
+      if (answer.ok) {
+        const content = new DOMParser().parseFromString(await answer.text(), "text/html");
+        part.replaceChildren(...content.body.childNodes);
+      }
+      return;
+    }
     const answer = await fetch(location.href, { credentials: "same-origin" });
     if (answer.ok) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -22,11 +32,12 @@ async function refresh() {
     }
   } catch {
     // The next change tries again.
+  } finally {
+    setTimeout(() => {
+      isLoading = false;
+      if (isStale) refresh();
+    }, PAUSE_MS);
   }
-  setTimeout(() => {
-    isLoading = false;
-    if (isStale) refresh();
-  }, PAUSE_MS);
 }
 
 const events = source ? new EventSource(source) : null;

@@ -1,0 +1,193 @@
+//! The times of a round for one participant.
+//!
+//! A participant may begin later than others (the delay), have extra time, or start a clock by
+//! opening the round. These rules answer when the round begins and ends for the participant. Every
+//! page asks them, and never the times of the round itself.
+
+use super::time::Time;
+use std::time::Duration;
+
+/// The times of a round that hold for all participants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// The beginning.
+    pub begins: Time,
+    /// The end.
+    pub ends: Time,
+    /// When everything is shown.
+    pub full_results: Time,
+    /// How long the clock of each participant runs; `None`: all have the same clock.
+    pub window: Option<Duration>,
+}
+
+/// What differs for one participant. The default is that of guests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Personal {
+    /// How much later the round begins and ends.
+    pub delay: Duration,
+    /// How much longer the round lasts.
+    pub extra: Duration,
+    /// When the participant has started the clock.
+    pub started_at: Option<Time>,
+}
+
+/// The times of a round for one participant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnTimes {
+    /// From when the participant knows of the round.
+    pub opens: Time,
+    /// From when the participant sees the problems, and from when contest time counts.
+    pub begins: Time,
+    /// Until when the participant may submit.
+    pub ends: Time,
+    /// When the participant sees everything.
+    pub full_results: Time,
+    /// Until when the participant may start the clock; `None`: there is nothing to start.
+    pub starts_until: Option<Time>,
+}
+
+impl Schedule {
+    /// The times for a participant.
+    pub fn times(self, personal: Personal) -> OwnTimes {
+        let opens = shift(self.begins, personal.delay);
+        let last_start = shift(self.ends, personal.delay);
+        let (begins, ends, starts_until) = match (self.window, personal.started_at) {
+            (None, _) => (opens, shift(last_start, personal.extra), None),
+            (Some(window), Some(started)) => {
+                let ends = last_start.min(shift(started, window));
+                (started, shift(ends, personal.extra), None)
+            }
+            // The problems are secret until the clock runs or can no longer be started.
+            (Some(_), None) => (last_start, last_start, Some(last_start)),
+        };
+        // A result that is due after the round is due after the own end.
+        let full_results = if self.full_results >= self.ends {
+            shift(shift(self.full_results, personal.delay), personal.extra)
+        } else {
+            shift(self.full_results, personal.delay)
+        };
+        OwnTimes {
+            opens,
+            begins,
+            ends,
+            full_results,
+            starts_until,
+        }
+    }
+}
+
+/// A later time. "Always" and "never" stay what they are.
+fn shift(time: Time, by: Duration) -> Time {
+    match time {
+        Time::ALWAYS | Time::NEVER => time,
+        time => time.after(by),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: i64) -> Time {
+        Time(seconds * 1_000_000)
+    }
+
+    fn personal(delay: u64, extra: u64, started_at: Option<Time>) -> Personal {
+        Personal {
+            delay: Duration::from_secs(delay),
+            extra: Duration::from_secs(extra),
+            started_at,
+        }
+    }
+
+    #[test]
+    fn own_times_follow_this_table() {
+        let none = Personal::default();
+        let started = |at| personal(0, 0, Some(s(at)));
+        // Window, full results, personal: opens, begins, ends, full results, starts until.
+        let table = [
+            (None, s(200), none, [100, 100, 200, 200], None),
+            (
+                None,
+                s(200),
+                personal(7, 0, None),
+                [107, 107, 207, 207],
+                None,
+            ),
+            (
+                None,
+                s(200),
+                personal(0, 30, None),
+                [100, 100, 230, 230],
+                None,
+            ),
+            (
+                None,
+                s(260),
+                personal(7, 30, None),
+                [107, 107, 237, 297],
+                None,
+            ),
+            (
+                None,
+                s(150),
+                personal(7, 30, None),
+                [107, 107, 237, 157],
+                None,
+            ),
+            // A clock that was started before the window was removed means nothing.
+            (None, s(200), started(120), [100, 100, 200, 200], None),
+            (Some(50), s(200), none, [100, 200, 200, 200], Some(s(200))),
+            (
+                Some(50),
+                s(200),
+                personal(7, 9, None),
+                [107, 207, 207, 216],
+                Some(s(207)),
+            ),
+            (Some(50), s(200), started(120), [100, 120, 170, 200], None),
+            (Some(50), s(200), started(180), [100, 180, 200, 200], None),
+            (
+                Some(50),
+                s(200),
+                personal(7, 9, Some(s(180))),
+                [107, 180, 216, 216],
+                None,
+            ),
+        ];
+        for (window, full_results, personal, expected, starts_until) in table {
+            let schedule = Schedule {
+                begins: s(100),
+                ends: s(200),
+                full_results,
+                window: window.map(Duration::from_secs),
+            };
+            let [opens, begins, ends, full_results] = expected.map(s);
+            let expected = OwnTimes {
+                opens,
+                begins,
+                ends,
+                full_results,
+                starts_until,
+            };
+            assert_eq!(
+                schedule.times(personal),
+                expected,
+                "{schedule:?} {personal:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn always_and_never_do_not_move() {
+        let schedule = Schedule {
+            begins: Time::ALWAYS,
+            ends: Time::NEVER,
+            full_results: Time::ALWAYS,
+            window: None,
+        };
+        let times = schedule.times(personal(5, 5, None));
+        assert_eq!((times.begins, times.ends), (Time::ALWAYS, Time::NEVER));
+        assert_eq!(times.full_results, Time::ALWAYS);
+    }
+}

@@ -1,0 +1,412 @@
+//! The ranking of a contest: as a page, for projectors, as CSV and JSON, and its changes.
+//!
+//! The tables are rendered once for all viewers that may see the same (`rankings`). The script of a
+//! page asks for the tables alone, and gets them only if they have changed.
+
+mod export;
+mod table;
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::layout::{live_page, projector_page};
+use super::session::Session;
+use crate::app::App;
+use crate::core::standings::{Audience, Data, Scope, Shown};
+use crate::core::time::Time;
+use crate::db;
+use crate::db::contest::Round;
+use crate::rankings::{Format, Render, Rendered};
+use axum::extract::{Path, Query, State};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
+    IF_NONE_MATCH, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use maud::{Markup, PreEscaped, html};
+use serde::Deserialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// A stream of changes ends after this time. The browser opens another one, whose access is checked
+/// again.
+const STREAM_LASTS: Duration = Duration::from_secs(120);
+/// The least time between two changes of one stream. Streams differ by up to a second, so that not
+/// all viewers ask at one time.
+const STREAM_PAUSE: Duration = Duration::from_secs(1);
+
+/// Which ranking a viewer has chosen.
+#[derive(Debug, Default, Deserialize)]
+pub struct Choice {
+    /// The number of a round; empty: all.
+    #[serde(default)]
+    round: String,
+    /// A group; empty: all.
+    #[serde(default)]
+    group: String,
+    /// `public`: the staff looks at what contestants and guests see.
+    #[serde(default)]
+    view: String,
+    /// `tables`: without the page around them.
+    #[serde(default)]
+    part: String,
+}
+
+impl Choice {
+    fn round(&self) -> Page<Option<i64>> {
+        match self.round.as_str() {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| PageError::NotFound),
+        }
+    }
+
+    fn is_public(&self) -> bool {
+        self.view == "public"
+    }
+
+    /// The query that repeats the choice, after other arguments.
+    fn query(&self, begin: &str) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [
+            ("round", &self.round),
+            ("group", &self.group),
+            ("view", &self.view),
+        ] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        let rest = query.finish();
+        match (begin, rest.as_str()) {
+            ("", "") => String::new(),
+            (begin, "") => format!("?{begin}"),
+            ("", rest) => format!("?{rest}"),
+            (begin, rest) => format!("?{begin}&{rest}"),
+        }
+    }
+}
+
+/// What a viewer may see of the ranking of a contest.
+struct Look {
+    scene: Scene,
+    choice: Choice,
+    data: Arc<Data>,
+}
+
+impl Look {
+    async fn of(app: &App, session: &Session, id: i64, choice: Choice) -> Page<Look> {
+        let scene = Scene::of(app, session, id).await?;
+        let data = app.rankings.data(&app.db, id).await?;
+        let look = Look {
+            scene,
+            choice,
+            data,
+        };
+        let round = look.choice.round()?;
+        let is_known = |shown: &[Shown]| shown.iter().any(|one| Some(one.round) == round);
+        if round.is_some() && !is_known(&look.rounds(Time::now())) {
+            return Err(PageError::NotFound);
+        }
+        Ok(look)
+    }
+
+    fn audience(&self) -> Audience {
+        if self.scene.access.manage && !self.choice.is_public() {
+            Audience::Staff
+        } else {
+            Audience::Public
+        }
+    }
+
+    /// The rounds that the viewer may see.
+    fn rounds(&self, now: Time) -> Vec<Shown> {
+        let mut access = self.scene.access;
+        // The public view of the staff is that of guests.
+        access.manage &= self.audience() == Audience::Staff;
+        let shown = |round: &Round| {
+            let times = self.scene.times(round.id, round.schedule());
+            access
+                .sees_ranking(times.begins, round.ranking_from, now)
+                .then(|| Shown {
+                    round: round.id,
+                    is_full: access.sees_full_results(times.full_results, now),
+                })
+        };
+        self.data.rounds.iter().filter_map(shown).collect()
+    }
+
+    fn scope(&self, now: Time) -> Page<Scope> {
+        let chosen = self.choice.round()?;
+        let mut rounds = self.rounds(now);
+        rounds.retain(|one| chosen.is_none_or(|round| round == one.round));
+        let group = &self.choice.group;
+        Ok(Scope {
+            audience: self.audience(),
+            rounds,
+            group: (!group.is_empty()).then(|| group.clone()),
+        })
+    }
+
+    /// When the scope or the tables change without a change of the data.
+    fn next_change(&self, now: Time) -> Time {
+        let times = self.data.rounds.iter().flat_map(|round| {
+            let times = self.scene.times(round.id, round.schedule());
+            [times.begins, round.ranking_from, times.full_results]
+        });
+        let next = times.filter(|time| *time > now).min();
+        next.unwrap_or(Time::NEVER).min(self.data.next_change(now))
+    }
+
+    async fn rendered(&self, app: &App, format: Format) -> Page<Arc<Rendered>> {
+        let render: Render = match format {
+            Format::Html => table::render,
+            Format::Csv => export::csv,
+            Format::Json => export::json,
+        };
+        let scope = self.scope(Time::now())?;
+        let id = self.scene.contest.id;
+        let page = app.rankings.get(&app.db, id, &scope, format, render);
+        Ok(page.await?)
+    }
+}
+
+/// The tables, whose content the script replaces.
+fn tables(id: i64, choice: &Choice, page: &Rendered) -> Markup {
+    let source = format!("/contests/{id}/ranking{}", choice.query("part=tables"));
+    html! { div data-live data-live-source=(source) { (PreEscaped(&page.text)) } }
+}
+
+/// `GET /contests/{id}/ranking`.
+pub async fn show(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+    headers: HeaderMap,
+) -> Page {
+    let look = Look::of(&app, &session, id, choice).await?;
+    let page = look.rendered(&app, Format::Html).await?;
+    if look.choice.part == "tables" {
+        return Ok(send(&page, "text/html; charset=utf-8", &headers));
+    }
+    let choice = &look.choice;
+    let query = choice.query("");
+    let main = html! {
+        h1 { (look.scene.contest.name) }
+        (look.scene.links(&session))
+        h2 { "Ranking" }
+        (chooser(&look))
+        (tables(id, choice, &page))
+        p.actions {
+            a href={ "/contests/" (id) "/projector" (query) } { "For a projector" }
+            a href={ "/contests/" (id) "/ranking.csv" (query) } { "CSV" }
+            a href={ "/contests/" (id) "/ranking.json" (query) } { "JSON" }
+        }
+    };
+    let source = format!("/contests/{id}/ranking/live{query}");
+    Ok(live_page(&session, "Ranking", &source, main).into_response())
+}
+
+/// The choice of round, group and view.
+fn chooser(look: &Look) -> Markup {
+    let shown = look.rounds(Time::now());
+    let is_shown = |round: &&Round| shown.iter().any(|one| one.round == round.id);
+    let rounds: Vec<&Round> = look.data.rounds.iter().filter(is_shown).collect();
+    let groups = look.data.groups(look.audience());
+    let can_switch = look.scene.access.manage;
+    html! {
+        @if rounds.len() > 1 || !groups.is_empty() || can_switch {
+            form.inline method="get" {
+                @if rounds.len() > 1 {
+                    label { "Round" select name="round" {
+                        option value="" { "All" }
+                        @for round in &rounds {
+                            option value=(round.id)
+                                selected[look.choice.round == round.id.to_string()] {
+                                (round.name)
+                            }
+                        }
+                    } }
+                }
+                @if !groups.is_empty() {
+                    label { "Group" select name="group" {
+                        option value="" { "All" }
+                        @for group in &groups {
+                            option value=(group) selected[look.choice.group == *group] { (group) }
+                        }
+                    } }
+                }
+                @if can_switch {
+                    label { "View" select name="view" {
+                        option value="" { "Of the staff" }
+                        option value="public" selected[look.choice.is_public()] { "Of the public" }
+                    } }
+                }
+                button { "Show" }
+            }
+        }
+    }
+}
+
+/// `GET /contests/{id}/projector`: large, and without links.
+pub async fn projector(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+) -> Page {
+    let look = Look::of(&app, &session, id, choice).await?;
+    let page = look.rendered(&app, Format::Html).await?;
+    let name = &look.scene.contest.name;
+    let main = html! { h1 { (name) } (tables(id, &look.choice, &page)) };
+    let source = format!("/contests/{id}/ranking/live{}", look.choice.query(""));
+    Ok(projector_page(name, &source, main).into_response())
+}
+
+/// `GET /contests/{id}/ranking.csv`.
+pub async fn csv(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+    headers: HeaderMap,
+) -> Page {
+    let look = Look::of(&app, &session, id, choice).await?;
+    let page = look.rendered(&app, Format::Csv).await?;
+    let mut answer = send(&page, "text/csv; charset=utf-8", &headers);
+    let name = format!("attachment; filename=\"ranking-{id}.csv\"");
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        answer.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(answer)
+}
+
+/// `GET /contests/{id}/ranking.json`.
+pub async fn json(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+    headers: HeaderMap,
+) -> Page {
+    let look = Look::of(&app, &session, id, choice).await?;
+    let page = look.rendered(&app, Format::Json).await?;
+    Ok(send(&page, "application/json", &headers))
+}
+
+/// A ranking, unless the browser has it already.
+fn send(page: &Rendered, media: &'static str, headers: &HeaderMap) -> Response {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let contains = |name, part: &str| {
+        text(name).is_some_and(|value| value.split(',').any(|one| one.trim() == part))
+    };
+    let common = [
+        (ETAG, page.etag.as_str()),
+        // Whether a viewer may see it is checked each time.
+        (CACHE_CONTROL, "private, no-cache"),
+        (VARY, "accept-encoding, cookie"),
+    ];
+    if contains(IF_NONE_MATCH, &page.etag) {
+        return (StatusCode::NOT_MODIFIED, common).into_response();
+    }
+    let content = [(CONTENT_TYPE, media)];
+    if contains(ACCEPT_ENCODING, "gzip") {
+        let encoding = [(CONTENT_ENCODING, "gzip")];
+        return (common, content, encoding, page.gzip.clone()).into_response();
+    }
+    (common, content, page.text.clone()).into_response()
+}
+
+/// A viewer that follows a ranking.
+struct Follower {
+    app: Arc<App>,
+    look: Look,
+    commits: tokio::sync::watch::Receiver<u64>,
+    /// The tag of the ranking that the viewer knows.
+    etag: Option<String>,
+    pause: Duration,
+    /// Not before this time the next event is sent.
+    next: Instant,
+    end: Instant,
+}
+
+impl Follower {
+    /// The tag of the next ranking that differs; `None`: the stream ends.
+    async fn follow(&mut self) -> Option<String> {
+        loop {
+            sleep_until(self.next).await;
+            if self.end <= Instant::now() {
+                return None;
+            }
+            self.commits.mark_unchanged();
+            let page = self.look.rendered(&self.app, Format::Html).await.ok()?;
+            let is_known = self.etag.as_ref() == Some(&page.etag);
+            let is_first = self.etag.is_none();
+            self.etag = Some(page.etag.clone());
+            self.next = Instant::now() + self.pause;
+            if !is_known && !is_first {
+                return Some(page.etag.clone());
+            }
+            let now = Time::now();
+            let left = self.look.next_change(now).0.saturating_sub(now.0);
+            let left = Duration::from_micros(left.unsigned_abs()).min(STREAM_LASTS);
+            tokio::select! {
+                changed = self.commits.changed() => changed.ok()?,
+                () = tokio::time::sleep(left) => {}
+                () = sleep_until(self.end) => return None,
+            }
+        }
+    }
+}
+
+/// `GET /contests/{id}/ranking/live`: an event with the tag of each new ranking.
+pub async fn live(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+) -> Page {
+    static STREAMS: AtomicU64 = AtomicU64::new(0);
+    let look = Look::of(&app, &session, id, choice).await?;
+    let number = STREAMS.fetch_add(1, Ordering::Relaxed);
+    let now = Instant::now();
+    let follower = Follower {
+        app,
+        look,
+        commits: db::commits(),
+        etag: None,
+        pause: STREAM_PAUSE + Duration::from_millis(number.wrapping_mul(389) % 1000),
+        next: now,
+        end: now + STREAM_LASTS,
+    };
+    let events = stream::unfold(follower, async |mut follower| {
+        let etag = follower.follow().await?;
+        let event = Event::default().event("change").data(etag);
+        Some((Ok::<_, Infallible>(event), follower))
+    });
+    let events = Sse::new(events).keep_alive(KeepAlive::default());
+    Ok(events.into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_repeats_the_choice() {
+        let choice = Choice {
+            group: "a&b c".to_owned(),
+            view: "public".to_owned(),
+            ..Choice::default()
+        };
+        assert_eq!(choice.query(""), "?group=a%26b+c&view=public");
+        assert_eq!(choice.query("x=1"), "?x=1&group=a%26b+c&view=public");
+        assert_eq!(Choice::default().query(""), "");
+        assert_eq!(Choice::default().query("x=1"), "?x=1");
+    }
+}

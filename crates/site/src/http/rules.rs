@@ -1,0 +1,188 @@
+//! The scoring of a round: mode, penalty, freeze, and personal time.
+
+use super::contests::Scene;
+use super::error::{Page, PageError};
+use super::parts::{select, time};
+use super::session::Session;
+use crate::app::App;
+use crate::core::access::ContestAccess;
+use crate::core::time::Time;
+use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
+use axum::extract::{Form, Path, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+const MODES: [(&str, &str); 2] = [
+    ("points", "Points of the final submissions"),
+    ("icpc", "ICPC: solved problems, then penalty"),
+];
+/// Minutes of the greatest penalty, and of the longest personal time.
+const MAX_MINUTES: i64 = 60 * 24 * 366;
+
+/// The fields of `POST /rounds/{id}/rules`.
+#[derive(Deserialize)]
+pub struct Fields {
+    mode: Mode,
+    penalty_minutes: i64,
+    window_minutes: String,
+    freeze_at: String,
+    thaw_at: String,
+}
+
+/// The forms on the page of a round.
+pub fn forms(round: &Round, access: ContestAccess) -> Markup {
+    let now = Time::now();
+    let window = round.window_seconds.map(|seconds| seconds / 60);
+    let field = |name: &str, label: &str, value: Time| {
+        html! {
+            label { (label)
+                input name=(name) type="datetime-local" step="1" value=(value.field())
+                    readonly[!access.own];
+            }
+        }
+    };
+    html! {
+        h2 #rules { "Scoring" }
+        form.fields method="post" action={ "/rounds/" (round.id) "/rules" } {
+            (select("mode", "Mode", &MODES, round.mode.text()))
+            label { "Minutes of penalty for a wrong attempt (ICPC mode)"
+                input name="penalty_minutes" type="number" min="0" required
+                    value=(round.penalty_minutes); }
+            label { "Minutes of personal time (empty: all participants have the same time)"
+                input name="window_minutes" type="number" min="1" value=[window]; }
+            p.hint { "With a personal time, each participant starts a clock between the begin and
+                the end of the round, and sees the problems then." }
+            (field("freeze_at", "Freeze the ranking from (empty: never)", round.freeze_at))
+            (field("thaw_at", "Thaw the ranking (empty: by the button)", round.thaw_at))
+            button { "Save the scoring" }
+        }
+        @if round.freeze().is_on(now) {
+            p { "The ranking is frozen since " (time(round.freeze_at)) "." }
+            @if access.own {
+                form method="post" action={ "/rounds/" (round.id) "/thaw" } {
+                    button { "Thaw the ranking now" }
+                }
+            }
+        }
+    }
+}
+
+fn invalid<T>(why: &str) -> Page<T> {
+    Err(PageError::Invalid(why.to_owned()))
+}
+
+impl Fields {
+    fn read(&self, round: &Round, access: ContestAccess) -> Page<RoundRules> {
+        let time = |text: &str| match text.trim() {
+            "" => Ok(Time::NEVER),
+            text => Time::of_field(text)
+                .ok_or_else(|| PageError::Invalid(format!("{text:?} is not a time."))),
+        };
+        let window_seconds = match self.window_minutes.trim() {
+            "" => None,
+            text => match text.parse::<i64>() {
+                Ok(minutes) if (1..=MAX_MINUTES).contains(&minutes) => Some(minutes * 60),
+                _ => return invalid("A personal time is a number of minutes."),
+            },
+        };
+        if !(0..=MAX_MINUTES).contains(&self.penalty_minutes) {
+            return invalid("The penalty is a number of minutes.");
+        }
+        let mut rules = RoundRules {
+            mode: self.mode,
+            penalty_minutes: self.penalty_minutes,
+            freeze_at: time(&self.freeze_at)?,
+            thaw_at: time(&self.thaw_at)?,
+            window_seconds,
+        };
+        // The form has whole seconds, but the button stores a more exact time.
+        if rules.thaw_at.field() == round.thaw_at.field() {
+            rules.thaw_at = round.thaw_at;
+        }
+        let is_bounded = round.begins != Time::ALWAYS;
+        if rules.mode == Mode::Icpc && !is_bounded {
+            return invalid("A round in ICPC mode needs a begin.");
+        }
+        if rules.window_seconds.is_some() && round.ends == Time::NEVER {
+            return invalid("A round with a personal time needs an end.");
+        }
+        if rules.freeze_at != Time::NEVER && rules.thaw_at < rules.freeze_at {
+            return invalid("The ranking thaws after it freezes.");
+        }
+        let is_changed = (rules.freeze_at, rules.thaw_at) != (round.freeze_at, round.thaw_at);
+        if is_changed && !access.own {
+            let why = "Only an owner can change when the ranking freezes and thaws.";
+            return Err(PageError::Refused(why));
+        }
+        Ok(rules)
+    }
+}
+
+/// `POST /rounds/{id}/rules`.
+pub async fn edit(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
+    let rules = fields.read(&round, scene.access)?;
+    let mut tx = app.db.begin().await?;
+    contest::update_rules(&mut tx, id, &rules).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
+}
+
+/// `POST /rounds/{id}/thaw`.
+pub async fn thaw(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
+    if !scene.access.own {
+        return Err(PageError::Refused("Only an owner can thaw the ranking."));
+    }
+    let mut tx = app.db.begin().await?;
+    contest::set_thaw(&mut tx, id, Time::now()).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
+}
+
+/// The form for the colour of a problem.
+pub fn colour_form(problem: &RoundProblem) -> Markup {
+    html! {
+        form.fields method="post" action={ "/round-problems/" (problem.id) "/colour" } {
+            label { "Colour in rankings and of balloons (such as #e11d48; empty: none)"
+                input name="colour" pattern="#[0-9a-fA-F]{6}" value=(problem.colour); }
+            button { "Save the colour" }
+        }
+    }
+}
+
+/// The fields of `POST /round-problems/{id}/colour`.
+#[derive(Deserialize)]
+pub struct Colour {
+    colour: String,
+}
+
+/// `POST /round-problems/{id}/colour`.
+pub async fn set_colour(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Colour>,
+) -> Page {
+    let (scene, _) = Scene::of_problem(&app, &session, id).await?;
+    if !scene.access.manage {
+        return Err(PageError::NotFound);
+    }
+    let colour = form.colour.trim();
+    let digits = colour.strip_prefix('#').unwrap_or_default();
+    let is_colour = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !colour.is_empty() && !is_colour {
+        return invalid("A colour is # and six hexadecimal digits.");
+    }
+    let mut tx = app.db.begin().await?;
+    contest::set_colour(&mut tx, id, colour).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
+}

@@ -1,0 +1,273 @@
+//! Rendered rankings, kept until the data changes.
+//!
+//! Viewers with equal scopes share the same bytes. Each transaction that this process commits makes
+//! the data stale. Stale data is read again for the next request, once for all requests that wait.
+//! A ranking is therefore never older than the request, and still the site spends at most a fifth
+//! of one CPU's time on the rankings of a contest: requests wait until the share allows a reading.
+//!
+//! Transactions of other processes, such as commands of an administrator, are seen after
+//! [`MAX_AGE`].
+
+use crate::core::standings::{Data, Scope, Table, tables};
+use crate::core::time::Time;
+use crate::core::token::hex;
+use crate::db::{self, Db, DbError};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long data is used although no transaction of this process has changed it.
+const MAX_AGE: Duration = Duration::from_secs(5);
+/// How much longer than a reading the pause after it is.
+const PAUSE_FACTOR: u32 = 4;
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+/// Contests whose rankings are kept.
+const MAX_CONTESTS: usize = 64;
+/// Renderings of one contest that are kept: scopes times formats.
+const MAX_PAGES: usize = 64;
+
+/// The form of a ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Tables for pages.
+    Html,
+    /// A table for spreadsheets.
+    Csv,
+    /// For programs.
+    Json,
+}
+
+/// Writes a ranking.
+pub type Render = fn(&Scope, &[Table]) -> String;
+
+/// A ranking as it is sent.
+#[derive(Debug)]
+pub struct Rendered {
+    /// The entity tag: equal content has an equal tag.
+    pub etag: String,
+    pub text: String,
+    /// The compressed text.
+    pub gzip: Vec<u8>,
+}
+
+impl Rendered {
+    fn new(text: String) -> Rendered {
+        let digest = hex(&Sha256::digest(&text));
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        // Writing to memory succeeds.
+        let written = encoder.write_all(text.as_bytes());
+        let gzip = written.and_then(|()| encoder.finish()).unwrap_or_default();
+        Rendered {
+            etag: format!("\"{}\"", &digest[..32]),
+            text,
+            gzip,
+        }
+    }
+}
+
+/// The rankings of all contests.
+#[derive(Debug, Default)]
+pub struct Rankings {
+    contests: Mutex<HashMap<i64, Arc<tokio::sync::Mutex<Contest>>>>,
+    /// How often data was read.
+    #[cfg(test)]
+    readings: std::sync::atomic::AtomicU64,
+}
+
+/// What is known of one contest. Its lock is held while data is read or rendered, so that other
+/// requests wait for the result.
+#[derive(Debug, Default)]
+struct Contest {
+    known: Option<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    data: Arc<Data>,
+    /// The number of commits before the reading.
+    commits: u64,
+    read_at: Instant,
+    /// The time that reading and rendering took.
+    spent: Duration,
+    /// Until when the pages hold.
+    until: Time,
+    pages: HashMap<(Scope, Format), Arc<Rendered>>,
+}
+
+impl Known {
+    fn is_fresh(&self, commits: u64) -> bool {
+        self.commits >= commits && self.read_at.elapsed() < MAX_AGE
+    }
+
+    /// When the data may be read again.
+    fn next_reading(&self) -> Instant {
+        self.read_at + self.spent + (self.spent * PAUSE_FACTOR).min(MAX_PAUSE)
+    }
+}
+
+async fn read(db: &Db, contest: i64) -> Result<Data, DbError> {
+    Ok(Data {
+        rounds: db::contest::rounds(db, contest).await?,
+        problems: db::contest::problems(db, contest).await?,
+        participants: db::participant::all(db, contest).await?,
+        starts: db::participant::starts(db, contest).await?,
+        submissions: db::submission::of_contest(db, contest).await?,
+    })
+}
+
+impl Rankings {
+    fn contest(&self, id: i64) -> Arc<tokio::sync::Mutex<Contest>> {
+        let mut contests = self.contests.lock().unwrap_or_else(PoisonError::into_inner);
+        if contests.len() >= MAX_CONTESTS && !contests.contains_key(&id) {
+            contests.clear();
+        }
+        contests.entry(id).or_default().clone()
+    }
+
+    async fn fresh<'c>(
+        &self,
+        db: &Db,
+        id: i64,
+        contest: &'c mut Contest,
+        commits: u64,
+    ) -> Result<&'c mut Known, DbError> {
+        let is_fresh = |known: &Known| known.is_fresh(commits);
+        if !contest.known.as_ref().is_some_and(is_fresh) {
+            if let Some(known) = &contest.known {
+                tokio::time::sleep_until(known.next_reading()).await;
+            }
+            let commits = *db::commits().borrow();
+            let read_at = Instant::now();
+            let data = Arc::new(read(db, id).await?);
+            #[cfg(test)]
+            self.readings
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            contest.known = Some(Known {
+                data,
+                commits,
+                read_at,
+                spent: read_at.elapsed(),
+                until: Time::NEVER,
+                pages: HashMap::new(),
+            });
+        }
+        contest.known.as_mut().ok_or(DbError::Missing("contest"))
+    }
+
+    /// The data of a contest.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn data(&self, db: &Db, id: i64) -> Result<Arc<Data>, DbError> {
+        let commits = *db::commits().borrow();
+        let contest = self.contest(id);
+        let mut contest = contest.lock().await;
+        Ok(self
+            .fresh(db, id, &mut contest, commits)
+            .await?
+            .data
+            .clone())
+    }
+
+    /// The ranking of a contest for a scope. The text of a format follows from `render` alone.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn get(
+        &self,
+        db: &Db,
+        id: i64,
+        scope: &Scope,
+        format: Format,
+        render: Render,
+    ) -> Result<Arc<Rendered>, DbError> {
+        let commits = *db::commits().borrow();
+        let contest = self.contest(id);
+        let mut contest = contest.lock().await;
+        let known = self.fresh(db, id, &mut contest, commits).await?;
+        let now = Time::now();
+        if known.until <= now || known.pages.len() >= MAX_PAGES {
+            known.pages.clear();
+        }
+        let key = (scope.clone(), format);
+        if let Some(page) = known.pages.get(&key) {
+            return Ok(page.clone());
+        }
+        known.until = known.data.next_change(now);
+        let (data, scope) = (known.data.clone(), scope.clone());
+        let begin = Instant::now();
+        let rendering = tokio::task::spawn_blocking(move || {
+            Rendered::new(render(&scope, &tables(&data, &scope, now)))
+        });
+        let page = rendering.await.map_err(|_| DbError::Missing("ranking"))?;
+        let page = Arc::new(page);
+        known.spent += begin.elapsed();
+        known.pages.insert(key, page.clone());
+        Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod histories;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::standings::Audience;
+    use std::sync::atomic::Ordering;
+
+    fn scope(group: Option<&str>) -> Scope {
+        Scope {
+            audience: Audience::Public,
+            rounds: Vec::new(),
+            group: group.map(str::to_owned),
+        }
+    }
+
+    fn render(scope: &Scope, tables: &[Table]) -> String {
+        format!("{scope:?} {}", tables.len())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn many_requests_share_one_reading() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = Db::sqlite(&directory.path().join("site.db")).await.unwrap();
+        db::migrate::migrate(&db).await.unwrap();
+        let rankings = Arc::new(Rankings::default());
+        // Other tests of this process commit at the same time, which makes the data stale.
+        let before = *db::commits().borrow();
+        let tasks: Vec<_> = (0..500)
+            .map(|_| {
+                let (db, rankings) = (db.clone(), rankings.clone());
+                tokio::spawn(async move {
+                    let scope = scope(None);
+                    let page = rankings.get(&db, 1, &scope, Format::Html, render);
+                    page.await.unwrap().etag.clone()
+                })
+            })
+            .collect();
+        let mut tags = Vec::new();
+        for task in tasks {
+            tags.push(task.await.unwrap());
+        }
+        tags.dedup();
+        assert_eq!(tags.len(), 1);
+        let commits = *db::commits().borrow() - before;
+        let readings = rankings.readings.load(Ordering::Relaxed);
+        assert!(
+            readings <= 1 + commits,
+            "{readings} readings, {commits} commits"
+        );
+
+        db.begin().await.unwrap().commit().await.unwrap();
+        let scope = scope(Some("g"));
+        let page = rankings.get(&db, 1, &scope, Format::Html, render);
+        assert_ne!(page.await.unwrap().etag, tags[0]);
+        assert!(rankings.readings.load(Ordering::Relaxed) > readings);
+    }
+}

@@ -1,0 +1,340 @@
+//! What is hidden is on no page: a crawler follows every link, asks for every route of the router
+//! with each small number, and searches the answers for secrets. The staff finds them all.
+
+use crate::support::{Browser, Site, archive};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// Right for the examples and the first group. It fails in the second one at run time.
+const BOB: &[u8] =
+    b"# bob-source-7f3a\na, b = map(int, input().split())\na < 5 or 1 // 0\nprint(3)\n";
+const EVE: &[u8] = b"# eve-source-91bc\nprint(3)\n";
+const RIGHT: &[u8] = b"# right-source-c4d2\na, b = map(int, input().split())\nprint(a + b)\n";
+/// Points of group `a` alone.
+const POINTS: &str = "73.517";
+/// How long a stream of events is read.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Numbers that are put into routes.
+const NUMBERS: std::ops::RangeInclusive<u32> = 1..=7;
+
+fn scored_package(name: &str) -> Vec<u8> {
+    let header = format!("name: {name}\ntype: scoring\nlimits:\n  memory: 256\n");
+    archive(&[
+        ("problem.yaml", &header),
+        (".timelimit", "5\n"),
+        ("problem_statement/problem.md", "Add $a$ and $b$.\n"),
+        (
+            "data/testdata.yaml",
+            "on_reject: continue\nrange: 0 100\ngrader_flags: ignore_sample\n",
+        ),
+        ("data/sample/testdata.yaml", "accept_score: 0\nrange: 0 0\n"),
+        ("data/sample/1.in", "1 2\n"),
+        ("data/sample/1.ans", "3\n"),
+        (
+            "data/secret/a/testdata.yaml",
+            "on_reject: break\naccept_score: 73.517\nrange: 0 73.517\n",
+        ),
+        ("data/secret/a/1.in", "2 1\n"),
+        ("data/secret/a/1.ans", "3\n"),
+        (
+            "data/secret/b/testdata.yaml",
+            "on_reject: break\naccept_score: 26.483\nrange: 0 26.483\n",
+        ),
+        ("data/secret/b/hidden-test.in", "20 22\n"),
+        ("data/secret/b/hidden-test.ans", "42\n"),
+    ])
+}
+
+/// All routes of the router, with each small number in place of an id.
+fn routes() -> Vec<String> {
+    let mut routes = Vec::new();
+    let http = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
+    let mut directories = vec![http];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).expect("sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let text = std::fs::read_to_string(path).expect("a source");
+                let quoted = text.split('"').skip(1).step_by(2);
+                let is_route = |text: &&str| text.starts_with('/') && !text.contains(' ');
+                routes.extend(quoted.filter(is_route).map(str::to_owned));
+            }
+        }
+    }
+    routes.sort();
+    routes.dedup();
+    assert!(
+        routes.contains(&"/contests/{id}/ranking".to_owned()),
+        "{routes:?}"
+    );
+    let with_number = |route: &String| {
+        let route = route.clone();
+        NUMBERS.map(move |number| fill(&route, number))
+    };
+    let mut filled: Vec<String> = routes.iter().flat_map(with_number).collect();
+    filled.sort();
+    filled.dedup();
+    filled
+}
+
+/// A route with values in place of its parameters.
+fn fill(route: &str, number: u32) -> String {
+    let mut filled = String::new();
+    let mut rest = route;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        filled.push_str(before);
+        match name {
+            "name" => filled.push_str("en.pdf"),
+            "token" => filled.push_str(&"0".repeat(64)),
+            _ => filled.push_str(&number.to_string()),
+        }
+        rest = after;
+    }
+    filled + rest
+}
+
+/// Addresses of this site in a page.
+fn links(answer: &str) -> impl Iterator<Item = String> {
+    let parts = answer.split("=\"/").skip(1);
+    let link = |part: &str| {
+        Some(format!(
+            "/{}",
+            part.split('"').next()?.replace("&amp;", "&")
+        ))
+    };
+    parts.filter_map(link).collect::<Vec<_>>().into_iter()
+}
+
+/// Every answer that a browser gets.
+fn crawl(browser: &Browser) -> BTreeMap<String, String> {
+    let mut waiting = routes();
+    for number in NUMBERS {
+        for query in [
+            "part=tables",
+            "view=public",
+            "part=tables&view=public",
+            "group=g",
+        ] {
+            waiting.push(format!("/contests/{number}/ranking?{query}"));
+        }
+        for round in NUMBERS {
+            waiting.push(format!("/contests/{number}/ranking?round={round}"));
+            waiting.push(format!(
+                "/contests/{number}/ranking.json?round={round}&view=public"
+            ));
+        }
+    }
+    let mut answers = BTreeMap::new();
+    while let Some(path) = waiting.pop() {
+        if answers.contains_key(&path) || path.starts_with("/assets/") {
+            continue;
+        }
+        let answer = browser.raw(&path, PATIENCE);
+        waiting.extend(links(&answer));
+        answers.insert(path, answer);
+    }
+    answers
+}
+
+/// The paths on which a secret is found.
+fn finds<'a>(answers: &'a BTreeMap<String, String>, secret: &str) -> Vec<&'a str> {
+    let found = answers.iter().filter(|(_, answer)| answer.contains(secret));
+    found.map(|(path, _)| path.as_str()).collect()
+}
+
+fn assert_hidden(viewer: &str, answers: &BTreeMap<String, String>, secrets: &[&str]) {
+    for secret in secrets {
+        let found = finds(answers, secret);
+        assert!(found.is_empty(), "{viewer} finds {secret} on {found:?}");
+    }
+}
+
+fn assert_shown(viewer: &str, answers: &BTreeMap<String, String>, secrets: &[&str]) {
+    for secret in secrets {
+        let found = finds(answers, secret);
+        assert!(!found.is_empty(), "{viewer} does not find {secret}");
+    }
+}
+
+/// The times of a round: begin, end, full results. The ranking is shown from the begin.
+fn set_round(admin: &mut Browser, round: i64, name: &str, [begins, ends, full]: [&str; 3]) {
+    let fields = [
+        ("name", name),
+        ("begins", begins),
+        ("ends", ends),
+        ("full_results", full),
+        ("ranking_from", ""),
+    ];
+    let answer = admin.post(&format!("/rounds/{round}"), &fields);
+    assert_eq!(answer.status, 303, "{answer:#?}");
+}
+
+fn set_rules(admin: &mut Browser, round: i64, mode: &str, freeze: &str) {
+    let fields = [
+        ("mode", mode),
+        ("penalty_minutes", "20"),
+        ("window_minutes", ""),
+        ("freeze_at", freeze),
+        ("thaw_at", ""),
+    ];
+    let answer = admin.post(&format!("/rounds/{round}/rules"), &fields);
+    assert_eq!(answer.status, 303, "{answer:#?}");
+}
+
+const PAST: &str = "2001-01-01T00:00";
+const FUTURE: &str = "2999-01-01T00:00";
+
+/// A round with one problem, as their ids.
+fn add_round(admin: &mut Browser, contest: i64, name: &str, problem: i64) -> (i64, i64) {
+    let fields = [
+        ("name", name),
+        ("begins", FUTURE),
+        ("ends", ""),
+        ("full_results", "2999-02-01T00:00"),
+        ("ranking_from", ""),
+    ];
+    let round = admin
+        .post(&format!("/contests/{contest}/rounds"), &fields)
+        .id();
+    let number = problem.to_string();
+    let fields = [
+        ("problem", number.as_str()),
+        ("label", "A"),
+        ("final_method", "best"),
+        ("reveal", "nothing"),
+    ];
+    let attached = admin.post(&format!("/rounds/{round}/problems"), &fields);
+    assert_eq!(attached.status, 303, "{attached:#?}");
+    let page = admin.get(&format!("/rounds/{round}"));
+    let link = page.body.split("/round-problems/").nth(1);
+    let link = link.and_then(|rest| rest.split('"').next()?.parse().ok());
+    (round, link.unwrap_or_else(|| panic!("{page:#?}")))
+}
+
+fn submit(browser: &mut Browser, problem: i64, source: &[u8]) -> i64 {
+    let path = format!("/round-problems/{problem}/submit");
+    let answer = browser.upload(&path, &[("language", "")], ("a.py", source));
+    assert_eq!(answer.status, 303, "{answer:#?}");
+    answer.id()
+}
+
+/// The minute at which a problem in ICPC mode was solved. The rounds began years ago, so this
+/// number is a secret that no page contains by chance.
+fn minute(admin: &mut Browser, contest: i64, round: i64) -> String {
+    let path = format!("/contests/{contest}/ranking.json?round={round}");
+    let body = admin.get(&path).body;
+    let json: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    let minute = &json["tables"][0]["rows"][0]["cells"][0]["minute"];
+    assert!(minute.as_i64() > Some(1_000_000), "{body}");
+    minute.to_string()
+}
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "one story")]
+fn hidden_things_are_on_no_page() {
+    let site = Site::start(None);
+    let mut admin = Browser::new(&site);
+    admin.sign_up(site.setup.as_deref().expect("a link"), "ada");
+    let mut upload = |name: &str| {
+        let fields = [("visibility", "private")];
+        let archive = scored_package(name);
+        admin
+            .upload("/problems/new", &fields, ("a.zip", &archive))
+            .id()
+    };
+    let (pear, quince) = (upload("Problem-Pear"), upload("Problem-Quince"));
+    let mut contest = |name: &str, visibility: &str| {
+        let fields = [("name", name), ("visibility", visibility)];
+        admin.post("/contests/new", &fields).id()
+    };
+    let cup = contest("Cup", "public");
+    contest("Private-Cup-Fig", "private");
+    let (points, points_problem) = add_round(&mut admin, cup, "Points-Round", pear);
+    let (icpc, icpc_problem) = add_round(&mut admin, cup, "Icpc-Round", pear);
+    add_round(&mut admin, cup, "Round-Mango", quince);
+
+    let guest = Browser::new(&site);
+    let mut bob = Browser::new(&site);
+    bob.sign_up("/sign-up", "bob");
+    let mut eve = Browser::new(&site);
+    eve.sign_up("/sign-up", "eve");
+
+    // Before the rounds begin.
+    let always = ["Private-Cup-Fig", "Round-Mango", "Problem-Quince"];
+    let early = ["Points-Round", "Icpc-Round", "Problem-Pear"];
+    for (viewer, browser) in [("the guest", &guest), ("bob", &bob)] {
+        let answers = crawl(browser);
+        assert_hidden(viewer, &answers, &always);
+        assert_hidden(viewer, &answers, &early);
+        assert_shown(viewer, &answers, &["Cup"]);
+    }
+    let answers = crawl(&admin);
+    assert_shown("the staff", &answers, &always);
+    assert_shown("the staff", &answers, &early);
+
+    // During the rounds. That in ICPC mode is frozen.
+    set_round(&mut admin, points, "Points-Round", [PAST, "", FUTURE]);
+    set_round(&mut admin, icpc, "Icpc-Round", [PAST, "", FUTURE]);
+    set_rules(&mut admin, icpc, "icpc", "2002-01-01T00:00");
+    let half = submit(&mut bob, points_problem, BOB);
+    submit(&mut eve, points_problem, EVE);
+    let solved = submit(&mut bob, icpc_problem, RIGHT);
+    admin.wait_for(&format!("/submissions/{half}"), "hidden-test");
+    admin.wait_for(&format!("/submissions/{solved}"), "hidden-test");
+    admin.wait_for("/queue", "done");
+    let page = admin.get(&format!("/submissions/{half}"));
+    assert!(page.body.contains(POINTS), "{page:#?}");
+    // Eve's submission must be judged, too.
+    eve.wait_for("/submissions", "Initial tests");
+    let minute = minute(&mut admin, cup, icpc);
+    let results = [POINTS, "Run-time error", "run_time_error", "hidden-test"];
+    let check_running = |phase: &str, admin: &Browser, bob: &Browser, eve: &Browser| {
+        for (viewer, browser, sources) in [
+            (
+                "the guest",
+                &guest,
+                &["bob-source", "eve-source", "right-source"][..],
+            ),
+            ("bob", bob, &["eve-source"]),
+            ("eve", eve, &["bob-source", "right-source"]),
+        ] {
+            let viewer = format!("{phase}: {viewer}");
+            let answers = crawl(browser);
+            assert_hidden(&viewer, &answers, &always);
+            assert_hidden(&viewer, &answers, &results);
+            assert_hidden(&viewer, &answers, sources);
+            assert_hidden(&viewer, &answers, &[&minute]);
+            assert_shown(&viewer, &answers, &early);
+        }
+        let answers = crawl(admin);
+        let sources = ["bob-source", "eve-source", "right-source", &minute];
+        for secrets in [&always[..], &results, &sources] {
+            assert_shown("the staff", &answers, secrets);
+        }
+    };
+    check_running("during the freeze", &admin, &bob, &eve);
+    let answers = crawl(&bob);
+    assert_shown("bob", &answers, &["bob-source", "right-source"]);
+
+    // After the end, before the full results and the thaw.
+    let ends = "2003-01-01T00:00";
+    set_round(&mut admin, points, "Points-Round", [PAST, ends, FUTURE]);
+    set_round(&mut admin, icpc, "Icpc-Round", [PAST, ends, FUTURE]);
+    check_running("after the end", &admin, &bob, &eve);
+
+    // After the full results and the thaw, the same crawler finds what was hidden.
+    set_round(&mut admin, points, "Points-Round", [PAST, ends, ends]);
+    set_round(&mut admin, icpc, "Icpc-Round", [PAST, ends, ends]);
+    assert_eq!(admin.post(&format!("/rounds/{icpc}/thaw"), &[]).status, 303);
+    let answers = crawl(&guest);
+    assert_shown("the guest", &answers, &[POINTS, &minute]);
+    assert_hidden("the guest", &answers, &always);
+    assert_hidden("the guest", &answers, &["bob-source", "hidden-test"]);
+    let answers = crawl(&bob);
+    assert_shown("bob", &answers, &results);
+    assert_hidden("bob", &answers, &["eve-source"]);
+}
