@@ -9,7 +9,6 @@ use super::session::Session;
 use super::submit::Sent;
 use crate::app::App;
 use crate::core::package::Manifest;
-use crate::core::time::Time;
 use crate::db::problem;
 use crate::judging::trial::{MAX_OUTPUT, Trial, TrialError, Tried};
 use axum::extract::{Multipart, Path, State};
@@ -53,8 +52,7 @@ async fn of_problem(app: &App, session: &Session, id: i64) -> Page<Place> {
 async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     session.user_id()?;
     let (scene, problem) = Scene::of_problem(app, session, id).await?;
-    let now = Time::now();
-    if !scene.access.submits(problem.begins, problem.ends, now) {
+    if !scene.submits(&problem) {
         return Err(PageError::Refused("This round is not open."));
     }
     let version = problem::version(&app.db, problem.version_id).await?;
