@@ -28,8 +28,9 @@ pub static PID1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pid1.bpf"));
 const RUNNER_CAPABILITIES: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 
 /// Capabilities of a keeper that is root. KILL: the kernel sends the supervisor the signal of its
-/// parent's death in the keeper's name, and the supervisor is another user (`reparent_leader()` in
-/// kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs to another user.
+/// parent's death with the keeper's credentials, and the supervisor is another user
+/// (`reparent_leader()` in kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs
+/// to another user.
 const KEEPER_CAPABILITIES: u64 = 1 << 5 | 1 << 1;
 
 /// Drops all capabilities except for `keep` from the bounding set.

@@ -63,7 +63,7 @@ pub struct Shared {
     /// Zygote to supervisor: process id of the current pid1; 0 if none can be signalled. For copies
     /// of a template: the template's init process to supervisor.
     pub pid1: AtomicI32,
-    /// Zygote to supervisor: process id of the init process of the present template of a program; 0
+    /// Zygote to supervisor: process id of the init process of the current template of a program; 0
     /// for none.
     pub template_init: AtomicI32,
     /// The template's init process to supervisor: what the template used until it was ready.

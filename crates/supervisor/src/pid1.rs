@@ -16,7 +16,7 @@
 //! target's wait status.
 
 use crate::launch::{End, Failure, Report, message};
-use crate::prepared::{Prepared, send_report};
+use crate::prepared::{Prepared, give_up, send_report};
 use crate::program;
 use crate::run_mounts;
 use crate::sys::ascii::{Decimal, Line, leading_number};
@@ -42,12 +42,6 @@ pub fn main(prepared: &Prepared) -> ! {
             Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
         },
     )
-}
-
-/// Stores a failure, which the runner reads after waiting for pid1, and exits.
-pub fn give_up(prepared: &Prepared, failure: Failure) -> ! {
-    prepared.runner.shared.failure.set(failure);
-    calls::exit(1)
 }
 
 /// Drops unneeded rights, waits for the first process, kills the remaining ones, reads the figures
@@ -182,9 +176,8 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
 }
 
 /// The kernel counts namespaces for each user, over all user namespaces (`inc_ucount()` in
-/// kernel/ucount.c). Without a bound of its own one run could use up all of them, and no other run
-/// and no runner could create one. Where /proc/sys is read-only, as in containers, that remains
-/// possible.
+/// kernel/ucount.c). Without this bound, one run could use up all of them, and no other run and no
+/// runner could create one. Where /proc/sys is read-only, as in containers, that remains possible.
 fn limit_namespaces(procfs: i32) {
     for kind in [
         c"sys/user/max_user_namespaces",

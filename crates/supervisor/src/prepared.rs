@@ -2,7 +2,7 @@
 //! it prepares.
 
 use crate::backend::Backend;
-use crate::launch::{Report, Shared};
+use crate::launch::{Failure, Report, Shared};
 use crate::rlimits::TARGET_RLIMITS;
 use crate::run_mounts::RunMount;
 use crate::sys::calls;
@@ -99,4 +99,10 @@ pub fn send_report(socket: i32, tag: u8, report: &Report) -> bool {
         body.copy_from_slice(report.as_bytes());
     }
     calls::send(socket, &bytes).is_ok()
+}
+
+/// Stores a failure of pid1, which the runner reads after waiting for pid1, and exits.
+pub fn give_up(prepared: &Prepared, failure: Failure) -> ! {
+    prepared.runner.shared.failure.set(failure);
+    calls::exit(1)
 }

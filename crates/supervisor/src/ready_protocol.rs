@@ -15,11 +15,11 @@ pub const CONTROL: i32 = 3;
 /// attaches the world's seccomp program, which does not know it.
 pub const TEMPLATE_PASS: u64 = u64::from_le_bytes(*b"template");
 
-/// The most bytes of a message, with 64 KiB of strings.
+/// The maximum size of a message in bytes, with 64 KiB of strings.
 #[allow(dead_code, reason = "for the library of prepared programs")]
 pub const MAX_MESSAGE_BYTES: usize = 128 << 10;
 
-/// What a template must know for its copies.
+/// The data that a template needs for its copies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Setup {
     /// The mounts of a run.

@@ -288,7 +288,7 @@ fn count_used(sockstat: &str) -> u64 {
 fn held_bytes(protocols: &str, used: u64, connection: u64) -> u64 {
     let found =
         parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
-    // Each of them may be of the kind that holds most.
+    // Each of them may be of the kind that holds the most.
     let lost = used
         .saturating_sub(found)
         .saturating_mul(UDP_SOCKET_BYTES.max(connection));

@@ -159,7 +159,7 @@ pub fn set_requested_rlimits(
                 .copied()
                 .unwrap_or(UNLIMITED);
             // With 0 no core is written either, but the kernel starts the host's core handler; see
-            // `DEFAULT_RLIMITS`. The present value is 1, or 0 if the caller may have no more.
+            // `DEFAULT_RLIMITS`. The current value is 1, or 0 if the caller may have no more.
             if resource == libc::RLIMIT_CORE && value == 0 {
                 continue;
             }

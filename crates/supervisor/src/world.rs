@@ -19,6 +19,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+/// How long runs start cold, or fail, after a template could not be prepared.
+const RETRY_INTERVAL_NS: u64 = 10_000_000_000;
+
 /// The maximum number of worlds in the cache, unless more are in use at the same time.
 const MAX_WORLDS: usize = 64;
 
@@ -199,10 +202,11 @@ impl Worlds {
         }
     }
 
-    /// The recent problem of a world's program.
+    /// The problem of a world's program, if it is so recent that the next run need not try again.
     pub fn recent_problem(&self, id: WorldId) -> Option<TemplateProblem> {
         let (problem, at_ns) = self.known.get(&id.0)?.problem?;
-        crate::supervisor::is_recent(at_ns).then_some(problem)
+        let age_ns = calls::monotonic_raw_ns().saturating_sub(at_ns);
+        (age_ns < RETRY_INTERVAL_NS).then_some(problem)
     }
 
     /// Whether programs in it may choose CPUs that their requests do not name.

@@ -276,13 +276,13 @@ impl Runner {
         Ok(read_number(self.memory_current.load(Relaxed))?.unwrap_or(0))
     }
 
-    /// Lets the peak begin at the present memory. This affects readers of this open file only
+    /// Resets the peak to the current memory use. This affects readers of this open file only
     /// (memory.peak in the kernel's cgroup-v2.rst), which the supervisor shares.
     pub fn reset_peak(&self) -> Result<()> {
         calls::write(self.memory_peak.load(Relaxed), b"0")
     }
 
-    /// The most tasks that the cgroup had so far; `UNLIMITED` if unknown.
+    /// The highest number of tasks that the cgroup has had so far; `UNLIMITED` if unknown.
     pub fn peak_tasks(&self) -> Result<u64> {
         Ok(read_number(self.pids_peak.load(Relaxed))?.unwrap_or(UNLIMITED))
     }

@@ -1,10 +1,10 @@
 //! The backend for version 1 hierarchies: memory, pids, cpu, cpuacct.
 //!
-//! A thread that moves itself into a version 1 cgroup through the file `tasks` takes a lock of the
-//! whole machine for some 20 us. A process that starts in the cgroup of its parent costs nothing.
-//! So a runner moves into its cgroups once, and all its runs start there.
-//! Counters are reset by writing to them. If something cannot be reset, the runner moves to a new
-//! cgroup before its next run, off the critical path:
+//! A thread that moves itself into a version 1 cgroup through the file `tasks` takes a machine-wide
+//! lock for about 20 us. A process that starts in the cgroup of its parent costs nothing. So a
+//! runner moves into its cgroups once, and all its runs start there. Counters are reset by writing
+//! to them. If something cannot be reset, the runner moves to a new cgroup before its next run, off
+//! the critical path:
 //!
 //! * to a new pids cgroup after a run that had more than one process, because pids.peak cannot be
 //!   reset;
@@ -238,7 +238,7 @@ impl Runner {
         calls::write(self.files.figures.memory_peak, b"0")
     }
 
-    /// The most tasks that the pids cgroup had so far; `UNLIMITED` if unknown.
+    /// The highest number of tasks that the pids cgroup has had so far; `UNLIMITED` if unknown.
     pub fn peak_tasks(&self) -> sys::Result<u64> {
         self.files
             .figures

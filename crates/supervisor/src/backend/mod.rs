@@ -204,7 +204,7 @@ impl Backend {
         }
     }
 
-    /// The most tasks that the cgroup had so far; `UNLIMITED` if unknown.
+    /// The highest number of tasks that the cgroup has had so far; `UNLIMITED` if unknown.
     pub fn peak_tasks(&self) -> sys::Result<u64> {
         match self {
             Backend::Cgroup2(runner) => runner.peak_tasks(),

@@ -1,8 +1,8 @@
-//! The keeper: the process of the client's side that outlives the client's own code.
+//! The keeper: the process on the client's side that outlives the client's own code.
 //!
-//! The keeper exists because the supervisor has too few rights. Started by root, only the keeper
-//! can create and remove version 1 cgroups. Started by a user with a delegated subtree, it removes
-//! the cgroups if client and supervisor are both killed.
+//! The keeper exists because the supervisor has too few rights. If root started it, only the keeper
+//! can create and remove version 1 cgroups. If a user with a delegated subtree started it, it
+//! removes the cgroups if client and supervisor are both killed.
 //!
 //! The keeper creates the cgroups and starts the supervisor, which becomes an unprivileged user for
 //! good. Then it sleeps until the supervisor is dead, except for one service: it creates new pids

@@ -95,7 +95,8 @@ impl Init<'_> {
 /// /proc/PID/maps and not this flag, and cannot become writable: `do_mmap()` in mm/mmap.c.)
 #[derive(Default)]
 struct SharedMappings {
-    /// The bytes of [`VM_FLAGS`] that the present line begins with; `None` after another byte.
+    /// The number of bytes of [`VM_FLAGS`] with which the current line begins; `None` after another
+    /// byte.
     matched: Option<usize>,
     is_inside: bool,
     /// The last three bytes.

@@ -10,14 +10,14 @@
 //! ```
 //!
 //! The init process is pid1 of the template's PID namespace. It runs in its runner's memory, so the
-//! rules of [`crate::sys`] apply. It alone talks to the supervisor: it maps the ids of each run,
-//! receives the launch, sets the limits, reads the counters and reports. So the template needs no
-//! rights and holds nothing besides its end of one socket.
+//! rules of [`crate::sys`] apply. It is the only one that communicates with the supervisor: it maps
+//! the ids of each run, receives the launch, sets the limits, reads the counters and reports. So
+//! the template needs no rights and holds nothing besides its end of one socket.
 //!
 //! pid1 of a run is in the template's memory, because only a process with that memory can copy it.
 //! Its parent is the init process (`CLONE_PARENT`), which therefore learns from the kernel when the
-//! run has ended and what it used. From the template's memory comes only the wait status of the
-//! run's first process.
+//! run has ended and what it used. Only the wait status of the run's first process comes from the
+//! template's memory.
 
 mod checks;
 mod problem;
@@ -27,8 +27,7 @@ pub use problem::{failure, problem};
 
 use crate::backend::{Backend, hybrid};
 use crate::launch::{End, Failure, Start, TemplateFigures, message as launched};
-use crate::pid1::give_up;
-use crate::prepared::{Order, Prepared, Program, Runner};
+use crate::prepared::{Order, Prepared, Program, Runner, give_up};
 use crate::ready_protocol::{Failed, message};
 use crate::run_mounts::RunMount;
 use crate::sockets;
@@ -43,8 +42,8 @@ use millibox_wire::{Network, Step, TemplateProblem, Unfit};
 use problem::unfit_failure;
 use zerocopy::FromBytes;
 
-/// The calls that only a template may make, and not its copies: to create the namespaces of a run
-/// and to mount there. None of them has a sixth argument.
+/// The calls that a template may make and its copies may not: they create the namespaces of a run
+/// and mount there. None of them has a sixth argument.
 pub const TEMPLATE_CALLS: [u32; 8] = [
     libc::SYS_capset as u32,
     libc::SYS_clone3 as u32,
@@ -103,7 +102,7 @@ pub fn main(prepared: &Prepared, program: Program) -> ! {
         Ok(pair) => pair,
         Err(errno) => give_up(prepared, Failure::new(Step::Ready, errno)),
     };
-    // A run is process 2 of its namespace. Libraries notice a fork by another process id (random
+    // A run is process 2 of its namespace. Libraries detect a fork by a changed process id (random
     // numbers of OpenSSL, names of Python's tempfile), so the template must not be process 2.
     let unused = AtomicI32::new(0);
     let how = process::Clone {
@@ -127,7 +126,7 @@ pub fn main(prepared: &Prepared, program: Program) -> ! {
             Ok(template) => template,
             Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
         };
-        // Then the template's end shows in the socket.
+        // Then the socket reports the template's end.
         let _ = calls::close(its);
         let mut init = Init {
             runner: prepared.runner,
@@ -165,7 +164,7 @@ struct Init<'a> {
     left_memory: u64,
     /// The sockets of the network namespace that belong to the template.
     sockets: u64,
-    /// The most tasks in the cgroup before the present copy.
+    /// The highest number of tasks in the cgroup before the current copy.
     peak_tasks: u64,
 }
 
@@ -179,7 +178,7 @@ struct Copy {
 }
 
 impl Init<'_> {
-    /// Serves runs until the template must be started anew. An error ends the template as well.
+    /// Serves runs until the template must be restarted. An error ends the template as well.
     fn serve(&mut self) -> Result<(), Failure> {
         let begin = calls::monotonic_raw_ns();
         self.await_ready(begin)?;
@@ -265,8 +264,8 @@ impl Init<'_> {
             .map_err(at(Step::Runner))
     }
 
-    /// Whether no socket of earlier runs is left. Otherwise the next run could reach them, and the
-    /// zygote makes sure that it does not.
+    /// Whether no socket of earlier runs is left. Otherwise the next run could reach them. The
+    /// zygote prevents that.
     fn has_no_other_sockets(&self) -> Result<bool, Failure> {
         let count = sockets::count(self.runner).map_err(at(Step::Network))?;
         Ok(count <= self.sockets)

@@ -127,8 +127,8 @@ impl Init<'_> {
                 let received = calls::receive_from(self.control, &mut bytes, libc::MSG_DONTWAIT);
                 match received {
                     Ok((0, _)) => {
-                        // The template has ended, so its descriptor is of no more use. pid1 of the
-                        // run lives on.
+                        // The template has ended, so its descriptor is useless. pid1 of the run is
+                        // still alive.
                         let _ = calls::wait_readable([copy.pidfd, copy.pidfd], None);
                         return;
                     }

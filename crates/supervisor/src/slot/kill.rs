@@ -97,7 +97,7 @@ impl Runner {
         used
     }
 
-    /// Whether a version 2 cgroup holds no other processes than those of the present run. It is
+    /// Whether a version 2 cgroup holds no processes other than those of the current run. It is
     /// also that of the template if the run is a copy of one.
     fn is_alone_in_cgroup(&self) -> bool {
         self.shared.template_init.load(SeqCst) == 0

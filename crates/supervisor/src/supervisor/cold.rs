@@ -7,8 +7,6 @@ use crate::sys::calls;
 use crate::world::WorldId;
 use millibox_wire::{Hint, MAX_PREPARED_BYTES, Run, RunError, Step, TemplateProblem, Unfit};
 
-/// How long runs start cold, or fail, after a template could not be prepared.
-const RETRY_INTERVAL_NS: u64 = 10_000_000_000;
 /// The time beyond that of its preparation after which a template must have received a launch.
 const RECEIPT_GRACE_NS: u64 = 10_000_000_000;
 
@@ -90,11 +88,6 @@ impl Supervisor {
 /// The error of a run whose template cannot be used.
 pub(super) fn not_ready(problem: TemplateProblem) -> RunError {
     RunError::new(Step::Ready).with_hint(Hint::Template(problem))
-}
-
-/// Whether a problem is recent enough that the next run need not try again.
-pub fn is_recent(at_ns: u64) -> bool {
-    calls::monotonic_raw_ns().saturating_sub(at_ns) < RETRY_INTERVAL_NS
 }
 
 /// Why a run cannot be a copy of any template.

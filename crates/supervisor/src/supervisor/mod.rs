@@ -36,7 +36,6 @@ use crate::spawner::Spawner;
 use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
-pub use cold::is_recent;
 use deaths::{StartHistory, Unreaped};
 use limits::Cause;
 use millibox_wire::{SupervisorStep, TemplateProblem};

@@ -144,8 +144,8 @@ impl Supervisor {
                 Some([message::ENDED, ..]) => self.handle_pid1_end(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.runners[index].state == State::Starting {
-                        // The reason why a replacement cannot start may pass, and the other runners
-                        // can serve meanwhile.
+                        // The reason why a replacement cannot start may be temporary, and the other
+                        // runners can serve meanwhile.
                         if self
                             .start_histories
                             .get(index)

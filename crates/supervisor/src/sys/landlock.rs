@@ -65,8 +65,8 @@ struct Beneath {
 /// processes outside. Open descriptors stay usable. The caller must have set no_new_privs. Returns
 /// the version of landlock in force; 0 if the kernel has none, and then nothing has changed.
 ///
-/// Signals are not scoped. The kernel sends the signal of a parent's death in the parent's name, so
-/// the children would outlive this process (`reparent_leader()` in kernel/exit.c).
+/// Signals are not scoped. The kernel sends the signal of a parent's death with the parent's
+/// credentials, so the children would outlive this process (`reparent_leader()` in kernel/exit.c).
 pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
     let version = version();
     if version == 0 {
