@@ -445,7 +445,7 @@ pub enum ConfigError {
     )]
     OpenAddress(SocketAddr),
     /// Two dialects have the same prefix.
-    #[error("two dialects have the prefix {0}; choose another one for one of them")]
+    #[error("two dialects have the prefix {0}; change one of them")]
     PrefixTwice(String),
     /// A dialect is named twice at the root.
     #[error("the dialect {0} is named twice; remove one")]
@@ -482,7 +482,7 @@ impl Config {
         self.listen.clone()
     }
 
-    /// Checks what must hold before the service starts.
+    /// Checks the conditions under which the service can start.
     ///
     /// # Errors
     /// An address is open without a token, a token is malformed, or two dialects collide.

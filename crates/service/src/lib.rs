@@ -23,6 +23,8 @@ pub mod core;
 pub mod dialects;
 pub mod http;
 mod memory;
+#[cfg(test)]
+mod messages;
 pub mod metrics;
 pub mod samples;
 pub mod service;

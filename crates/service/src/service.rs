@@ -102,7 +102,7 @@ pub enum StartError {
     #[error("cannot make the file store: {0}")]
     Files(std::io::Error),
     /// The machine's CPUs are not known.
-    #[error("cannot find out {what}: {error}")]
+    #[error("cannot determine {what}: {error}")]
     Machine {
         /// The fact that cannot be determined.
         what: &'static str,

@@ -60,12 +60,12 @@ pub struct ServedDialect {
 pub enum ServedDialectError {
     /// The part before `=` is no dialect.
     #[error(
-        "{0:?} is no dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and \
-         judge0"
+        "{0:?} is not a dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion \
+         and judge0"
     )]
     Dialect(String),
     /// The prefix cannot be used.
-    #[error("{0:?} is no prefix; write it as /judge0, with one segment of a-z, 0-9, - and _")]
+    #[error("{0:?} is not a prefix; write it as /judge0, with one segment of a-z, 0-9, - and _")]
     Prefix(String),
     /// The service has other addresses there.
     #[error("the prefix {0:?} is an address of the service; choose another one")]

@@ -101,7 +101,7 @@ fn check(service: &Service, token: &str) -> Result<(), Problem> {
         Ok(())
     } else {
         Err(Problem::forbidden(
-            "the status shows the load of all clients; it needs a token with the right admin",
+            "the status shows the load of all clients; it needs a token with the `admin` right",
         ))
     }
 }

@@ -76,7 +76,7 @@ pub const WORDS: [Words; 16] = [
         Kind::Bad,
         "Ended by a signal",
         "{} ended the program.",
-        "A signal usually reports a bug, such as an invalid memory access or a failed assertion.",
+        "A signal usually means a bug, such as an invalid memory access or a failed assertion.",
     ),
     words(
         "cpu_time_limit",
@@ -151,7 +151,7 @@ pub const WORDS: [Words; 16] = [
     words(
         "compile_limit",
         Kind::Bad,
-        "Compiler over its limits",
+        "Compiler exceeded its limits",
         "The compiler exceeded its limits.",
         "The program makes the compiler work too long or use too much memory.",
     ),
@@ -174,7 +174,7 @@ pub const WORDS: [Words; 16] = [
 /// The sentences for a key of [`WORDS`].
 pub fn of_key(key: &str) -> &'static Words {
     let found = WORDS.iter().find(|words| words.key == key);
-    // The set of outcomes is closed; an unknown one can only be the service's mistake.
+    // The set of outcomes is fixed, so an unknown outcome is a bug in the service.
     found.unwrap_or(&WORDS[10])
 }
 

@@ -85,7 +85,7 @@ impl Engine {
         })
     }
 
-    /// The supervisor of a lane, started anew if the last one has ended. May block.
+    /// The supervisor of a lane, restarted if the last one has ended. May block.
     ///
     /// # Errors
     /// It cannot be started.
@@ -228,7 +228,7 @@ impl Engine {
         }
         request = limits.set(request);
         let handle = supervisor.run(&request).map_err(sandbox_or_request)?;
-        // The request holds ends of the pipes; with them open the pipes would never end.
+        // The request holds ends of the pipes. While they are open, the pipes do not end.
         drop(request);
         let kill = || handle.kill_for_output();
         let wait = async { handle.wait_async().await.map_err(sandbox_or_request) };

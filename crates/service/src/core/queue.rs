@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 /// Number of completions over which the rate is measured.
 const RATE_SAMPLES: usize = 64;
-/// A rate older than this says nothing about the present.
+/// A rate older than this says nothing about the current load.
 const RATE_AGE: Duration = Duration::from_secs(30);
 const MIN_RETRY_AFTER: Duration = Duration::from_secs(1);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);

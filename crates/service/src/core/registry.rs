@@ -8,16 +8,15 @@
 //! A client that repeats a request with the same idempotency key joins the job that the first
 //! request began. The key lives as long as the job's answer.
 
+mod job;
+
+pub use job::{Job, JobKind, Key, LogPart, Logged, Phase, new_id};
+
 use super::queue::ClientId;
-use crate::tokens::hex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
-/// Random bytes of an id, so that no client can guess the ids of another one.
-const ID_BYTES: usize = 12;
 /// The bytes that a job occupies in addition to its answer and its events.
 const JOB_OVERHEAD_BYTES: usize = 1024;
 
@@ -30,26 +29,6 @@ pub struct RegistryBounds {
     pub max_bytes: usize,
     /// Maximum size of the events of one job, in bytes. The oldest ones are removed first.
     pub max_log_bytes: usize,
-}
-
-/// The kind of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum JobKind {
-    /// A program run on its tests.
-    Run,
-    /// A submission judged on the tests of a problem.
-    Judging,
-}
-
-/// The progress of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The job waits for a place.
-    Queued,
-    /// The job runs.
-    Running,
-    /// The job has its answer.
-    Ended,
 }
 
 /// Jobs with answers of type `A` and events of type `E`. Cheap to clone.
@@ -90,17 +69,6 @@ struct Ended {
     bytes: usize,
 }
 
-/// An idempotency key, with the client and the kind of job for which it stands.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key {
-    /// The client.
-    pub client: ClientId,
-    /// The kind of job.
-    pub kind: JobKind,
-    /// The key of the client's choice.
-    pub key: String,
-}
-
 #[derive(Debug)]
 struct Keyed {
     id: String,
@@ -109,7 +77,7 @@ struct Keyed {
 
 /// A key that already stands for another request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the idempotency key stands for another request, whose job is {id}")]
+#[error("the idempotency key belongs to another request, whose job is {id}")]
 pub struct KeyConflict {
     /// The job of the other request.
     pub id: String,
@@ -122,57 +90,6 @@ pub enum Begun<A, E> {
     New(Arc<Job<A, E>>),
     /// An earlier request began the job.
     Joined(Arc<Job<A, E>>),
-}
-
-/// A job.
-#[derive(Debug)]
-pub struct Job<A, E> {
-    /// The unique id.
-    pub id: String,
-    /// The kind.
-    pub kind: JobKind,
-    /// The client whose job it is.
-    pub client: ClientId,
-    /// The client's own name for the job.
-    pub label: Option<String>,
-    /// When the job began to wait.
-    pub created: Instant,
-    cancellation: CancellationToken,
-    progress: Mutex<Progress<A, E>>,
-    /// Counts the changes of the progress.
-    changes: watch::Sender<u64>,
-    max_log_bytes: usize,
-}
-
-#[derive(Debug)]
-struct Progress<A, E> {
-    phase: Phase,
-    answer: Option<A>,
-    key: Option<Key>,
-    events: VecDeque<Logged<E>>,
-    log_bytes: usize,
-    next_event: u64,
-}
-
-/// An event with its number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logged<E> {
-    /// The number, from 1 on.
-    pub id: u64,
-    /// The event.
-    pub event: E,
-    bytes: usize,
-}
-
-/// A part of a job's log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogPart<E> {
-    /// The events.
-    pub events: Vec<Logged<E>>,
-    /// Events before these were removed, because the log was full.
-    pub has_gap: bool,
-    /// No more events follow.
-    pub is_complete: bool,
 }
 
 impl<A: Clone, E: Clone> Registry<A, E> {
@@ -232,24 +149,8 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         kind: JobKind,
         label: Option<String>,
     ) -> Arc<Job<A, E>> {
-        let job = Arc::new(Job {
-            id: new_id(kind),
-            kind,
-            client,
-            label,
-            created: Instant::now(),
-            cancellation: CancellationToken::new(),
-            progress: Mutex::new(Progress {
-                phase: Phase::Queued,
-                answer: None,
-                key: None,
-                events: VecDeque::new(),
-                log_bytes: 0,
-                next_event: 1,
-            }),
-            changes: watch::Sender::new(0),
-            max_log_bytes: self.shared.bounds.max_log_bytes,
-        });
+        let max_log_bytes = self.shared.bounds.max_log_bytes;
+        let job = Arc::new(Job::new(client, kind, label, max_log_bytes));
         state.jobs.insert(job.id.clone(), job.clone());
         job
     }
@@ -377,119 +278,6 @@ impl<A, E> State<A, E> {
             self.keys.remove(&key);
         }
     }
-}
-
-impl<A, E> Job<A, E> {
-    fn progress(&self) -> MutexGuard<'_, Progress<A, E>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn changed(&self) {
-        self.changes.send_modify(|changes| *changes += 1);
-    }
-
-    /// The progress of the job.
-    pub fn phase(&self) -> Phase {
-        self.progress().phase
-    }
-
-    /// Records that the job left the queue.
-    pub fn start(&self) {
-        let mut progress = self.progress();
-        if progress.phase == Phase::Queued {
-            progress.phase = Phase::Running;
-        }
-    }
-
-    /// Requests the end of the job.
-    pub fn cancel(&self) {
-        self.cancellation.cancel();
-    }
-
-    /// Waits until the end of the job is requested.
-    pub async fn cancelled(&self) {
-        self.cancellation.cancelled().await;
-    }
-
-    /// Whether the end of the job was requested.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
-    }
-}
-
-impl<A: Clone, E: Clone> Job<A, E> {
-    /// Adds an event of this size to the log.
-    pub fn log(&self, event: E, bytes: usize) {
-        {
-            let mut progress = self.progress();
-            let id = progress.next_event;
-            progress.next_event += 1;
-            progress.log_bytes += bytes;
-            progress.events.push_back(Logged { id, event, bytes });
-            while progress.log_bytes > self.max_log_bytes {
-                let Some(oldest) = progress.events.pop_front() else {
-                    break;
-                };
-                progress.log_bytes -= oldest.bytes;
-            }
-        }
-        self.changed();
-    }
-
-    /// The answer, if the job has ended.
-    pub fn answer(&self) -> Option<A> {
-        self.progress().answer.clone()
-    }
-
-    /// Waits for the answer.
-    pub async fn ended(&self) -> A {
-        let mut changes = self.changes.subscribe();
-        loop {
-            changes.borrow_and_update();
-            if let Some(answer) = self.answer() {
-                return answer;
-            }
-            // The sender lives as long as the job.
-            let _ = changes.changed().await;
-        }
-    }
-
-    /// Waits for events after the one with this number, or for the end of the job.
-    pub async fn log_after(&self, last: u64) -> LogPart<E> {
-        let mut changes = self.changes.subscribe();
-        loop {
-            changes.borrow_and_update();
-            let part = self.log_part(last);
-            if !part.events.is_empty() || part.is_complete {
-                return part;
-            }
-            let _ = changes.changed().await;
-        }
-    }
-
-    fn log_part(&self, last: u64) -> LogPart<E> {
-        let progress = self.progress();
-        let first = progress.next_event - progress.events.len() as u64;
-        let wanted = last.saturating_add(1);
-        let skipped = usize::try_from(wanted.saturating_sub(first)).unwrap_or(usize::MAX);
-        LogPart {
-            events: progress.events.iter().skip(skipped).cloned().collect(),
-            has_gap: wanted < first,
-            is_complete: progress.phase == Phase::Ended,
-        }
-    }
-}
-
-/// A new id.
-pub fn new_id(kind: JobKind) -> String {
-    let prefix = match kind {
-        JobKind::Run => "r_",
-        JobKind::Judging => "j_",
-    };
-    let mut bytes = [0; ID_BYTES];
-    // The kernel gives up to 256 bytes at once, without interruption.
-    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    format!("{prefix}{}", hex(&bytes))
 }
 
 #[cfg(test)]

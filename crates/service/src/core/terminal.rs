@@ -44,7 +44,7 @@ impl Terminal {
         fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
         #[expect(
             deprecated,
-            reason = "an OwnedFd stays open, which is what the unsafe replacement asks for"
+            reason = "an OwnedFd stays open, as the unsafe replacement requires"
         )]
         let master = AsyncFd::new(master)?;
         let terminal = Terminal { master };

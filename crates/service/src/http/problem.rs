@@ -68,7 +68,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "key_reused",
         status: 409,
-        meaning: "The idempotency key stands for a request with another body.",
+        meaning: "The idempotency key belongs to a request with another body.",
     },
     Kind {
         code: "body_too_large",
@@ -210,17 +210,14 @@ impl Problem {
         }
     }
 
-    /// A limit above the largest one.
+    /// A limit above its maximum.
     pub fn above_limit(field: &str, value: u64, limit: u64) -> Problem {
         Problem {
             limit: Some(limit),
             code: "above_limit".to_owned(),
             kind: "/docs/problems#above_limit".to_owned(),
             title: "A limit is too large".to_owned(),
-            ..Problem::impossible(
-                field,
-                format!("{field} is {value}, and at most {limit} is allowed"),
-            )
+            ..Problem::impossible(field, format!("{field} is {value}; the maximum is {limit}"))
         }
     }
 
@@ -327,7 +324,7 @@ impl FromRequest<Arc<Service>> for RequestBody {
             Ok(body) => Ok(RequestBody(body)),
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 let limit = service.config.max_body_bytes;
-                let detail = format!("a body has at most {limit} bytes");
+                let detail = format!("a body may have at most {limit} bytes");
                 Err(Problem::body_too_large(detail, limit as u64))
             }
             Err(rejection) => Err(Problem::malformed(rejection.body_text())),

@@ -162,7 +162,7 @@ async fn drain(service: &Service, connections: &Connections) {
     };
     let patience = Duration::from_millis(service.config.drain_ms);
     if tokio::time::timeout(patience, running).await.is_err() {
-        tracing::warn!("requests still run; they are cancelled");
+        tracing::warn!("requests are still running and will be cancelled");
         service.jobs.cancel_all();
     }
     connections.closing.cancel();

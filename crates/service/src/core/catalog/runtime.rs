@@ -23,7 +23,7 @@ pub struct Runtime {
     pub extensions: Vec<String>,
     /// Whether a program file is compiled from the sources.
     pub is_compiled: bool,
-    /// The program that sums numbers, which the suite brings.
+    /// The example of the suite: a program that sums numbers.
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
     pub version: Result<String, RuntimeFault>,
@@ -35,7 +35,7 @@ pub struct Runtime {
     pub lines: CommandLines,
     /// Extensions of files that a compiler finds beside the main source.
     pub beside: Vec<String>,
-    /// What makes the runtime usable if it is not: usually a package to install.
+    /// The remedy if the runtime is not usable: usually a package to install.
     pub remedy: Option<Remedy>,
 }
 

@@ -75,6 +75,21 @@ pub enum PipeError {
     Occupied(End),
 }
 
+/// Why a request over a WebSocket does not begin. The sentences are those of upstream.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BeginError {
+    /// The request has no id.
+    #[error("empty request id")]
+    EmptyId,
+    /// A request with this id is running.
+    #[error("duplicated request id: {0}")]
+    DuplicateId(String),
+    /// The connection has the maximum number of requests.
+    #[error("worker queue is full")]
+    QueueFull,
+}
+
 /// Why a group has no results. Upstream answers these with the status 500.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -257,7 +257,7 @@ impl From<PipeRequest> for PipeMapping {
 
 impl From<EndRequest> for End {
     fn from(request: EndRequest) -> End {
-        // A negative number is out of range, as a very large one is.
+        // Negative numbers are out of range, like very large ones.
         End {
             index: usize::try_from(request.index).unwrap_or(usize::MAX),
             fd: usize::try_from(request.fd).unwrap_or(usize::MAX),

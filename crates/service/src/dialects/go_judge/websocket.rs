@@ -6,7 +6,7 @@
 use super::answer;
 use super::auth::Authenticated;
 use super::conversation::cancelled_results;
-use super::error::GroupError;
+use super::error::{BeginError, GroupError};
 use super::model::CommandResult;
 use super::request::GroupRequest;
 use super::run::{self, Attached};
@@ -15,7 +15,7 @@ use crate::tokens::Client;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
-use futures_util::future::{AbortHandle, Abortable, Aborted};
+use futures_util::future::{AbortHandle, AbortRegistration, Abortable, Aborted};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
@@ -88,7 +88,7 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
                         running.push(async move { (id, commands, run.await) });
                         continue;
                     }
-                    Err(error) => render(&id, &[], &error),
+                    Err(error) => render(&id, &[], &error.to_string()),
                 }
             }
             Some((id, commands, ended)) = running.next(), if !running.is_empty() => {
@@ -110,15 +110,15 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
 
 impl Pending {
     /// Begins a request with this id.
-    fn begin(&mut self, id: &str) -> Result<futures_util::future::AbortRegistration, String> {
+    fn begin(&mut self, id: &str) -> Result<AbortRegistration, BeginError> {
         if id.is_empty() {
-            return Err("empty request id".to_owned());
+            return Err(BeginError::EmptyId);
         }
         if self.cancel.contains_key(id) {
-            return Err(format!("duplicated request id: {id}"));
+            return Err(BeginError::DuplicateId(id.to_owned()));
         }
         if self.cancel.len() >= MAX_REQUESTS {
-            return Err(GroupError::QueueFull.to_string());
+            return Err(BeginError::QueueFull);
         }
         let (handle, registration) = AbortHandle::new_pair();
         self.cancel.insert(id.to_owned(), handle);
@@ -141,10 +141,10 @@ mod tests {
     #[test]
     fn requests_need_an_id_of_their_own() {
         let mut pending = Pending::default();
-        assert_eq!(pending.begin("").unwrap_err(), "empty request id");
+        assert_eq!(pending.begin("").unwrap_err(), BeginError::EmptyId);
         pending.begin("a").unwrap();
         let error = pending.begin("a").unwrap_err();
-        assert_eq!(error, "duplicated request id: a");
+        assert_eq!(error, BeginError::DuplicateId("a".to_owned()));
         pending.begin("b").unwrap();
     }
 }

@@ -48,13 +48,13 @@ pub enum FieldFault {
     /// The value is no number.
     #[error("is not a number")]
     NotNumber,
-    /// The number is below the smallest one.
+    /// The number is below the minimum.
     #[error("must be greater than or equal to {0}")]
     BelowMin(f64),
-    /// The number is not above this one.
+    /// The number is not above this bound.
     #[error("must be greater than {0}")]
     NotAbove(f64),
-    /// The number is above the largest one.
+    /// The number is above the maximum.
     #[error("must be less than or equal to {max:.decimals$}")]
     AboveMax {
         /// The largest number.

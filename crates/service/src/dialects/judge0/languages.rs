@@ -1,7 +1,7 @@
 //! The languages by the numbers of Judge0.
 //!
 //! Judge0 has a number for each version of a compiler. The suites list the numbers that they stand
-//! for. All of them lead to the one installed version, and the name tells which.
+//! for. All of them lead to the one installed version, and the name states which one.
 
 use crate::core::catalog::Runtime;
 use serde_json::{Value, json};

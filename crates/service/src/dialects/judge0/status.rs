@@ -25,7 +25,7 @@ pub enum Status {
     ArithmeticError,
     /// The program was ended by SIGABRT.
     Aborted,
-    /// The program exited with another code than 0.
+    /// The program exited with a code other than 0.
     NonzeroExitCode,
     /// The program was ended in another way.
     OtherError,

@@ -42,7 +42,7 @@ pub enum RequestError {
     /// A limit is not a number.
     #[error("If specified, {0} must be a number")]
     NotNumber(&'static str),
-    /// A limit is above the largest one.
+    /// A limit is above its maximum.
     #[error("{name} cannot exceed the configured limit of {limit}")]
     AboveLimit {
         /// The field.

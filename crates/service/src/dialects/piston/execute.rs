@@ -234,7 +234,7 @@ async fn compile_suite(
 }
 
 /// The sources for the compiler, and the name of the main one. The main source is renamed if its
-/// name does not tell the language, such as the name `file0.code` of a file without a name.
+/// name does not show the language, such as the name `file0.code` of a file without a name.
 fn suite_sources(
     job: &Job,
     runtime: &catalog::Runtime,
@@ -269,7 +269,8 @@ fn suite_sources(
         } else {
             path
         };
-        // As on disk, the last file with a name counts, except for the main source.
+        // If several files have the same name, the last one counts, as on a disk. The main source
+        // is an exception.
         if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
             sources.retain(|known| known.path != path);
             sources.push(SourceFile {

@@ -98,10 +98,9 @@ impl Command {
     /// Parses a message.
     ///
     /// # Errors
-    /// The message is not a JSON object; the error describes why.
-    pub(super) fn parse(message: &[u8]) -> Result<Command, String> {
-        let message: Map<String, Value> =
-            serde_json::from_slice(message).map_err(|error| error.to_string())?;
+    /// The message is not a JSON object.
+    pub(super) fn parse(message: &[u8]) -> Result<Command, serde_json::Error> {
+        let message: Map<String, Value> = serde_json::from_slice(message)?;
         let text = |name| message.get(name).and_then(Value::as_str);
         Ok(match text("type") {
             Some("init") => Command::Init(message),
@@ -127,20 +126,21 @@ mod tests {
             parse(r#"{"type":"init","a":1}"#),
             Ok(Command::Init(_))
         ));
+        let parsed = |text: &str| parse(text).unwrap();
         assert_eq!(
-            parse(r#"{"type":"data","stream":"stdin","data":"x"}"#),
-            Ok(Command::Data {
+            parsed(r#"{"type":"data","stream":"stdin","data":"x"}"#),
+            Command::Data {
                 is_stdin: true,
                 data: Some("x".to_owned()),
                 is_end: false,
-            })
+            }
         );
         assert_eq!(
-            parse(r#"{"type":"signal","signal":"SIGTERM"}"#),
-            Ok(Command::Signal("SIGTERM".to_owned()))
+            parsed(r#"{"type":"signal","signal":"SIGTERM"}"#),
+            Command::Signal("SIGTERM".to_owned())
         );
-        assert_eq!(parse("{}"), Ok(Command::Other));
-        assert_eq!(parse(r#"{"type":"ping"}"#), Ok(Command::Other));
+        assert_eq!(parsed("{}"), Command::Other);
+        assert_eq!(parsed(r#"{"type":"ping"}"#), Command::Other);
         for malformed in ["", "null", "[]", "{", "1"] {
             parse(malformed).unwrap_err();
         }

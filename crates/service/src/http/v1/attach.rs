@@ -156,10 +156,10 @@ impl Closing {
     tag = "runs",
     params(("id" = String, Path, description = "The id of the run")),
     responses(
-        (status = 101, description = "The connection is a WebSocket from now on"),
+        (status = 101, description = "The connection becomes a WebSocket"),
         (
             status = 404,
-            description = "No such run of this client is known",
+            description = "This client has no such run",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -194,13 +194,43 @@ enum Closable {
     Stdin,
 }
 
+/// Why a message of the client has no effect. The client receives the sentence.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// Input for a run that takes none.
+    #[error("the run is not interactive, or it has ended")]
+    NoInput,
+    /// A binary message that is not input.
+    #[error("a binary message must begin with the byte 0")]
+    Binary,
+    /// A text message that is not a command.
+    #[error("unknown command: {0}")]
+    Command(serde_json::Error),
+    /// A command for a run without input.
+    #[error("the run is not interactive")]
+    NotInteractive,
+    /// A terminal has no character for this signal.
+    #[error("{0}: a terminal can send only SIGINT, SIGQUIT and SIGTSTP, besides SIGKILL")]
+    TerminalSignal(String),
+    /// A signal that only a terminal can send.
+    #[error("{0}: without a terminal, the only signal is SIGKILL")]
+    PipeSignal(String),
+    /// A size for a run without a terminal.
+    #[error("the run has no terminal")]
+    NoTerminal,
+    /// The kernel rejects the size of the terminal.
+    #[error("cannot resize the terminal: {0}")]
+    Resize(std::io::Error),
+}
+
 /// A piece of the program's input; `None` is the end of the input.
 type InputPiece = Option<Bytes>;
 
 async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>>) {
     let (mut outgoing, mut incoming) = socket.split();
     let (inputs, mut waiting_inputs) = mpsc::channel::<InputPiece>(MAX_WAITING_INPUTS);
-    let (errors, mut waiting_errors) = mpsc::channel::<String>(4);
+    let (errors, mut waiting_errors) = mpsc::channel::<AttachError>(4);
     let receive = async {
         while let Some(Ok(message)) = incoming.next().await {
             let result = match message {
@@ -209,12 +239,12 @@ async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>
                         let _ = inputs.send(Some(bytes.slice(1..))).await;
                         Ok(())
                     }
-                    None => Err("the run is not interactive, or has ended".to_owned()),
+                    None => Err(AttachError::NoInput),
                 },
-                Message::Binary(_) => Err("a binary frame begins with the byte 0".to_owned()),
+                Message::Binary(_) => Err(AttachError::Binary),
                 Message::Text(text) => match serde_json::from_str(&text) {
                     Ok(command) => obey(&job, console.as_deref(), &inputs, command).await,
-                    Err(error) => Err(format!("unknown command: {error}")),
+                    Err(error) => Err(AttachError::Command(error)),
                 },
                 Message::Close(_) => break,
                 Message::Ping(_) | Message::Pong(_) => Ok(()),
@@ -237,7 +267,7 @@ async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>
             tokio::select! {
                 error = waiting_errors.recv() => {
                     let Some(error) = error else { break };
-                    let text = json!({ "event": "error", "data": error }).to_string();
+                    let text = json!({ "event": "error", "data": error.to_string() }).to_string();
                     outgoing.send(Message::Text(text.into())).await?;
                 }
                 part = job.log_after(last) => {
@@ -284,41 +314,35 @@ async fn obey(
     console: Option<&Console>,
     inputs: &mpsc::Sender<InputPiece>,
     command: Command,
-) -> Result<(), String> {
+) -> Result<(), AttachError> {
     match (command, console) {
         (Command::Signal(name), _) if name == "SIGKILL" => {
             job.cancel();
             Ok(())
         }
         (_, None) if job.phase() == Phase::Ended => Ok(()),
-        (_, None) => Err("the run is not interactive".to_owned()),
+        (_, None) => Err(AttachError::NotInteractive),
         (Command::Signal(name), Some(Console::Terminal(_))) => {
             let character: &'static [u8] = match &name[..] {
                 "SIGINT" => b"\x03",
                 "SIGQUIT" => b"\x1c",
                 "SIGTSTP" => b"\x1a",
                 _ => {
-                    return Err(format!(
-                        "{name}: a terminal sends SIGINT, SIGQUIT and SIGTSTP"
-                    ));
+                    return Err(AttachError::TerminalSignal(name));
                 }
             };
             let _ = inputs.send(Some(Bytes::from_static(character))).await;
             Ok(())
         }
-        (Command::Signal(name), Some(Console::Pipe(_))) => Err(format!(
-            "{name}: without a terminal the only signal is SIGKILL"
-        )),
+        (Command::Signal(name), Some(Console::Pipe(_))) => Err(AttachError::PipeSignal(name)),
         (Command::Close(Closable::Stdin), Some(_)) => {
             let _ = inputs.send(None).await;
             Ok(())
         }
         (Command::Resize { rows, cols }, Some(Console::Terminal(terminal))) => terminal
             .resize(Size { rows, cols })
-            .map_err(|error| error.to_string()),
-        (Command::Resize { .. }, Some(Console::Pipe(_))) => {
-            Err("the run has no terminal".to_owned())
-        }
+            .map_err(AttachError::Resize),
+        (Command::Resize { .. }, Some(Console::Pipe(_))) => Err(AttachError::NoTerminal),
     }
 }
 

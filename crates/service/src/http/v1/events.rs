@@ -39,7 +39,7 @@ use std::sync::Arc;
         ),
         (
             status = 404,
-            description = "No such run of this client is known",
+            description = "This client has no such run",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -77,7 +77,7 @@ pub async fn of_run(
         ),
         (
             status = 404,
-            description = "No such judging of this client is known",
+            description = "This client has no such judging",
             body = Problem,
             content_type = "application/problem+json"
         ),

@@ -67,7 +67,7 @@ pub async fn put(
     let max_bytes = service.config.files.max_file_bytes;
     let too_large = || {
         Problem::body_too_large(
-            format!("a stored file has at most {max_bytes} bytes"),
+            format!("a stored file may have at most {max_bytes} bytes"),
             max_bytes,
         )
     };

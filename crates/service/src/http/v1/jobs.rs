@@ -190,7 +190,7 @@ pub fn begin(
                 Problem::new(
                     StatusCode::CONFLICT,
                     "key_reused",
-                    "The idempotency key stands for another request",
+                    "The idempotency key belongs to another request",
                     conflict,
                 )
             })?

@@ -270,7 +270,7 @@ impl From<JudgingError> for Problem {
         ),
         (
             status = "5XX",
-            description = "The service is full or failed; a retry may succeed",
+            description = "The service is overloaded or has failed; a retry may succeed",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -478,7 +478,7 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
         ),
         (
             status = 404,
-            description = "No such judging of this client is known",
+            description = "This client has no such judging",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -504,7 +504,7 @@ pub async fn state(
         (status = 204, description = "The judging has ended"),
         (
             status = 404,
-            description = "No such judging of this client is known",
+            description = "This client has no such judging",
             body = Problem,
             content_type = "application/problem+json"
         ),

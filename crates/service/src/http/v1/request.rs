@@ -87,7 +87,7 @@ pub fn check_label(label: Option<&str>) -> Result<(), Problem> {
     if label.is_some_and(|label| label.len() > MAX_LABEL_BYTES) {
         return Err(Problem::impossible(
             "label",
-            format!("a label has at most {MAX_LABEL_BYTES} bytes"),
+            format!("a label may have at most {MAX_LABEL_BYTES} bytes"),
         ));
     }
     Ok(())

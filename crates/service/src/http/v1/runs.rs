@@ -132,7 +132,7 @@ impl Rendering {
         ),
         (
             status = "5XX",
-            description = "The service is full or failed; a retry may succeed",
+            description = "The service is overloaded or has failed; a retry may succeed",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -277,7 +277,7 @@ async fn run_job(
         ),
         (
             status = 404,
-            description = "No such run of this client is known",
+            description = "This client has no such run",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -305,7 +305,7 @@ pub async fn state(
         (status = 204, description = "The run has ended"),
         (
             status = 404,
-            description = "No such run of this client is known",
+            description = "This client has no such run",
             body = Problem,
             content_type = "application/problem+json"
         ),

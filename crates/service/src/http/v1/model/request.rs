@@ -167,8 +167,7 @@ pub struct LimitRequest {
 impl LimitRequest {
     /// The limits with the service's defaults.
     ///
-    /// # Errors
-    /// A limit is above the largest one.
+    /// # Errors A limit is above its maximum.
     pub fn with_defaults(
         &self,
         default: &LimitValues,
