@@ -116,7 +116,7 @@ lint: prose ## check prose, formatting, clippy and rustdoc; warnings are errors
 		--document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib --examples
 
-prose: ## check wording, width, links and commit subjects (ARGS='--all FILE')
+prose: ## check wording, width, links and commit subjects (ARGS=FILE: only that file)
 	@$(need) python3=python3
 	@.ci/prose-test --quiet
 	@.ci/prose $(ARGS)
