@@ -2,7 +2,7 @@
 
 use crate::browser::{Browser, Options, with_browser};
 
-/// Makes a link of the form and returns its address.
+/// Creates a link to the filled form and returns its address.
 async fn set_mode(browser: &Browser) -> String {
     browser.click("#share").await;
     let link = browser.element("#share-box a").await;

@@ -51,7 +51,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Checks what must hold for the figures of every program.
+    /// Checks conditions that the figures of every program must meet.
     pub fn check_figures(&self, result: &RunResult, output: &str) -> Result<(), CaseError> {
         let figures = &result.figures;
         let limits = self.case.program.header.limits;

@@ -268,7 +268,7 @@ fn owner_of_null_device_is_rejected_as_superuser() {
     if !is_root() {
         return skip("only root can have another id in a user namespace");
     }
-    // Root under another id: as ordinary as any user, except that it owns /dev/null.
+    // Root under another id: an ordinary user, except that it owns /dev/null.
     let output = client(["user=0:1000", "--", "ids"]);
     if is_prepared(&output) {
         assert!(output.value("error").contains("superuser"), "{output:?}");

@@ -104,7 +104,8 @@ impl Signals {
     }
 
     /// Does work that may wait for another process, such as opening a FIFO. A signal then exits the
-    /// process at once. An earlier signal does so too, unless the work that it ended is over.
+    /// process at once. So does a signal that has arrived earlier, unless the work that it ended is
+    /// over.
     pub fn may_wait<T>(&self, work: impl FnOnce() -> T) -> T {
         let set = |waiting: bool| {
             let mut state = lock(&self.state);

@@ -1,10 +1,10 @@
 //! Statistics of samples.
 //!
 //! The samples of a comparison come in *rounds*: in each round every variant has a few runs. Runs
-//! of one round are close in time and therefore alike, as the machine's speed drifts. A bootstrap
-//! of single runs would ignore that: its intervals would be too narrow, and it would not benefit
-//! from variants that were measured side by side. So the bootstrap draws whole rounds, with the
-//! runs of all variants.
+//! of one round are close in time, so a drift of the machine's speed affects them alike. A
+//! bootstrap of single runs would ignore that: its intervals would be too narrow, and it would not
+//! benefit from variants that were measured side by side. So the bootstrap draws whole rounds, with
+//! the runs of all variants.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

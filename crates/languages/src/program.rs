@@ -48,7 +48,7 @@ pub struct Executable {
     /// own.
     pub processes: u32,
     /// Memory in bytes that the language's run-time system needs in addition to the program's own.
-    /// `u64::MAX`: this supervisor cannot limit the memory of the program, which needs cgroups.
+    /// `u64::MAX`: this supervisor cannot limit the memory of the program without cgroups.
     pub memory: u64,
     /// The interpreter up to the program, which can be prepared once for many runs in the same
     /// world. Its environment lacks the variables of a run. `None`: the suite does not allow it.
@@ -160,7 +160,7 @@ impl Executable {
     /// A file cannot be staged.
     pub fn beside(&self, files: &Path, ids: Ids) -> Result<Executable, StagingError> {
         let directory = private_directory(ids)?;
-        // The first file with a name is kept.
+        // If two files have the same name, the first one is kept.
         for source in [files, self.files.path()] {
             let source = real_path(source)?;
             stage(&source, &source, directory.path(), ids)?;

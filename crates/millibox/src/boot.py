@@ -21,10 +21,10 @@ def _prepare():
     after = ctypes.pythonapi.PyOS_AfterFork_Child
     before.restype = after.restype = None
     loaded = {name.partition(".")[0] for name in sys.modules} - at_start
-    # What happens once in a process happens here.
+    # Work that is done once for each process is done here.
     exec(compile("pass", "<string>", "exec"), {"__name__": "__main__"})
     own = dict(os.environ)
-    # The options before "-c" of this program. A run with the same ones needs no other start.
+    # The options before "-c" of this program. A run with the same options can use this interpreter.
     options = sys.orig_argv[1:] if hasattr(sys, "orig_argv") else ["-c"]
     options = options[: options.index("-c")]
     flush_all = ctypes.pythonapi.fflush
@@ -38,7 +38,7 @@ def _prepare():
     after()
     if length < 0:
         raise SystemExit("millibox: this process is not a template")
-    # --- From here on in the run.
+    # --- The code below runs in the copy.
     strings = buffer.raw[:length].split(b"\0")
     arguments = [os.fsdecode(s) for s in strings[: counts[0]]]
     variables = strings[counts[0] : counts[0] + counts[1]]

@@ -41,8 +41,8 @@ pub enum BackendChoice {
     Rlimit,
 }
 
-/// The options of a supervisor. Methods accept wrong values; all mistakes are reported together at
-/// the start.
+/// The options of a supervisor. Methods do not check their values; all mistakes are reported
+/// together at the start.
 ///
 /// ```
 /// use millibox::Supervisor;
@@ -120,7 +120,7 @@ impl Builder {
     }
 
     /// Sets the user and group that the supervisor switches to if this process is root. The default
-    /// is an unused id. For other users only their own ids are valid; others make the start fail.
+    /// is an unused id. For other users, only their own ids are valid; with others the start fails.
     #[must_use]
     pub fn user(mut self, uid: u32, gid: u32) -> Builder {
         self.user = Some((uid, gid));

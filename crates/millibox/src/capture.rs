@@ -33,7 +33,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Whether the program exited with status 0, and all its output is here.
+    /// Whether the program exited with status 0 and no output was lost.
     pub fn is_success(&self) -> bool {
         self.result.outcome == Outcome::Exited(0) && !self.truncated
     }
@@ -64,7 +64,7 @@ impl Supervisor {
         let ((stdout, write_stdout), (stderr, write_stderr)) = (pipe()?, pipe()?);
         let request = request.clone().stdout(write_stdout).stderr(write_stderr);
         let handle = self.run(&request)?;
-        // The request holds write ends of the pipes; with them open the pipes would never end.
+        // The request holds write ends of the pipes. While they are open, the pipes do not end.
         drop(request);
         let mut streams = [Stream::new(stdout), Stream::new(stderr)];
         let truncated = read_all(&mut streams, max_bytes, &handle)?;
@@ -113,7 +113,7 @@ impl Stream {
     }
 }
 
-/// Reads both streams until they end or have `max_bytes` bytes together. In the second case the run
+/// Reads both streams until they end or together have `max_bytes` bytes. In the second case the run
 /// is ended; returns whether that happened.
 fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Result<bool, Error> {
     let failed = Error::system("read the output of the program");

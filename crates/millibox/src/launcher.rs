@@ -1,4 +1,4 @@
-//! What passes between the user of a supervisor and the process that starts it.
+//! The messages between the user of a supervisor and the process that starts it.
 
 use std::fmt::Debug;
 use std::io;

@@ -76,7 +76,7 @@ pub enum Moved {
 ///
 /// At most the budget is written, to the byte. If `to` accepts no more (its reader has closed it,
 /// or an error occurs), this function returns, and the run sees a closed pipe. So pass `from` by
-/// value: a copy that the caller keeps would hold the pipe open.
+/// value: a copy that the caller keeps would hold the pipe open. [`Moved`] has an example.
 ///
 /// # Errors
 /// `to` cannot be written for a reason other than a reader that has closed it.

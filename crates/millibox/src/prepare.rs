@@ -20,8 +20,8 @@ const LIBRARY_IN_WORLD: &str = "/.millibox/libmillibox_ready.so";
 /// is then a copy of it in fresh namespaces.
 ///
 /// Only code that all runs may share may run before the ready point: an interpreter and its
-/// modules, not the program of a user. [The design] lists what differs from a program that is
-/// executed.
+/// modules, not the program of a user. docs/internals/prepared.md lists what differs from a program
+/// that is executed.
 ///
 /// ```
 /// use millibox::Prepare;
@@ -32,8 +32,6 @@ const LIBRARY_IN_WORLD: &str = "/.millibox/libmillibox_ready.so";
 ///     .real_time_limit(Duration::from_secs(10))
 ///     .runs(1000);
 /// ```
-///
-/// [The design]: https://github.com/millibox/millibox/blob/main/docs/internals/prepared.md
 #[derive(Debug, Clone)]
 pub struct Prepare {
     program: OsString,
@@ -49,6 +47,21 @@ pub struct Prepare {
 /// It is a key: the supervisor starts the program when a run first needs it, keeps at most one
 /// instance for each of its runners, and ends the least recently used instance when a run in
 /// another world needs the runner.
+///
+/// ```
+/// use millibox::{Prepare, Request, Supervisor, World};
+///
+/// let Ok(supervisor) = Supervisor::start() else { return };
+/// let prepare = Prepare::python("/usr/bin/python3", ["json"]);
+/// // Without the library of prepared programs, or without Python, this example does nothing.
+/// let Ok(prepared) = World::minimal().prepare(&prepare) else { return };
+/// let request = Request::new("/usr/bin/python3")
+///     .args(["-c", "import json; print(json.dumps([1]))"])
+///     .prepared(&prepared)
+///     .may_start_cold(true);
+/// let output = supervisor.output(&request, 1 << 20).unwrap();
+/// println!("{}: {}", output.result.start, output.result);
+/// ```
 ///
 /// [`Request::prepared`]: crate::Request::prepared
 #[derive(Debug, Clone)]
@@ -139,14 +152,14 @@ impl Prepare {
         self
     }
 
-    /// Starts the program anew after this number of runs. The default is 1000.
+    /// Restarts the program after this number of runs. The default is 1000.
     #[must_use]
     pub fn runs(mut self, runs: u32) -> Prepare {
         self.limits.runs = runs;
         self
     }
 
-    /// Starts the program anew after the first run that ends at this age. The default is 10 min.
+    /// Restarts the program after the first run that ends at this age. The default is 10 min.
     #[must_use]
     pub fn age(mut self, age: Duration) -> Prepare {
         self.limits.age_ns = age.as_nanos().min(u128::from(u64::MAX / 2)) as u64;

@@ -557,7 +557,7 @@ impl Request {
             if name.is_empty() {
                 mistakes.push(RequestMistake::UnnamedVariable(variable.clone()));
             } else if name.as_bytes().contains(&b'=') {
-                // The program would see another variable.
+                // The program would see a variable with a shorter name.
                 mistakes.push(RequestMistake::VariableHasEquals(name.to_owned()));
             } else if name.as_bytes().contains(&0) {
                 mistakes.push(RequestMistake::VariableHasNul(name.to_owned()));

@@ -220,7 +220,7 @@ pub enum FrameFault {
     #[error("unknown message kind {0}")]
     UnknownKind(u32),
     /// A message of this kind may not come now.
-    #[error("it is of the kind {0}")]
+    #[error("a message of kind {0} is not expected")]
     UnexpectedKind(u32),
     /// The body does not encode the expected type. The text is that of the decoder.
     #[error("malformed message: {0}")]

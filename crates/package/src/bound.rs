@@ -101,8 +101,8 @@ pub enum Bound {
     Command,
     /// Patterns in submissions.yaml.
     #[error(
-        "more than {MAX_PATTERNS} patterns, or one of more than {MAX_PATTERN_BYTES} bytes; write \
-         fewer and shorter ones"
+        "more than {MAX_PATTERNS} patterns, or a pattern of more than {MAX_PATTERN_BYTES} bytes; \
+         write fewer and shorter ones"
     )]
     Patterns,
     /// Submissions.

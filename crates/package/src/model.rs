@@ -392,7 +392,7 @@ pub enum ScoreMode {
     /// The smallest points of a part. Sim: the smallest fraction of a part, times the group's
     /// points.
     Minimum,
-    /// The largest points of a part.
+    /// The largest number of points of a part.
     Maximum,
     /// The mean of the parts' points.
     Average,

@@ -1,4 +1,4 @@
-//! Leaving a function for good on another stack.
+//! Suspends a function, and resumes it from another stack.
 //!
 //! The copy of a template begins on the stack of pid1, which forked it. It must return to the
 //! caller of `millibox_ready`, on the template's stack.

@@ -36,13 +36,13 @@ use serve::Template;
 /// The value of [`millibox_ready`] in a process that is not a template: the caller continues.
 const NOT_A_TEMPLATE: isize = -1;
 
-/// Announces that the program is ready. In a template this returns once in each copy. It writes the
-/// copy's arguments and environment, strings that each end with a NUL byte, to `buffer`, their
-/// numbers to `counts`, and returns the number of bytes. If the process is not a template, it
+/// Announces that the program is ready. In a template, this function returns once in each copy. It
+/// writes the copy's arguments and environment, strings that each end with a NUL byte, to `buffer`,
+/// their numbers to `counts`, and returns the number of bytes. If the process is not a template, it
 /// returns -1.
 ///
-/// The process must have one thread, and no child. Libraries that must know of the fork have to be
-/// prepared for it (pthread_atfork(3) handlers run).
+/// The process must have one thread, and no child. Libraries that must know of the fork need
+/// pthread_atfork(3) handlers, which are called.
 ///
 /// # Safety
 /// `buffer` must be valid for writing `size` bytes, and `counts` for two numbers.

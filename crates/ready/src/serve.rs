@@ -94,7 +94,7 @@ impl Template {
     }
 }
 
-/// Lets init clone one run after the other.
+/// Lets the init process clone one run after another.
 ///
 /// # Safety
 /// `template` must be the address of a [`Template`] that no other code uses.

@@ -154,7 +154,7 @@ pub enum ProgramFault {
     NothingToMeasure,
     /// No submission can be measured, because submissions.yaml excludes all of them.
     #[error(
-        "submissions.yaml excludes from measuring all submissions that must be accepted \
+        "submissions.yaml excludes all submissions that must be accepted from measuring \
          (use_for_time_limit)"
     )]
     MeasuringExcluded,
@@ -181,7 +181,7 @@ pub enum ProgramFault {
 #[non_exhaustive]
 pub enum BuildFault {
     /// The program's language is unknown.
-    #[error("its language is not known: {0}")]
+    #[error("its language is unknown: {0}")]
     Language(ChoiceError),
     /// The compiler rejected the program.
     #[error("{error}{}{messages}", if .messages.is_empty() { "" } else { "\n" })]
@@ -313,7 +313,7 @@ pub enum MachineError {
     #[error("cannot get random numbers from the kernel: {0}")]
     Random(Errno),
     /// The record of made files cannot be encoded.
-    #[error("cannot encode the record of made files: {0}")]
+    #[error("cannot encode the record of generated files: {0}")]
     Record(serde_json::Error),
 }
 

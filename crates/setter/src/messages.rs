@@ -64,7 +64,7 @@ fn messages_of_the_setter_match_the_golden_file() {
         reason: "kotlin is not installed".to_owned(),
     };
     // The golden file does not repeat the language's error, which is text of another layer.
-    let unknown = format!("gen.cpp: its language is not known: {language}");
+    let unknown = format!("gen.cpp: its language is unknown: {language}");
     assert_eq!(build(BuildFault::Language(language)).to_string(), unknown);
     assert_messages(
         env!("CARGO_MANIFEST_DIR"),

@@ -224,7 +224,7 @@ impl fmt::Display for BackendCause {
                  Delegate=yes`, or name a delegated cgroup with --cgroup-parent",
             ),
             BackendStep::FindManager => {
-                f.write_str("no systemd manager that could delegate a cgroup responds")
+                f.write_str("no systemd manager responds that could delegate a cgroup")
             }
             BackendStep::FindExecutable => {
                 f.write_str("cannot find the path of the supervisor's own executable")

@@ -266,7 +266,7 @@ pub enum FrameProblem {
     StringCount,
     /// The program is given both by path and by descriptor, or by neither.
     ProgramCount,
-    /// A CPU number is beyond the largest one.
+    /// A CPU number is above the maximum.
     CpuNumber,
     /// No resource limit has this number.
     RlimitNumber(u8),
@@ -426,8 +426,8 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              directories above it"
         }
         (Step::MountSource, libc::ELOOP) => {
-            "the path contains a symbolic link that is not followed: with no_follow none is, and \
-             links in /proc to open files never are"
+            "the path contains a symbolic link that is not followed: no_follow forbids all links, \
+             and links in /proc to open files are never followed"
         }
         (Step::MountSource, libc::ESTALE) => {
             "the path leads to another file than when the run was requested; try again"
@@ -447,8 +447,8 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              may write to; try again, and choose a path that they may not write to"
         }
         (Step::Mount, libc::EPERM) => {
-            "mounting a procfs needs a /proc of the host that no mount covers in part, \
-             as mounts in containers do (docker run --security-opt systempaths=unconfined)"
+            "mounting a procfs requires that no mount covers a part of the host's /proc, as mounts \
+             in containers do (docker run --security-opt systempaths=unconfined)"
         }
         (Step::NewRoot, libc::EINVAL) => "it is not a mount point; mount something there first",
         (Step::WorkingDirectory, libc::ENOENT) => "the run's world has no such directory",

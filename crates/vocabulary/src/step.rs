@@ -81,7 +81,7 @@ steps! {
     /// The zygote clones pid1.
     Clone, "clone", "clone pid1 into new namespaces";
     /// pid1 asks to be killed when its parent dies.
-    ParentDeath, "parent_death", "bind pid1's life to its parent's";
+    ParentDeath, "parent_death", "make pid1 end with its parent";
     /// pid1 creates a cgroup namespace.
     CgroupNamespace, "cgroup_namespace", "create the run's cgroup namespace";
     /// pid1 forbids the creation of more cgroup namespaces.

@@ -6,6 +6,12 @@ use std::fmt;
 
 /// Why no run can be copied from a template of a program. Completes a sentence that begins with
 /// "its template".
+///
+/// ```
+/// use millibox_vocabulary::{TemplateProblem, Unfit};
+/// assert_eq!(TemplateProblem::NotReady.to_string(), "was not ready in time");
+/// assert_eq!(TemplateProblem::Unfit(Unfit::Threads).to_string(), "has more than one thread");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum TemplateProblem {
@@ -22,6 +28,11 @@ pub enum TemplateProblem {
 }
 
 /// Why copies of a program are not possible. Completes a sentence that begins with "its template".
+///
+/// ```
+/// use millibox_vocabulary::Unfit;
+/// assert_eq!(Unfit::CpuBandwidth.to_string(), "cannot have a limited CPU bandwidth");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Unfit {

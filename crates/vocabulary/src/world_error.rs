@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Why the sandbox creates no path on a file system of the host, and what to do.
-pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
-                                          nothing on those; create the path first, or choose \
-                                          another one";
+pub(crate) const HOST_FILE_SYSTEM: &str = "this file system belongs to the host, and millibox \
+    creates nothing there; create the path first, or choose another one";
 
 /// The error of a world that is not valid.
 ///
@@ -66,16 +65,16 @@ pub enum WorldProblem {
     #[error("mode {0:o} is above 7777")]
     Mode(u32),
     /// The tmpfs size is 0, which means no limit to the kernel.
-    #[error("to the kernel a size of 0 means no limit; set a larger one")]
+    #[error("the kernel takes a size of 0 as no limit; set a larger size")]
     ZeroSize,
     /// The inode limit is 0, which means no limit to the kernel.
-    #[error("to the kernel an inode limit of 0 means no limit; set a larger one")]
+    #[error("the kernel takes an inode limit of 0 as no limit; set a larger limit")]
     ZeroInodes,
     /// The kernel cannot store the size.
-    #[error("a size of {0} bytes is too large; for no limit omit it")]
+    #[error("a size of {0} bytes is too large; omit it for no limit")]
     Size(u64),
     /// The kernel cannot store the number of inodes.
-    #[error("a limit of {0} inodes is too large; for no limit omit it")]
+    #[error("a limit of {0} inodes is too large; omit it for no limit")]
     Inodes(u64),
     /// The root cannot be a mount point.
     #[error("the root cannot be a mount point; mount it elsewhere and make that the new root")]
@@ -108,7 +107,7 @@ pub enum WorldProblem {
     NewRootTooLate,
     /// The user or group id is 2^32-1, which means no id to the kernel.
     #[error(
-        "{method}: to the kernel {} means no id; choose a smaller one, or omit it to use the \
+        "{method}: the kernel takes {} as no id; choose a smaller id, or omit it to use the \
          supervisor's",
         u32::MAX
     )]

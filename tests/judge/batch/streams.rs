@@ -226,8 +226,8 @@ fn no_descriptors_are_left_open() {
     let supervisor = supervisor();
     let mut worker = Worker::new(&supervisor);
     let data = Data::new(text(100), text(100));
-    // Other tests of this process open descriptors as well. Memory files for output are few at any
-    // one time.
+    // Other tests of this process open descriptors as well. Few memory files for output exist at
+    // the same time.
     let open = || {
         let targets = std::fs::read_dir("/proc/self/fd")
             .unwrap()

@@ -96,7 +96,7 @@ fn limits_ignore_submissions_not_used_for_time_limit() {
         "p",
         &["limits", "p"],
         1,
-        "submissions.yaml excludes from measuring all submissions that must be accepted",
+        "submissions.yaml excludes all submissions that must be accepted from measuring",
     );
 }
 

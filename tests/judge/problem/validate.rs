@@ -27,7 +27,8 @@ fn validate_reports_faulty_inputs_and_answers() {
     for line in [
         "p/data/secret/2.in: warning: the same as the input of test secret/1; remove one",
         "p/data/secret/3.in: error: input_validators/any.sh rejects it: exited with 43: never",
-        "p/data/secret/4.in:1: warning: has a carriage return; lines end with a line feed alone",
+        "p/data/secret/4.in:1: warning: has a carriage return; lines must end with a line feed \
+         alone",
         "p/data/secret/4.in:2: warning: its last line has no line feed; add one",
         "p/data/secret/5.in:1: warning: is not UTF-8",
         "p/data/invalid_input/2.in: error: every input validator accepts it, but it must be \
@@ -159,7 +160,7 @@ fn validate_checks_valid_and_invalid_examples() {
     assert!(
         output
             .stdout()
-            .contains("invalid_input/1.in: warning: input_validators/any.sh does not exit"),
+            .contains("invalid_input/1.in: warning: input_validators/any.sh must exit"),
         "{output:?}"
     );
     workspace.write(

@@ -80,7 +80,7 @@ pub fn plausible_figures(supervisor: &Supervisor) -> Result<String, TrialError> 
 }
 
 pub fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialError> {
-    // tail(1) keeps a whole line in memory, of any length.
+    // tail(1) keeps a whole line in memory, however long the line is.
     let eater = shell("head -c 300000000 /dev/zero | tail | wc -c").memory_limit(32 * MIB);
     let trial = run(supervisor, eater)?;
     match trial.result.outcome {

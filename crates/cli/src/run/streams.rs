@@ -87,8 +87,8 @@ pub fn are_apart(named: &Named) -> Result<(), Failure> {
             && stdin == FileIdentity::of(path)
         {
             return Err(Failure::option(format!(
-                "{option} {}: this is also the file of standard input, which would be emptied \
-                 before it is read; use different files",
+                "{option} {}: this file is also standard input, which would be emptied before it \
+                 is read; use different files",
                 path.display()
             )));
         }

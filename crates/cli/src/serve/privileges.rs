@@ -36,7 +36,7 @@ pub enum PrivilegeError {
     },
     /// The kernel refuses to drop privileges that remain after the change of the ids.
     #[error(
-        "the service must not keep privileges of root: cannot {action}: {errno}; start it as an \
+        "the service must not keep root's privileges: cannot {action}: {errno}; start it as an \
          unprivileged user"
     )]
     Drop {
@@ -47,7 +47,7 @@ pub enum PrivilegeError {
     },
     /// Some privileges remain.
     #[error(
-        "the service must not keep privileges of root, and this kernel returns {what} after they \
+        "the service must not keep root's privileges, and this kernel returns {what} after they \
          were dropped; start it as an unprivileged user"
     )]
     Kept {
@@ -93,7 +93,7 @@ pub fn drop_all(user: (u32, u32), parent: Pid) -> Result<(), PrivilegeError> {
     check(user_id, group_id)?;
     // The change of the ids has cleared an earlier signal (prctl(2)).
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(kept("request a signal at the parent's end"))?;
+        .map_err(kept("request a signal for the end of the parent"))?;
     if getppid() != Some(parent) {
         return Err(PrivilegeError::ParentEnded);
     }

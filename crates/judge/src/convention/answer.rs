@@ -114,7 +114,7 @@ pub enum AnswerFault {
     /// The first line of a Sim checker's answer is unknown.
     #[error("its first line is {0:?}, neither OK nor WRONG")]
     SimVerdict(String),
-    /// The second line of a Sim checker's answer is no percentage.
+    /// The second line of a Sim checker's answer is not a percentage.
     #[error("its second line is {0:?}, neither empty nor a number from 0 to 100")]
     SimPercentage(String),
     /// A testlib checker exited with an unknown status.

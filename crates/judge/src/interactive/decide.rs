@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The interactor learns of a failed solution's end only after this time.
 ///
 /// An interactor that rejects within this time has rejected what the solution wrote. Consider a
-/// solution that receives "wrong, goodbye" and crashes over it. Both programs then end within
+/// solution that receives "wrong, goodbye" and crashes because of it. Both programs then end within
 /// microseconds, in a random order. The time lets an interactor reach its exit on a busy machine.
 pub const END_GRACE: Duration = Duration::from_millis(100);
 

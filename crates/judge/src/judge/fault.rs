@@ -146,7 +146,7 @@ pub enum PackageProblem {
     #[error("the problem is interactive, but the package has no interactor; add one")]
     NoInteractor,
     /// The language of a program is not known.
-    #[error("the language of this {role} is not known: {error}")]
+    #[error("the language of this {role} is unknown: {error}")]
     Language {
         /// The program's purpose.
         role: Role,
@@ -184,8 +184,8 @@ pub enum PackageProblem {
     },
     /// A Sim package states no time limit and has no model solution to measure.
     #[error(
-        "there is no time limit, and no model solution to measure: state one in the Simfile \
-         (limits), or give --time-limit"
+        "there is no time limit, and no model solution to measure: state a limit in the Simfile \
+         (limits), or pass --time-limit"
     )]
     NoModelSolution,
     /// A Sim package states no time limit, and its model solution cannot be measured.
@@ -239,7 +239,7 @@ const GENERATE: &str = "`millibox problem gen` makes it if the package has a gen
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Measurement {
-    /// No submission must be accepted.
+    /// The package has no submission that must be accepted.
     NoSubmission,
     /// submissions.yaml excludes all submissions that must be accepted.
     AllExcluded,
@@ -276,7 +276,7 @@ pub enum MeasurementFault {
     #[error(transparent)]
     Unavailable(Unavailable),
     /// It cannot be compiled.
-    #[error("it is not compiled: {0}")]
+    #[error("it cannot be compiled: {0}")]
     NotCompiled(CompileError),
     /// It is not accepted on a test.
     #[error("test {test} is not accepted ({reason})")]

@@ -29,8 +29,8 @@ pub enum MachineError {
     },
     /// Only the backend without cgroups is available, and the caller did not select it.
     #[error(
-        "the judge limits runs by cgroups, which cannot be used here ({}); choose --backend rlimit \
-         to limit single processes instead, or run `millibox doctor`", list(.declined, "; ")
+        "the judge limits runs with cgroups, which cannot be used here ({}); choose --backend \
+         rlimit to limit single processes instead, or run `millibox doctor`", list(.declined, "; ")
     )]
     NeedsCgroups {
         /// Why each backend with cgroups was rejected.
@@ -119,7 +119,7 @@ impl Machine {
 
     /// A machine with supervisors that the caller shares with other work, for one test at a time on
     /// each of `cpus`. An empty list of CPUs means all CPUs that this process may use. The caller
-    /// sees to it that slots are free.
+    /// must ensure that slots are free.
     ///
     /// # Errors
     /// No supervisor can be started, or a CPU may not be used.

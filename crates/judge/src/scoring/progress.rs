@@ -176,7 +176,7 @@ impl<'p> Progress<'p> {
         &self.walk.groups[group]
     }
 
-    /// The known result of the submission, which is the root's.
+    /// The known result of the submission, which is that of the root group.
     pub fn submission(&self) -> &GroupResult {
         self.group(0)
     }

@@ -172,7 +172,7 @@ pub enum SourceFault {
     #[error("its mode forbids even its owner to read it")]
     Mode,
     /// All sources together are too long.
-    #[error("the sources have more than {MAX_SOURCE_MIB} MiB together")]
+    #[error("the sources together have more than {MAX_SOURCE_MIB} MiB")]
     TooLong,
     /// The source is too long with the values of constants filled in.
     #[error("{0}")]
@@ -220,14 +220,14 @@ pub enum Limit {
     Memory(u64),
     /// Size of the program, or of temporary files, in bytes.
     #[error(
-        "output limit ({} MiB); the program contains every array that is not initialised to zeros, \
-         in full", .0 >> 20
+        "output limit ({} MiB); an array whose initial values are not all zero is stored in the \
+         program in full", .0 >> 20
     )]
     Output(u64),
     /// Size of the program in bytes, if the disk has less room than the suite allows.
     #[error(
-        "output limit ({} MiB, all that the disk has room for); the program contains every array \
-         that is not initialised to zeros, in full", .0 >> 20
+        "output limit ({} MiB, all that the disk has room for); an array whose initial values are \
+         not all zero is stored in the program in full", .0 >> 20
     )]
     Room(u64),
 }

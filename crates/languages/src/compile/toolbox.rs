@@ -66,7 +66,7 @@ pub struct Toolbox<'s> {
     suites: Suites,
     builder: Builder<'s>,
     links: Links,
-    /// By suite: its example, compiled.
+    /// The compiled example of each suite.
     examples: Memo<Option<Executable>>,
 }
 

@@ -139,7 +139,7 @@ pub enum FaultKind {
     },
     /// Two files describe the same language.
     #[error(
-        "the language {name:?} is described in {file} already; give it another name or remove one \
+        "the language {name:?} is already described in {file}; give it another name or remove one \
          of them"
     )]
     LanguageTaken {
@@ -324,8 +324,8 @@ pub enum ChoiceError {
     },
     /// The extension is known, but the first line names an interpreter of no language.
     #[error(
-        "{}: its first line names {interpreter}, and there is no language for that; name another, \
-         or leave that line out", name(.source_file)
+        "{}: its first line names {interpreter}, which belongs to no language; name another \
+         interpreter, or remove the line", name(.source_file)
     )]
     ForeignInterpreter {
         /// The source.

@@ -23,7 +23,7 @@ pub struct Suite {
     pub default: bool,
     /// Which sources belong to the suite.
     pub sources: SourceRules,
-    /// Programs of the system that the commands use. The first one's version is the suite's.
+    /// Programs of the system that the commands use. The suite has the version of the first tool.
     pub tools: Vec<Tool>,
     /// A step that runs once for each version of the tools. Compilations see its output.
     pub prepare: Option<CompileStep>,

@@ -220,7 +220,7 @@ impl Connection {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole at every point where a panic could happen.
+        // The state is consistent at every point where a panic could happen.
         self.state
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -446,7 +446,7 @@ fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
     }
 }
 
-/// Changes a plain end to an end because of too much output.
+/// Makes the outcome an output limit, unless the sandbox ended the run.
 fn over_output(result: &mut RunResult) {
     if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
         result.outcome = Outcome::OutputLimit;

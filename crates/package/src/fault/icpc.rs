@@ -123,7 +123,7 @@ pub enum DataFault {
     MisplacedTest,
     #[error("not read: tests are in data/sample and data/secret{suggestion}")]
     UnknownDirectory { suggestion: Suggestion },
-    #[error("there are no tests; each is a file NAME.in and a file NAME.ans{hint}")]
+    #[error("there are no tests; a test is a pair of files NAME.in and NAME.ans{hint}")]
     NoTests { hint: MakeHint },
     #[error("there are no secret tests, only samples")]
     OnlySamples,
@@ -133,7 +133,7 @@ pub enum DataFault {
     EmptyGroup,
     #[error("has no test_group.yaml, but other directories beside it are groups")]
     NotGroup,
-    #[error("data/secret has groups, so every test belongs in one of them, including {test}")]
+    #[error("data/secret has groups, so every test must be in a group, and {test} is not")]
     TestBesideGroups { test: Excerpt },
     #[error("a group within a group or within samples is not allowed")]
     NestedGroup,
@@ -188,9 +188,9 @@ pub enum GroupFault {
     NoMaxScore,
     #[error("score_aggregation pass-fail needs a max_score that is not unbounded")]
     PassFailUnbounded,
-    #[error("score_aggregation must be pass-fail, as that of data/secret is")]
+    #[error("score_aggregation must be pass-fail, because that of data/secret is")]
     NotPassFail,
-    #[error("the groups have {sum} points together, more than the {max} of data/secret")]
+    #[error("the groups together have {sum} points, more than the {max} of data/secret")]
     TooManyPoints { sum: Number, max: Number },
     #[error("require_pass of data/secret can only name sample")]
     SecretRequires,
@@ -421,13 +421,13 @@ pub enum FlagError {
         flag: Excerpt,
     },
     /// A flag's number is missing.
-    #[error("the flag {flag} needs a number after it")]
+    #[error("the flag {flag} must be followed by a number")]
     NoNumber {
         /// The flag.
         flag: Excerpt,
     },
     /// A flag's number is not valid.
-    #[error("the flag {flag} needs a number that is not negative after it, not {value:?}")]
+    #[error("the flag {flag} must be followed by a number that is not negative, not {value:?}")]
     Number {
         /// The flag.
         flag: Excerpt,

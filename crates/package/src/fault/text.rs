@@ -175,7 +175,7 @@ pub enum ValueKind {
     Map,
 }
 
-/// The value in place of a valid one. `Display` is the end of a message.
+/// The value in place of a valid one. `Display` writes the end of a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Found {
@@ -187,7 +187,7 @@ pub enum Found {
     Other(ValueKind),
 }
 
-/// The command that makes missing tests, as a hint. `Display` is the end of a message.
+/// The command that makes missing tests, as a hint. `Display` writes the end of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeHint {

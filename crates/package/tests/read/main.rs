@@ -2,9 +2,11 @@
 
 mod archive;
 mod data;
+mod domjudge;
 mod faults;
 mod files;
 mod generators;
+mod groups;
 mod header;
 mod never_panics;
 mod points;

@@ -63,7 +63,7 @@ pub enum ValidationFault {
     #[error("every input validator accepts it, but it must be rejected")]
     InvalidInputAccepted,
     /// A validator rejects an invalid input by a crash.
-    #[error("{program} does not exit, as it must to reject it: {}", OneLine(.refusal))]
+    #[error("{program} must exit to reject it, but does not: {}", OneLine(.refusal))]
     ValidatorCrashes {
         /// The path of the validator.
         program: String,
@@ -92,7 +92,7 @@ pub enum ValidationFault {
     #[error("begins with a byte-order mark; remove it")]
     ByteOrderMark,
     /// A string has a carriage return.
-    #[error("has a carriage return; lines end with a line feed alone")]
+    #[error("has a carriage return; lines must end with a line feed alone")]
     CarriageReturn,
     /// A string has a zero byte.
     #[error("has a zero byte; is this a text file?")]

@@ -205,7 +205,7 @@ impl Setter<'_> {
             }
             Checked::Rejected { comment } => {
                 let fault = ValidationFault::AnswerRejected { comment };
-                // In the ICPC formats, answers may have another form than outputs.
+                // In the ICPC formats, answers may differ in form from outputs.
                 let own = matches!(problem.checker, Checker::Custom { .. })
                     && problem.format != Format::Sim;
                 let severity = if own {
