@@ -1,7 +1,5 @@
 // Times, sizes and hostile output as text: the same functions as in text.rs.
 
-const byId = (id) => document.getElementById(id);
-
 function formatTime(milliseconds) {
   return milliseconds < 1000
     ? `${milliseconds.toFixed(1)} ms`

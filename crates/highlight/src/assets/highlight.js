@@ -1,15 +1,24 @@
 // Highlighting: a tokenizer for comments, strings, numbers and keywords. Each language has one
-// regular expression, whose parts match in linear time.
+// regular expression, whose parts match in linear time. The crate does the same on the server.
+
+const byId = (id) => document.getElementById(id);
 
 const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const compiledLanguages = new Map();
+
+// The keywords of a language, with those of the language that it extends.
+function keywordsOf({ keywords, with: base }) {
+  const words = keywords.flatMap((line) => line.split(' '));
+  return base ? words.concat(keywordsOf(LANGUAGES.languages[base])) : words;
+}
 
 // The regular expression and keywords of a language. Its groups are comments, strings, numbers and
 // words.
 function grammar(name) {
   const base = name.replace(/[\d._-]+$/, '');
-  const known = LANGUAGES[name] || LANGUAGES[SAME[name]] || LANGUAGES[base];
-  const language = known || { line: ['#', '//'], keywords: '' };
+  const { languages, same } = LANGUAGES;
+  const known = languages[name] || languages[same[name]] || languages[base];
+  const language = known || { line: ['#', '//'], keywords: [] };
   if (compiledLanguages.has(language)) return compiledLanguages.get(language);
   const comments = (language.block || []).map(
     ([open, close]) => `${escapeRegex(open)}[\\s\\S]*?(?:${escapeRegex(close)}|$)`);
@@ -32,10 +41,10 @@ function grammar(name) {
     '((?:0[xXbBoO][\\da-fA-F_]+|\\d[\\d_]*(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)\\w*)',
     `(${language.preprocessor ? '#[ \\t]*[a-z]+|' : ''}${word})`,
   ];
-  const text = language.insensitive ? language.keywords.toLowerCase() : language.keywords;
+  const words = keywordsOf(language);
   const compiled = {
     regex: new RegExp(parts.join('|'), language.insensitive ? 'gi' : 'g'),
-    keywords: list(text),
+    keywords: new Set(language.insensitive ? words.map((it) => it.toLowerCase()) : words),
     insensitive: language.insensitive,
   };
   compiledLanguages.set(language, compiled);
