@@ -278,6 +278,38 @@ pub async fn source(db: &Db, id: i64) -> Result<Option<Source>> {
     .await
 }
 
+record! {
+    /// A source with the number of its submission.
+    Numbered { id: i64, file_name: String, content: Vec<u8>, }
+}
+
+/// The number and the source of the author's previous submission to the same problem, in the same
+/// round or outside contests.
+pub async fn previous(db: &Db, one: &Submission) -> Result<Option<(i64, Source)>> {
+    let found: Option<Numbered> = db
+        .first(
+            "SELECT id, file_name, content FROM submission
+             JOIN source ON source.submission_id = submission.id
+             WHERE user_id = $1 AND id < $2 AND problem_id = $3
+                AND (round_problem_id = $4 OR (round_problem_id IS NULL AND $4 < 0))
+             ORDER BY id DESC LIMIT 1",
+            values![
+                one.user_id,
+                one.id,
+                one.problem_id,
+                one.round_problem_id.unwrap_or(-1)
+            ],
+        )
+        .await?;
+    Ok(found.map(|row| {
+        let source = Source {
+            file_name: row.file_name,
+            content: row.content,
+        };
+        (row.id, source)
+    }))
+}
+
 /// Changes whether a submission counts.
 pub async fn set_kind(tx: &mut Tx, id: i64, kind: Kind) -> Result<u64> {
     tx.execute(

@@ -68,7 +68,10 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
         }
         h2 { "Sessions" }
         div.scroll { table {
-            thead { tr { th { "Begun" } th { "Ends" } th { "Address" } th { "Browser" } th {} } }
+            thead { tr {
+                th { "Begun" } th { "Ends" } th { "Address" } th { "Browser" }
+                th { span.visually-hidden { "Actions" } }
+            } }
             tbody { @for one in &sessions { tr {
                 td { (time(one.created_at)) }
                 td { (time(one.expires_at)) }

@@ -13,36 +13,45 @@ pub struct Asset {
     /// Its address.
     pub path: String,
     media: &'static str,
-    content: &'static str,
+    content: String,
 }
 
 /// The style sheet.
 pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new(
-        "css",
-        "text/css; charset=utf-8",
-        include_str!("assets/site.css"),
-    )
+    let content = [include_str!("assets/site.css"), millibox_highlight::STYLE].concat();
+    Asset::new("site", "css", "text/css; charset=utf-8", content)
 });
-/// The script.
+/// The script of all pages: one module, in parts.
 pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    let media = "text/javascript; charset=utf-8";
-    Asset::new("js", media, include_str!("assets/live.js"))
+    let content = concat!(
+        include_str!("assets/page.js"),
+        include_str!("assets/live.js")
+    );
+    Asset::new("site", "js", SCRIPT_MEDIA, content.to_owned())
+});
+/// The script of pages with an editor.
+pub static EDITOR: LazyLock<Asset> = LazyLock::new(|| {
+    let content = [millibox_highlight::EDITOR, include_str!("assets/submit.js")].concat();
+    Asset::new("editor", "js", SCRIPT_MEDIA, content)
 });
 /// The script of the page for projectors.
 pub static PROJECTOR: LazyLock<Asset> = LazyLock::new(|| {
-    let media = "text/javascript; charset=utf-8";
-    Asset::new("js", media, include_str!("assets/projector.js"))
+    let content = include_str!("assets/projector.js").to_owned();
+    Asset::new("projector", "js", SCRIPT_MEDIA, content)
 });
 /// The icon.
-pub static ICON: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("svg", "image/svg+xml", include_str!("assets/icon.svg")));
+pub static ICON: LazyLock<Asset> = LazyLock::new(|| {
+    let content = include_str!("assets/icon.svg").to_owned();
+    Asset::new("site", "svg", "image/svg+xml", content)
+});
+
+const SCRIPT_MEDIA: &str = "text/javascript; charset=utf-8";
 
 impl Asset {
-    fn new(extension: &str, media: &'static str, content: &'static str) -> Asset {
-        let digest = hex(&Sha256::digest(content));
+    fn new(name: &str, extension: &str, media: &'static str, content: String) -> Asset {
+        let digest = hex(&Sha256::digest(&content));
         Asset {
-            path: format!("/assets/site.{}.{extension}", &digest[..16]),
+            path: format!("/assets/{name}.{}.{extension}", &digest[..16]),
             media,
             content,
         }
@@ -51,7 +60,7 @@ impl Asset {
 
 /// `GET /assets/{name}`.
 pub async fn serve(Path(name): Path<String>) -> Page<Response> {
-    let found = [&*STYLE, &*SCRIPT, &*PROJECTOR, &*ICON]
+    let found = [&*STYLE, &*SCRIPT, &*EDITOR, &*PROJECTOR, &*ICON]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(&name))
         .ok_or(PageError::NotFound)?;
@@ -59,5 +68,24 @@ pub async fn serve(Path(name): Path<String>) -> Page<Response> {
         (CONTENT_TYPE, found.media),
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ];
-    Ok((headers, found.content).into_response())
+    Ok((headers, found.content.as_str()).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_without_the_editor_fits_into_60_kib() {
+        assert!(SCRIPT.content.len() <= 60 << 10, "{}", SCRIPT.content.len());
+    }
+
+    #[test]
+    fn scripts_parse_no_html_of_users() {
+        for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "eval("] {
+            for script in [&SCRIPT, &EDITOR] {
+                assert!(!script.content.contains(word), "{word}");
+            }
+        }
+    }
 }

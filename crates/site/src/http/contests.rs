@@ -1,8 +1,8 @@
 //! Contests.
 
 use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::{PAGE_ROWS, check_name, select};
+use super::layout::{crumbs, nav_link, page};
+use super::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
 use super::problems::{MAX_NAME, Place};
 use super::session::Session;
 use crate::app::App;
@@ -111,23 +111,50 @@ impl Scene {
         }
     }
 
-    /// The links that pages of a contest share.
-    pub fn links(&self, session: &Session) -> Markup {
-        let id = self.contest.id;
+    /// What all pages of a contest begin with: the way to them, a heading and the tabs. `here` is
+    /// the name of the page; none on the first page of the contest.
+    pub fn top(&self, session: &Session, here: Option<&str>) -> Markup {
+        let root = format!("/contests/{}", self.contest.id);
+        let name = self.contest.name.as_str();
         html! {
-            p.actions {
-                a href={ "/contests/" (id) } { "Problems" }
-                a href={ "/contests/" (id) "/ranking" } { "Ranking" }
-                @if session.user.is_some() {
-                    a href={ "/contests/" (id) "/submissions" } {
-                        @if self.access.manage { "Submissions" } @else { "Your submissions" }
+            @match here {
+                Some(here) => (crumbs(&[("/contests", "Contests"), (&root, name)], here)),
+                None => (crumbs(&[("/contests", "Contests")], name)),
+            }
+            h1 { (name) }
+            (self.tabs(session, &root))
+        }
+    }
+
+    fn tabs(&self, session: &Session, root: &str) -> Markup {
+        let tab = |part: &str, text: &str| {
+            let href = format!("{root}{part}");
+            let is_here = match part {
+                // Pages of rounds and problems have addresses of their own.
+                "" => session.path == href || session.path.starts_with("/round"),
+                _ => session.path.starts_with(&href),
+            };
+            nav_link(&href, text, is_here)
+        };
+        html! {
+            nav.tabs aria-label="Contest" {
+                ul {
+                    (tab("", "Problems"))
+                    (tab("/ranking", "Ranking"))
+                    @if session.user.is_some() {
+                        (tab("/submissions", if self.access.manage {
+                            "Submissions"
+                        } else {
+                            "Your submissions"
+                        }))
                     }
-                }
-                @if self.access.manage {
-                    a href={ "/contests/" (id) "/members" } { "Members" }
-                    a href={ "/rejudgings/new?contest=" (id) } { "Judge again" }
-                    a href={ "/contests/" (id) "/participants" } { "Participants" }
-                    a href={ "/contests/" (id) "/edit" } { "Settings" }
+                    @if self.access.manage {
+                        (tab("/members", "Members"))
+                        (tab("/participants", "Participants"))
+                        (tab("/edit", "Settings"))
+                        (nav_link(&format!("/rejudgings/new?contest={}", self.contest.id),
+                            "Judge again", false))
+                    }
                 }
             }
         }
@@ -146,15 +173,28 @@ pub async fn list(
     let contests = contest::page(&app.db, before, user, viewer.is_admin(), PAGE_ROWS).await?;
     let main = html! {
         h1 { "Contests" }
-        @if viewer.is_teacher() { p { a.button href="/contests/new" { "Add a contest" } } }
-        div.scroll { table {
-            thead { tr { th { "Name" } th { "Visibility" } } }
-            tbody { @for one in &contests { tr {
-                td { a href={ "/contests/" (one.id) } { (one.name) } }
-                td { (one.visibility.text()) }
-            } } }
-        } }
-        @if contests.is_empty() { p.muted { "There are no contests." } }
+        @if viewer.is_teacher() { p { (button_link("/contests/new", "Add a contest")) } }
+        @if contests.is_empty() {
+            (empty("There are no contests that you can see.", match session.user {
+                Some(_) => None,
+                None => Some(("/sign-in", "Sign in to see private contests")),
+            }))
+        } @else {
+            div.scroll { table {
+                thead { tr { th { "Name" } th { "Visible to" } } }
+                tbody { @for one in &contests { tr {
+                    td { a href={ "/contests/" (one.id) } { (one.name) } }
+                    td {
+                        span.chip {
+                            @match one.visibility {
+                                Visibility::Private => "Members",
+                                Visibility::Public => "All people",
+                            }
+                        }
+                    }
+                } } }
+            } }
+        }
         @if let Some(last) = contests.last() && contests.len() == PAGE_ROWS as usize {
             p { a href={ "/contests?before=" (last.id) } { "Earlier contests" } }
         }
@@ -193,6 +233,7 @@ pub async fn form(session: Session) -> Page {
         return Err(PageError::NotFound);
     }
     let main = html! {
+        (crumbs(&[("/contests", "Contests")], "Add a contest"))
         h1 { "Add a contest" }
         form.fields method="post" {
             (inputs("", Visibility::Private))
@@ -233,24 +274,37 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         .filter(|(times, _)| scene.access.sees_round(times.opens, now))
         .collect();
     let main = html! {
-        h1 { (scene.contest.name) }
-        (scene.links(&session))
+        (scene.top(&session, None))
         @for (times, round) in &rounds {
-            h2 { (round.name) }
-            (super::clocks::facts(round, times))
-            @if scene.access.sees_round(times.begins, now) {
-                ul { @for one in problems.iter().filter(|one| one.round_id == round.id) {
-                    li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
-                } }
-            }
-            @if scene.access.take_part && !scene.access.manage {
-                (super::clocks::start_form(round, times, now))
-            }
-            @if scene.access.manage {
-                p { a href={ "/rounds/" (round.id) } { "Change the round" } }
+            section.round {
+                header {
+                    h2 { (round.name) }
+                    (round_state(times.begins, times.ends, now))
+                }
+                (super::clocks::facts(round, times))
+                @if scene.access.sees_round(times.begins, now) {
+                    ul.problems {
+                        @for one in problems.iter().filter(|one| one.round_id == round.id) {
+                            li {
+                                a href={ "/round-problems/" (one.id) } {
+                                    b { (one.label) } " " (one.name)
+                                }
+                            }
+                        }
+                    }
+                }
+                @if scene.access.take_part && !scene.access.manage {
+                    (super::clocks::start_form(round, times, now))
+                }
+                @if scene.access.manage {
+                    p { a.button.second href={ "/rounds/" (round.id) } { "Change the round" } }
+                }
             }
         }
-        @if rounds.is_empty() { p.muted { "No round has begun." } }
+        @if rounds.is_empty() {
+            @let next = format!("/contests/{id}/edit");
+            (empty("No round has begun.", scene.access.manage.then_some((&*next, "Add a round"))))
+        }
     };
     Ok(page(&session, &scene.contest.name, main).into_response())
 }
@@ -259,8 +313,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
     let main = html! {
-        h1 { (scene.contest.name) }
-        (scene.links(&session))
+        (scene.top(&session, Some("Settings")))
         h2 { "Settings" }
         form.fields method="post" {
             (inputs(&scene.contest.name, scene.contest.visibility))

@@ -36,7 +36,8 @@ fn stream_of<T: Clone + Send + 'static>(
                 Ok(change) if !concerns(&change) => {}
                 // A reader that has missed changes must look again, too.
                 Ok(_) | Err(RecvError::Lagged(_)) => {
-                    let event = Event::default().event("change").data("");
+                    // Browsers drop events without data.
+                    let event = Event::default().event("change").data("changed");
                     break Some((Ok::<_, Infallible>(event), (changes, concerns)));
                 }
                 Err(RecvError::Closed) => break None,

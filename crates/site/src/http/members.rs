@@ -34,8 +34,7 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
     let scene = Scene::managed(app, session, id).await?;
     let members = contest::members(&app.db, id).await?;
     let main = html! {
-        h1 { (scene.contest.name) }
-        (scene.links(session))
+        (scene.top(session, Some("Members")))
         h2 { "Members" }
         div.scroll { table {
             thead { tr { th { "Login" } th { "Name" } th { "Role" } } }
@@ -54,7 +53,7 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
             p { "Contestants enter at this path. It is shown only now:" }
             pre #entry-link tabindex="0" { "\n" (link) }
         }
-        p.actions {
+        div.actions {
             form.inline method="post" action={ "/contests/" (id) "/link" } {
                 button { "Make a new link" }
             }

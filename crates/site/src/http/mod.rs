@@ -7,6 +7,7 @@
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
 //! | `submit`, `submissions` | sending sources, and their results |
+//! | `source` | sources with highlighting, and their changes |
 //! | `faults` | stopping and pausing judging, and what cannot be judged |
 //! | `trial` | trying a source on an input of one's own |
 //! | `sight` | what the viewer sees of submissions |
@@ -57,6 +58,7 @@ mod rules;
 pub mod server;
 mod session;
 mod sight;
+mod source;
 mod submissions;
 mod submit;
 mod tokens;
@@ -180,7 +182,7 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .route("/submissions", get(submissions::list))
         .route("/submissions/{id}", get(submissions::show))
-        .route("/submissions/{id}/source", get(submissions::source))
+        .route("/submissions/{id}/source", get(submissions::download))
         .route("/submissions/{id}/kind", post(submissions::set_kind))
         .route("/submissions/{id}/live", get(live::submission))
         .merge(accounts())

@@ -24,8 +24,7 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let participants = participant::all(&app.db, id).await?;
     let members = participant::members(&app.db, id).await?;
     let main = html! {
-        h1 { (scene.contest.name) }
-        (scene.links(&session))
+        (scene.top(&session, Some("Participants")))
         h2 { "Participants" }
         div.scroll { table {
             thead { tr {
@@ -128,8 +127,8 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     };
     let members = participant::members(&app.db, one.contest_id).await?;
     let main = html! {
-        h1 { (scene.contest.name) ": " (title) }
-        (scene.links(&session))
+        (scene.top(&session, Some(&title)))
+        h2 { (title) }
         (form(&one))
         @if one.user_id.is_none() { (team(id, &members)) }
         h2 { "Remove" }

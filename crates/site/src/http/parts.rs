@@ -18,17 +18,71 @@ pub const PAGE_ROWS: i64 = 100;
 /// A point in time.
 pub fn time(time: Time) -> Markup {
     match time.rfc3339() {
-        Some(machine) => html! { time datetime=(machine) { (time) } },
+        Some(machine) => html! {
+            time datetime=(machine) title=(time) { (time.words()) }
+        },
         None => html! { (time) },
     }
+}
+
+/// The state of a round, with the time until it begins or ends. The script counts down.
+pub fn round_state(begins: Time, ends: Time, now: Time) -> Markup {
+    let until = |time: Time| {
+        html! {
+            time data-until datetime=(time.rfc3339().unwrap_or_default()) title=(time) {
+                (duration(now, time))
+            }
+        }
+    };
+    html! {
+        p.state {
+            @if now < begins {
+                span.chip { "Not begun" }
+                @if begins != Time::NEVER { span { "Begins in " (until(begins)) } }
+            } @else if now < ends {
+                span.chip.good { "Running" }
+                @if ends != Time::NEVER { span { "Ends in " (until(ends)) } }
+            } @else {
+                span.chip { "Over" }
+            }
+        }
+    }
+}
+
+/// The time between two points, in its two largest units.
+fn duration(from: Time, to: Time) -> String {
+    let seconds = to.0.saturating_sub(from.0).max(0) / 1_000_000;
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, _, _) => format!("{hours} h {minutes} min"),
+        (1, _, _) => format!("1 day {hours} h"),
+        _ => format!("{days} days {hours} h"),
+    }
+}
+
+/// What a list shows when it has no rows: the reason, and the next step if the viewer has one.
+pub fn empty(text: &str, next: Option<(&str, &str)>) -> Markup {
+    html! {
+        div.empty {
+            p { (text) }
+            @if let Some((href, words)) = next { p { (button_link(href, words)) } }
+        }
+    }
+}
+
+/// A link that looks like a button.
+pub fn button_link(href: &str, words: &str) -> Markup {
+    html! { a.button href=(href) { (words) } }
 }
 
 /// A verdict.
 pub fn verdict(verdict: Verdict) -> Markup {
     let class = match verdict {
-        Verdict::Accepted => "good",
-        Verdict::WrongAnswer | Verdict::RunTimeError | Verdict::CompileError => "bad",
-        Verdict::TimeLimit | Verdict::MemoryLimit | Verdict::OutputLimit => "limit",
+        Verdict::Accepted => "chip good",
+        Verdict::WrongAnswer | Verdict::RunTimeError | Verdict::CompileError => "chip bad",
+        Verdict::TimeLimit | Verdict::MemoryLimit | Verdict::OutputLimit => "chip limit",
     };
     html! { span class=(class) { (verdict.words()) } }
 }
@@ -36,7 +90,7 @@ pub fn verdict(verdict: Verdict) -> Markup {
 /// What the viewer may know of the result of a submission.
 pub fn status(submission: &Submission, visible: Visible) -> Markup {
     if submission.state == State::Fault && visible.faults {
-        return html! { span.bad { "Judge error" } };
+        return html! { span.chip.bad { "Judge error" } };
     }
     if submission.state == State::Done && visible.verdict {
         return html! { @if let Some(found) = submission.verdict { (verdict(found)) } };
@@ -46,8 +100,8 @@ pub fn status(submission: &Submission, visible: Visible) -> Markup {
     }
     match (submission.initial_verdict, submission.state) {
         (Some(found), _) => html! { "Initial tests: " (verdict(found)) },
-        (None, State::Running) => html! { span.muted { "Judging" } },
-        (None, _) => html! { span.muted { "Waiting" } },
+        (None, State::Running) => html! { span.chip.busy { "Judging" } },
+        (None, _) => html! { span.chip { "Waiting" } },
     }
 }
 
@@ -64,33 +118,36 @@ pub fn points(submission: &Submission, visible: Visible) -> Markup {
 /// A list of submissions, each with what the viewer may know of it.
 pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup {
     html! {
-        div.scroll data-live {
-            table {
-                thead {
-                    tr {
-                        th { "Submission" } th { "User" } th { "Problem" } th { "Language" }
-                        th { "Time" } th { "Result" } th.number { "Points" }
-                    }
-                }
-                tbody {
-                    @for (one, visible) in list {
-                        tr.ignored[one.kind == Kind::Ignored] {
-                            td { a href={ "/submissions/" (one.id) } { "#" (one.id) } }
-                            td { (one.login) }
-                            td { (one.problem_name) }
-                            td { (one.language) }
-                            td { (time(one.submitted_at)) }
-                            td {
-                                (status(one, *visible))
-                                @if one.kind == Kind::Ignored { " (ignored)" }
-                                @if one.kind == Kind::Model { " (of the package)" }
-                            }
-                            td.number { (points(one, *visible)) }
+        div data-live {
+            @if list.is_empty() {
+                (empty("There are no submissions.", None))
+            } @else {
+                div.scroll { table {
+                    thead {
+                        tr {
+                            th { "Submission" } th { "User" } th { "Problem" } th { "Language" }
+                            th { "Time" } th { "Result" } th.number { "Points" }
                         }
                     }
-                }
+                    tbody {
+                        @for (one, visible) in list {
+                            tr.ignored[one.kind == Kind::Ignored] {
+                                td { a href={ "/submissions/" (one.id) } { "#" (one.id) } }
+                                td { (one.login) }
+                                td { (one.problem_name) }
+                                td { (one.language) }
+                                td { (time(one.submitted_at)) }
+                                td {
+                                    (status(one, *visible))
+                                    @if one.kind == Kind::Ignored { " (ignored)" }
+                                    @if one.kind == Kind::Model { " (of the package)" }
+                                }
+                                td.number { (points(one, *visible)) }
+                            }
+                        }
+                    }
+                } }
             }
-            @if list.is_empty() { p.muted { "There are no submissions." } }
             @if let (Some(more), Some((last, _))) = (more, list.last())
                 && i64::try_from(list.len()).is_ok_and(|rows| rows == PAGE_ROWS) {
                 p { a href={ (more) "?before=" (last.id) } { "Earlier submissions" } }

@@ -2,8 +2,10 @@
 
 use super::error::{Page, PageError};
 use super::jobs;
-use super::layout::page;
-use super::parts::{PAGE_ROWS, Upload, check_name, select, statement, submissions};
+use super::layout::{crumbs, page};
+use super::parts::{
+    PAGE_ROWS, Upload, button_link, check_name, empty, select, statement, submissions,
+};
 use super::session::Session;
 use super::versions::{self, Stored};
 use crate::app::App;
@@ -80,15 +82,27 @@ pub async fn list(
     .await?;
     let main = html! {
         h1 { "Problems" }
-        @if viewer.is_teacher() { p { a.button href="/problems/new" { "Add a problem" } } }
-        div.scroll { table {
-            thead { tr { th { "Name" } th { "Visibility" } } }
-            tbody { @for one in &problems { tr {
-                td { a href={ "/problems/" (one.id) } { (one.name) } }
-                td { (one.visibility.text()) }
-            } } }
-        } }
-        @if problems.is_empty() { p.muted { "There are no problems." } }
+        @if viewer.is_teacher() { p { (button_link("/problems/new", "Add a problem")) } }
+        @if problems.is_empty() {
+            (empty("There are no problems that you can see.", None))
+        } @else {
+            div.scroll { table {
+                thead { tr { th.number { "Number" } th { "Name" } th { "Visible to" } } }
+                tbody { @for one in &problems { tr {
+                    td.number { (one.id) }
+                    td { a href={ "/problems/" (one.id) } { (one.name) } }
+                    td {
+                        span.chip {
+                            @match one.visibility {
+                                Visibility::Private => "Owner",
+                                Visibility::ContestOnly => "Teachers",
+                                Visibility::Public => "All people",
+                            }
+                        }
+                    }
+                } } }
+            } }
+        }
         @if let Some(last) = problems.last() && problems.len() == PAGE_ROWS as usize {
             p { a href={ "/problems?after=" (last.id) } { "Further problems" } }
         }
@@ -110,6 +124,7 @@ pub async fn form(session: Session) -> Page {
         return Err(PageError::NotFound);
     }
     let main = html! {
+        (crumbs(&[("/problems", "Problems")], "Add a problem"))
         h1 { "Add a problem" }
         form.fields method="post" enctype="multipart/form-data" {
             (package_input())
@@ -225,6 +240,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         .map(|tag| tag.name)
         .collect();
     let main = html! {
+        (crumbs(&[("/problems", "Problems")], &problem.name))
         h1 { (problem.name) }
         p.actions {
             @if access.submit { a.button href={ "/problems/" (id) "/submit" } { "Submit" } }

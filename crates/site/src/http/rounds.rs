@@ -3,7 +3,7 @@
 use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::page;
-use super::parts::{check_name, select, statement};
+use super::parts::{check_name, round_state, select, statement};
 use super::problems::{self, MAX_NAME};
 use super::session::Session;
 use crate::app::App;
@@ -48,16 +48,20 @@ pub fn inputs(round: Option<&Round>) -> Markup {
             input name="name" required maxlength=(MAX_NAME)
                 value=[round.map(|round| &round.name)]; }
         p.hint { "Times are in UTC. An empty field means: from the beginning, or without an end." }
-        label { "Begins" input name="begins" type="datetime-local" step="1"
-            value=[value(|round| round.begins)]; }
-        label { "Ends" input name="ends" type="datetime-local" step="1"
-            value=[value(|round| round.ends)]; }
-        label { "Full results from (empty: when the round begins)"
-            input name="full_results" type="datetime-local" step="1"
-            value=[value(|round| round.full_results)]; }
-        label { "Ranking from (empty: when the round begins)"
-            input name="ranking_from" type="datetime-local" step="1"
-            value=[value(|round| round.ranking_from)]; }
+        div.pair {
+            label { "Begins" input name="begins" type="datetime-local" step="1"
+                value=[value(|round| round.begins)]; }
+            label { "Ends" input name="ends" type="datetime-local" step="1"
+                value=[value(|round| round.ends)]; }
+            label { "Full results from"
+                input name="full_results" type="datetime-local" step="1"
+                    value=[value(|round| round.full_results)];
+                span.hint { "Empty: when the round begins" } }
+            label { "Ranking from"
+                input name="ranking_from" type="datetime-local" step="1"
+                    value=[value(|round| round.ranking_from)];
+                span.hint { "Empty: when the round begins" } }
+        }
     }
 }
 
@@ -104,8 +108,8 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let (scene, round) = Scene::managed_round(&app, &session, id).await?;
     let problems = contest::problems(&app.db, scene.contest.id).await?;
     let main = html! {
-        h1 { (scene.contest.name) ": " (round.name) }
-        (scene.links(&session))
+        (scene.top(&session, Some(&round.name)))
+        h2 { (round.name) }
         form.fields method="post" { (inputs(Some(&round))) button { "Save" } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button { "Copy the round" }
@@ -194,9 +198,11 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
     let text = problems::markdown(&app, &manifest).await?;
     let title = format!("{} {}", problem.label, problem.name);
     let is_open = scene.submits(&problem);
+    let times = scene.times(problem.round_id, problem.schedule());
     let main = html! {
-        h1 { (title) }
-        (scene.links(&session))
+        (scene.top(&session, Some(&title)))
+        h2 { (title) }
+        (round_state(times.begins, times.ends, Time::now()))
         @if is_open {
             p.actions {
                 a.button href={ "/round-problems/" (id) "/submit" } { "Submit" }

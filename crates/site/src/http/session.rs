@@ -36,6 +36,8 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 pub struct Session {
     /// The user; `None` for guests.
     pub user: Option<User>,
+    /// The path of the request.
+    pub path: String,
     token: Option<Token>,
 }
 
@@ -57,6 +59,7 @@ impl Session {
     pub fn guest() -> Session {
         Session {
             user: None,
+            path: String::new(),
             token: None,
         }
     }
@@ -65,6 +68,7 @@ impl Session {
     pub fn of_program(user: User) -> Session {
         Session {
             user: Some(user),
+            path: String::new(),
             token: None,
         }
     }
@@ -118,7 +122,8 @@ impl FromRequestParts<Arc<App>> for Session {
         if let (Some(user), Some(actor)) = (&user, parts.extensions.get::<Actor>()) {
             actor.set(user.id, &user.login);
         }
-        Ok(Session { user, token })
+        let path = parts.uri.path().to_owned();
+        Ok(Session { user, path, token })
     }
 }
 
@@ -390,10 +395,12 @@ pub async fn sign_out(State(app): State<Arc<App>>, session: Session) -> Page {
 
 /// `GET /password`.
 pub async fn password_form(session: Session) -> Page {
-    session.user_id()?;
+    let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     let main = html! {
         h1 { "Change the password" }
         form.fields method="post" {
+            // Password managers need the login.
+            input type="text" name="login" autocomplete="username" value=(user.login) hidden;
             (password_input("Present password", "old", "current-password"))
             (password_input("New password (at least 8 characters)", "new", "new-password"))
             button { "Change the password" }

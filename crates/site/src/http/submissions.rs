@@ -2,11 +2,12 @@
 
 use super::contests::Scene;
 use super::error::{Page, PageError};
-use super::layout::{live_page, page};
+use super::layout::{crumbs, live_page, page};
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
 use super::session::Session;
 use super::sight::Sight;
+use super::source;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
@@ -98,8 +99,7 @@ pub async fn of_contest(
     let list = looked_at(&app, &session, list).await?;
     let more = format!("/contests/{id}/submissions");
     let main = html! {
-        h1 { (scene.contest.name) }
-        (scene.links(&session))
+        (scene.top(&session, Some("Submissions")))
         h2 { "Submissions" }
         (parts::submissions(&list, Some(&more)))
     };
@@ -160,10 +160,12 @@ pub async fn show(
     let source = submission::source(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
+    let previous = submission::previous(&app.db, &one).await?;
     let title = format!("Submission #{id}");
     let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
         || judgement::is_open(&app.db, id).await?;
     let main = html! {
+        (crumbs(&[("/submissions", "Submissions")], &format!("#{id}")))
         h1 { (title) }
         div data-live {
             (facts(&one, round_problem.as_ref(), visible))
@@ -185,7 +187,13 @@ pub async fn show(
         @if visible.faults { (actions(&one, is_open)) }
         h2 { "Source" }
         p { a href={ "/submissions/" (id) "/source" } { "Download " (source.file_name) } }
-        pre tabindex="0" { "\n" (String::from_utf8_lossy(&source.content)) }
+        @if let Some((number, old)) = &previous {
+            details {
+                summary { "Changes since submission #" (number) }
+                (source::changes(old, &source))
+            }
+        }
+        (source::view(&source, &one.language))
     };
     let answer = if is_open {
         live_page(&session, &title, &format!("/submissions/{id}/live"), main)
@@ -311,7 +319,7 @@ fn actions(one: &Submission, is_open: bool) -> Markup {
         Kind::Ignored | Kind::Model => (Kind::Normal, "Count in the ranking"),
     };
     html! {
-        p.actions {
+        div.actions {
             @if one.kind != Kind::Model {
                 form.inline method="post" action={ "/submissions/" (one.id) "/kind" } {
                     input type="hidden" name="kind" value=(kind.text());
@@ -334,7 +342,7 @@ fn actions(one: &Submission, is_open: bool) -> Markup {
 }
 
 /// `GET /submissions/{id}/source`.
-pub async fn source(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let source = submission::source(&app.db, id)
         .await?

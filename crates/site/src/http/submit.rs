@@ -2,8 +2,8 @@
 
 use super::contests::Scene;
 use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::Upload;
+use super::layout::{crumbs, editor_page};
+use super::parts::{Upload, empty, round_state};
 use super::problems;
 use super::session::Session;
 use crate::app::App;
@@ -14,7 +14,7 @@ use crate::db::contest::{self, MemberRole};
 use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
 use crate::db::problem;
-use crate::db::submission::{self, Kind, NewSubmission};
+use crate::db::submission::{self, Filter, Kind, NewSubmission};
 use crate::judging::languages::{Language, of_file};
 use axum::extract::{Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect};
@@ -30,19 +30,37 @@ pub struct Sent<'a> {
     pub is_ignored: bool,
 }
 
-fn form(app: &App, staff: bool) -> Markup {
+/// The form. `last` is the language of the user's last submission.
+fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
     html! {
-        form.fields method="post" enctype="multipart/form-data" {
-            label { "Language"
-                select name="language" {
-                    option value="" { "By the name of the file" }
-                    @for language in &app.languages {
-                        option value=(language.name) { (language.title) }
+        form.fields.wide method="post" enctype="multipart/form-data" {
+            div.pair {
+                label { "Language"
+                    select #runtime name="language" {
+                        option value="" { "By the name of the file" }
+                        @for language in &app.languages {
+                            option value=(language.name) data-language=(language.name)
+                                data-extensions=(language.extensions.join(" "))
+                                data-default[language.is_default]
+                                selected[last == Some(&language.name)] { (language.title) }
+                        }
                     }
                 }
+                label { "File"
+                    input type="file" name="file";
+                    span.hint { "A file is sent instead of the source below." }
+                }
             }
-            label { "File" input type="file" name="file"; }
-            label { "Or the source itself" textarea name="code" spellcheck="false" {} }
+            div {
+                label for="code" { "Source" }
+                div.editor #editor {
+                    textarea.source #code name="code" spellcheck="false" autocapitalize="off"
+                        autocomplete="off" aria-describedby="code-hint" {}
+                }
+                p.hint #code-hint {
+                    "Tab indents. To leave the field with Tab, press Escape first."
+                }
+            }
             @if staff {
                 label.check {
                     input type="checkbox" name="ignored" value="1" checked;
@@ -52,6 +70,16 @@ fn form(app: &App, staff: bool) -> Markup {
             button { "Submit" }
         }
     }
+}
+
+/// The language of the user's last submission.
+async fn last_language(app: &App, user: i64) -> Page<Option<String>> {
+    let filter = Filter {
+        user: Some(user),
+        ..Filter::default()
+    };
+    let last = submission::page(&app.db, filter, 1).await?.pop();
+    Ok(last.map(|one| one.language))
 }
 
 impl Sent<'_> {
@@ -176,12 +204,14 @@ pub async fn problem_form(
     Path(id): Path<i64>,
 ) -> Page {
     let (problem, _) = problems::find(&app, &session, id).await?;
-    session.user_id()?;
+    let last = last_language(&app, session.user_id()?).await?;
+    let address = format!("/problems/{id}");
     let main = html! {
-        h1 { "Submit to " a href={ "/problems/" (id) } { (problem.name) } }
-        (form(&app, false))
+        (crumbs(&[("/problems", "Problems"), (&address, &problem.name)], "Submit"))
+        h1 { "Submit to " (problem.name) }
+        (form(&app, last.as_deref(), false))
     };
-    Ok(page(&session, "Submit", main).into_response())
+    Ok(editor_page(&session, "Submit", main).into_response())
 }
 
 /// `POST /problems/{id}/submit`.
@@ -235,19 +265,20 @@ pub async fn round_form(
     Path(id): Path<i64>,
 ) -> Page {
     let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    session.user_id()?;
+    let last = last_language(&app, session.user_id()?).await?;
+    let times = scene.times(problem.round_id, problem.schedule());
+    let name = format!("{} {}", problem.label, problem.name);
     let main = html! {
-        h1 {
-            "Submit to "
-            a href={ "/round-problems/" (id) } { (problem.label) " " (problem.name) }
-        }
+        (scene.top(&session, Some(&name)))
+        h2 { "Submit to " a href={ "/round-problems/" (id) } { (name) } }
+        (round_state(times.begins, times.ends, Time::now()))
         @if scene.submits(&problem) {
-            (form(&app, scene.access.manage))
+            (form(&app, last.as_deref(), scene.access.manage))
         } @else {
-            p { "This round is not open." }
+            (empty("This round is not open.", None))
         }
     };
-    Ok(page(&session, "Submit", main).into_response())
+    Ok(editor_page(&session, "Submit", main).into_response())
 }
 
 /// `POST /round-problems/{id}/submit`.

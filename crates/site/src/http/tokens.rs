@@ -46,7 +46,8 @@ async fn tokens_page(app: &App, session: &Session, made: Option<&str>) -> Page {
         }
         div.scroll { table {
             thead { tr {
-                th { "Name" } th { "Scope" } th { "Made" } th { "Expires" } th { "Last used" } th {}
+                th { "Name" } th { "Scope" } th { "Made" } th { "Expires" } th { "Last used" }
+                th { span.visually-hidden { "Actions" } }
             } }
             tbody { @for one in &tokens { tr {
                 td { (one.name) }

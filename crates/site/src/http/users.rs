@@ -134,7 +134,7 @@ async fn user_page(app: &App, session: &Session, id: i64, link: Option<&str>) ->
                 "shown only now:" }
             pre #reset-link tabindex="0" { "\n" (link) }
         }
-        p.actions {
+        div.actions {
             form.inline method="post" action={ (path) "/reset" } {
                 button { "Make a link for a new password" }
             }

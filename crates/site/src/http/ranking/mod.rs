@@ -197,8 +197,7 @@ pub async fn show(
     let choice = &look.choice;
     let query = choice.query("");
     let main = html! {
-        h1 { (look.scene.contest.name) }
-        (look.scene.links(&session))
+        (look.scene.top(&session, Some("Ranking")))
         h2 { "Ranking" }
         (chooser(&look))
         (tables(id, choice, &page))

@@ -1,0 +1,48 @@
+// The clock of the server, countdowns, and tables that can be scrolled with the keyboard.
+
+const clock = document.getElementById('clock');
+// How far the server's clock is ahead of the browser's.
+const ahead = clock ? Date.parse(clock.dateTime) - Date.now() : 0;
+const two = (number) => String(number).padStart(2, '0');
+
+// A time span as 1:05:09, or with days.
+function spanWords(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const [days, hours] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24];
+  if (days > 0) return `${days} ${days === 1 ? 'day' : 'days'} ${hours} h`;
+  const [minutes, rest] = [Math.floor(seconds / 60) % 60, seconds % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+// Loads the page again after a countdown, unless the user has begun to write. All browsers reach
+// the end together, so they wait for a random time.
+let isEnding = false;
+function endCountdown() {
+  if (isEnding || document.querySelector('form textarea, form input[type=file]')) return;
+  isEnding = true;
+  setTimeout(() => location.reload(), 1500 + Math.random() * 4000);
+}
+
+function tick() {
+  const now = new Date(Date.now() + ahead);
+  if (clock) clock.textContent = now.toISOString().slice(11, 19);
+  for (const element of document.querySelectorAll('time[data-until]')) {
+    const left = Date.parse(element.dateTime) - now;
+    element.textContent = spanWords(left);
+    if (left <= 0) endCountdown();
+  }
+}
+
+// A table that is wider than its place can be reached with the keyboard.
+function markScrollers() {
+  for (const place of document.querySelectorAll('.scroll')) {
+    const isWide = place.scrollWidth > place.clientWidth;
+    place.toggleAttribute('tabindex', isWide);
+    if (isWide) place.tabIndex = 0;
+  }
+}
+
+tick();
+setInterval(tick, 1000);
+markScrollers();
+addEventListener('resize', markScrollers);

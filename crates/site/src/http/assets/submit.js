@@ -1,0 +1,23 @@
+// The form that sends a source: the editor, and the language of a chosen file.
+
+const fileField = document.querySelector('input[name=file]');
+
+// Chooses the language of a file by its extension: the default variant of those that have it.
+function chooseLanguage(fileName) {
+  const extension = fileName.split('.').pop();
+  const fitting = [...runtimeSelect.options].filter((option) =>
+    (option.dataset.extensions || '').split(' ').includes(extension));
+  const isChosen = fitting.some((option) => option.selected);
+  const found = fitting.find((option) => 'default' in option.dataset) || fitting[0];
+  if (!found || isChosen) return;
+  found.selected = true;
+  runtimeSelect.dispatchEvent(new Event('change'));
+}
+
+startEditor();
+fileField.addEventListener('change', () => {
+  if (fileField.files.length > 0) chooseLanguage(fileField.files[0].name);
+});
+codeArea.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) codeArea.form.requestSubmit();
+});

@@ -1,0 +1,101 @@
+//! Sources as they are shown: highlighted, and compared with the author's previous submission.
+
+use crate::db::submission::Source;
+use maud::{Markup, html};
+use millibox_highlight::tokens;
+use similar::{ChangeTag, TextDiff};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Unchanged lines around a change.
+const CONTEXT_LINES: usize = 3;
+/// How long a comparison may take. After that, larger parts count as changed.
+const DIFF_TIME: Duration = Duration::from_millis(200);
+
+/// A source with the numbers of its lines.
+pub fn view(source: &Source, language: &str) -> Markup {
+    let text = String::from_utf8_lossy(&source.content);
+    let mut numbers = String::new();
+    for number in 1..=text.lines().count() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(numbers, "{number}");
+    }
+    html! {
+        div.listing {
+            pre.lines aria-hidden="true" { "\n" (numbers) }
+            pre.code tabindex="0" {
+                "\n"
+                @for (kind, text) in tokens(&text, language) {
+                    @match kind {
+                        Some(kind) => span class=(kind.class()) { (text) },
+                        None => (text),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The lines that differ between an older and a newer source, with some lines around them.
+pub fn changes(old: &Source, new: &Source) -> Markup {
+    let [old, new] = [old, new].map(|it| String::from_utf8_lossy(&it.content));
+    let diff = TextDiff::configure()
+        .timeout(DIFF_TIME)
+        .diff_lines(&*old, &*new);
+    let groups = diff.grouped_ops(CONTEXT_LINES);
+    html! {
+        @if groups.is_empty() { p.muted { "Both sources are the same." } }
+        @for group in &groups {
+            pre.diff tabindex="0" {
+                "\n"
+                @for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+                    @let line = change.value().trim_end_matches(['\n', '\r']);
+                    @match change.tag() {
+                        ChangeTag::Insert => ins { "+ " (line) },
+                        ChangeTag::Delete => del { "- " (line) },
+                        ChangeTag::Equal => span { "  " (line) },
+                    }
+                    "\n"
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        Source {
+            file_name: "a.py".to_owned(),
+            content: text.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn source_is_highlighted_and_escaped() {
+        let page = view(&source("print('<b>')\n# x\n"), "python3").into_string();
+        assert!(
+            page.contains("<span class=\"token-string\">'&lt;b&gt;'</span>"),
+            "{page}"
+        );
+        assert!(page.contains("1\n2\n</pre>"), "{page}");
+        assert!(!page.contains("<b>"), "{page}");
+    }
+
+    #[test]
+    fn changed_lines_are_shown_with_lines_around_them() {
+        let lines: Vec<String> = (1..=20).map(|number| format!("line {number}\n")).collect();
+        let (old, new) = (lines.concat(), lines.concat().replace("line 10\n", "<i>\n"));
+        let page = changes(&source(&old), &source(&new)).into_string();
+        assert!(page.contains("<del>- line 10</del>"), "{page}");
+        assert!(page.contains("<ins>+ &lt;i&gt;</ins>"), "{page}");
+        assert!(
+            page.contains("line 7") && !page.contains("line 6"),
+            "{page}"
+        );
+        let same = changes(&source(&old), &source(&old)).into_string();
+        assert!(same.contains("the same"), "{same}");
+    }
+}
