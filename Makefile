@@ -50,7 +50,7 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: only t
 # axe-core checks pages for accessibility. It is used by tests only and is not shipped.
 axe := axe-core-4.14.1
 axe_dir := $(or $(CARGO_TARGET_DIR),target)/axe
-test-browser: ## test the pages of the service in Chromium (ARGS=share: only tests with that name)
+test-browser: ## test pages in Chromium (ARGS=share: only tests with that name)
 	@$(need) g++=g++ python3=python3
 	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
 		echo 'make: without these, tests are skipped'
@@ -58,7 +58,7 @@ test-browser: ## test the pages of the service in Chromium (ARGS=share: only tes
 		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && \
 		tar xzf $(axe).tgz && rm $(axe).tgz; } || \
 		echo 'make: axe-core cannot be downloaded; its tests are skipped'
-	cargo build --locked --workspace --bin millibox --bin millibox-stage \
+	cargo build --locked --workspace --bin millibox --bin millibox-site --bin millibox-stage \
 		--bin millibox-supervisor --test browser
 	cargo test --locked --workspace --test browser -- $(ARGS)
 

@@ -1,9 +1,8 @@
 //! Keyboard, screen sizes, colour schemes and the rules of axe-core.
 
-use crate::browser::{Browser, Options, control_enter, key, target, with_browser};
+use crate::browser::{Browser, Options, axe, control_enter, key, with_browser};
 use fantoccini::key::Key;
-use millibox_tests::skip;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Whether the focus can be seen.
 const OUTLINE: &str = "const style = getComputedStyle(document.activeElement); \
@@ -98,11 +97,7 @@ async fn each_page(browser: &Browser, test: impl AsyncFn(&str)) {
 
 /// Checks all pages with axe-core and takes pictures.
 fn check_with_axe(options: Options, name: &str) {
-    let path = target().join("axe/package/axe.min.js");
-    let Ok(axe) = std::fs::read_to_string(&path) else {
-        skip("axe-core is not downloaded; `make test-browser` downloads it");
-        return;
-    };
+    let Some(axe) = axe() else { return };
     with_browser(options, "", async |browser| {
         browser.open("/").await;
         let is_dark = "return matchMedia('(prefers-color-scheme: dark)').matches";
@@ -110,13 +105,7 @@ fn check_with_axe(options: Options, name: &str) {
         assert_eq!(is_dark, json!(options.dark));
         each_page(browser, async |page| {
             browser.screenshot(&format!("{page}-{name}")).await;
-            browser.script(&axe, json!([])).await;
-            let run = "const done = arguments[0]; axe.run(document).then((result) => \
-                done([result.violations, result.passes.length]), (error) => done(String(error)))";
-            let found = browser.client.execute_async(run, vec![]).await;
-            let found = found.expect("a report");
-            assert_eq!(found[0], Value::Array(vec![]), "{page}: {found:#}");
-            assert!(found[1].as_u64() > Some(10), "{page}: {found}");
+            browser.check_with_axe(&axe, page).await;
         })
         .await;
     });

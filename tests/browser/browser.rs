@@ -3,14 +3,18 @@
 use crate::server::Server;
 use fantoccini::elements::Element;
 use fantoccini::key::Key;
+use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use millibox_tests::{is_root, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use ureq::http::Method;
+use url::{ParseError, Url};
 
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,17 +43,32 @@ impl Default for Options {
     }
 }
 
-/// A browser with one page of a service.
-pub struct Browser {
+/// A window of a browser.
+pub struct Window {
     /// The connection to the browser.
     pub client: Client,
+    /// The beginning of the addresses of its pages.
+    url: String,
+}
+
+/// A browser with one page of a service.
+pub struct Browser {
+    window: Window,
     /// The service.
     pub server: Server,
     _driver: Driver,
 }
 
-/// A chromedriver, which ends when this value is dropped. The browser ends with it.
-struct Driver {
+impl Deref for Browser {
+    type Target = Window;
+
+    fn deref(&self) -> &Window {
+        &self.window
+    }
+}
+
+/// A chromedriver, which ends when this value is dropped. Its browsers end with it.
+pub struct Driver {
     child: Child,
     port: u16,
     _profile: tempfile::TempDir,
@@ -57,7 +76,7 @@ struct Driver {
 
 impl Driver {
     /// Starts a chromedriver, or returns the reason why it cannot.
-    fn start() -> Result<Driver, String> {
+    pub fn start() -> Result<Driver, String> {
         let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut child = Command::new("chromedriver")
             .arg("--port=0")
@@ -114,15 +133,24 @@ pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Brow
         .expect("a runtime");
     let server = Server::with_config("", config);
     runtime.block_on(async {
-        let client = connect(driver.port, options).await;
         let browser = Browser {
-            client,
+            window: driver.open(options, &server.url).await,
             server,
             _driver: driver,
         };
         test(&browser).await;
         browser.client.clone().close().await.expect("an end");
     });
+}
+
+impl Driver {
+    /// Opens a window for pages whose addresses begin with `url`. It has no cookies.
+    pub async fn open(&self, options: Options, url: &str) -> Window {
+        Window {
+            client: connect(self.port, options).await,
+            url: url.to_owned(),
+        }
+    }
 }
 
 async fn connect(port: u16, options: Options) -> Client {
@@ -149,7 +177,10 @@ async fn connect(port: u16, options: Options) -> Client {
     if !options.script {
         chrome["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
     }
-    let capabilities = json!({ "goog:chromeOptions": chrome });
+    let capabilities = json!({
+        "goog:chromeOptions": chrome,
+        "goog:loggingPrefs": { "browser": "ALL" },
+    });
     let Value::Object(capabilities) = capabilities else {
         unreachable!("capabilities are an object");
     };
@@ -160,11 +191,62 @@ async fn connect(port: u16, options: Options) -> Client {
         .expect("a browser")
 }
 
-impl Browser {
-    /// Opens a page of the service.
+/// The command that returns and forgets the messages of the browser's console.
+#[derive(Debug)]
+struct TakeLog;
+
+impl WebDriverCompatibleCommand for TakeLog {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(json!({ "type": "browser" }).to_string()))
+    }
+}
+
+impl Window {
+    /// Opens a page.
     pub async fn open(&self, path: &str) {
-        let url = format!("{}{path}", self.server.url);
+        let url = format!("{}{path}", self.url);
         self.client.goto(&url).await.expect("a page");
+    }
+
+    /// The path of the page.
+    pub async fn path(&self) -> String {
+        let url = self.client.current_url().await.expect("an address");
+        url.path().to_owned()
+    }
+
+    /// Errors and warnings of the console since the last call: failed scripts and requests, and
+    /// violations of the Content-Security-Policy.
+    pub async fn messages(&self) -> Vec<String> {
+        let log = self.client.issue_cmd(TakeLog).await.expect("a log");
+        let entries = log.as_array().expect("a list of messages");
+        let is_serious = |entry: &&Value| {
+            ["SEVERE", "WARNING"]
+                .map(Value::from)
+                .contains(&entry["level"])
+        };
+        let serious = entries.iter().filter(is_serious);
+        serious.map(|entry| entry["message"].to_string()).collect()
+    }
+
+    /// Checks the page with axe-core, whose script is `axe`.
+    pub async fn check_with_axe(&self, axe: &str, page: &str) {
+        let violations = self.violations(axe).await;
+        assert!(violations.is_empty(), "{page}: {violations:#?}");
+    }
+
+    /// What axe-core, whose script is `axe`, finds in the page.
+    pub async fn violations(&self, axe: &str) -> Vec<Value> {
+        self.script(axe, json!([])).await;
+        let run = "const done = arguments[0]; axe.run(document).then((result) => \
+            done([result.violations, result.passes.length]), (error) => done(String(error)))";
+        let found = self.client.execute_async(run, vec![]).await;
+        let found = found.expect("a report");
+        assert!(found[1].as_u64() > Some(10), "{found}");
+        found[0].as_array().expect("a list").clone()
     }
 
     /// Waits for the one element that a selector matches.
@@ -181,7 +263,13 @@ impl Browser {
 
     /// The visible text of an element.
     pub async fn text(&self, selector: &str) -> String {
-        self.element(selector).await.text().await.expect("a text")
+        loop {
+            match self.element(selector).await.text().await {
+                // A live page has replaced the element.
+                Err(error) if error.is_stale_element_reference() => {}
+                text => return text.expect("a text"),
+            }
+        }
     }
 
     /// How many elements a selector matches now.
@@ -247,9 +335,17 @@ impl Browser {
 
     /// Waits for a script to return true.
     pub async fn eventually(&self, script: &str) {
+        self.eventually_with(script, json!([])).await;
+    }
+
+    /// Waits for a script with these arguments to return true.
+    pub async fn eventually_with(&self, script: &str, arguments: Value) {
         let end = std::time::Instant::now() + HANG_TIMEOUT;
-        while self.script(script, json!([])).await != json!(true) {
-            assert!(std::time::Instant::now() < end, "{script}");
+        while self.script(script, arguments.clone()).await != json!(true) {
+            if std::time::Instant::now() > end {
+                let (messages, page) = (self.messages().await, self.text("main").await);
+                panic!("{script}: {messages:#?} in {page}");
+            }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -293,6 +389,15 @@ pub fn control_enter() -> String {
 /// One key.
 pub fn key(key: Key) -> String {
     char::from(key).to_string()
+}
+
+/// The script of axe-core, unless it was not downloaded.
+pub fn axe() -> Option<String> {
+    let axe = std::fs::read_to_string(target().join("axe/package/axe.min.js")).ok();
+    if axe.is_none() {
+        skip("axe-core is not downloaded; `make test-browser` downloads it");
+    }
+    axe
 }
 
 /// The directory of build products.

@@ -1,4 +1,4 @@
-//! Tests of the service's pages in a real Chromium, through WebDriver.
+//! Tests of the pages of the service and of the site in a real Chromium, through WebDriver.
 //!
 //! They need the Debian packages `chromium` and `chromium-driver`. The module `access` also needs
 //! axe-core, which `make test-browser` downloads into `target/axe`. Without these, tests are
@@ -10,6 +10,7 @@ mod browser;
 mod results;
 mod run;
 mod share;
+mod site;
 mod status;
 
 #[path = "../service/server.rs"]

@@ -58,13 +58,17 @@ fn open(directory: &Path) {
     std::fs::set_permissions(directory, mode).expect("an open directory");
 }
 
-/// Executables in a directory that every user can read.
-fn copy_programs(to: &Path) {
+/// An executable that was built for the tests.
+fn built(name: &str) -> PathBuf {
     // The test lies in `deps`, below the directory of the programs.
     let test = std::env::current_exe().expect("the path of the test");
-    let programs = test.ancestors().nth(2).expect("a directory");
+    test.ancestors().nth(2).expect("a directory").join(name)
+}
+
+/// Executables in a directory that every user can read.
+fn copy_programs(to: &Path) {
     for name in ["millibox-site", "millibox-supervisor"] {
-        let from = programs.join(name);
+        let from = built(name);
         std::fs::copy(&from, to.join(name)).expect("a copy of a program; build all programs first");
     }
 }
@@ -105,7 +109,7 @@ impl Site {
 
     /// A site beside the program `millibox`, if that is built.
     pub fn with_command() -> Option<Site> {
-        let from = Path::new(env!("CARGO_BIN_EXE_millibox-site")).with_file_name("millibox");
+        let from = built("millibox");
         let site = from.is_file().then(|| Site::start(None))?;
         std::fs::copy(from, site.path("millibox")).expect("a copy");
         Some(site)
