@@ -63,8 +63,9 @@ async fn secure(request: Request, next: Next) -> Response {
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        // A link to a program contains the program.
-        (REFERRER_POLICY, "no-referrer"),
+        // A link to a program contains the program, so other sites do not get it. With
+        // `no-referrer`, browsers would send `Origin: null` with the console's own form.
+        (REFERRER_POLICY, "same-origin"),
         (
             HeaderName::from_static("cross-origin-opener-policy"),
             "same-origin",
