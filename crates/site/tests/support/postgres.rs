@@ -50,12 +50,12 @@ fn command(name: &str) -> Result<Command, String> {
         let mut command = Command::new("setpriv");
         command
             .args(["--reuid", USER, "--regid", USER, "--init-groups"])
-            .args(["--pdeathsig", "KILL", "--"])
+            .args(["--pdeathsig", "INT", "--"])
             .arg(program);
         command
     } else {
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+        command.args(["--pdeathsig", "INT", "--"]).arg(program);
         command
     };
     command
@@ -66,8 +66,9 @@ fn command(name: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Starts the server. It ends with this process: the kernel kills it with the thread that has
-/// started it, and that thread never ends by itself.
+/// Starts the server. It ends with this process: the kernel interrupts it with the thread that has
+/// started it, and that thread never ends by itself. A server that is killed leaves its shared
+/// memory behind; an interrupted one ends its connections and removes the memory.
 fn start() -> Result<PathBuf, String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -116,8 +117,13 @@ fn initialize() -> Result<PathBuf, String> {
 }
 
 fn run(directory: &Path) -> Result<Child, String> {
-    // The remover deletes the directory when this process has closed its pipe.
-    let remover = "cat >/dev/null; sleep 1; rm -rf -- \"$1\"";
+    // The remover deletes the directory when this process has closed its pipe and the server has
+    // ended, or after 30 s.
+    let remover = "cat >/dev/null; tenths=300
+        while [ -e \"$1/data/postmaster.pid\" ] && [ $tenths -gt 0 ]; do
+            sleep 0.1; tenths=$((tenths - 1))
+        done
+        rm -rf -- \"$1\"";
     let remover = Command::new("sh")
         .args(["-c", remover, "millibox-remover"])
         .arg(directory)
