@@ -178,7 +178,7 @@ fn next_run_uses_another_cpu_than_the_last() {
     let mut last = cpu_of_run(&supervisor);
     for _ in 0..4 {
         // By then, a second runner is prepared for this world.
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(400));
         let next = cpu_of_run(&supervisor);
         assert_ne!(next, last);
         last = next;
