@@ -33,12 +33,15 @@ build: ## build the optimised command and supervisor
 
 site: ## build the contest site, which needs Rust 1.94
 	@$(need)
-	cargo build --release --locked -p millibox-site
+	@# The client of `make demo` is built, too, because it selects features of dependencies.
+	cargo build --release --locked -p millibox-site --bin millibox-site --example demo
 
-demo: ## judge the example problems (BACKEND=rlimit: without cgroups)
+demo: ## judge examples, also on the site (KEEP=1: it stays; BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
 	@$(MAKE) --no-print-directory build
 	@demo/run
+	@if demo/site --can-build; then \
+		$(MAKE) --no-print-directory site && demo/site $(if $(KEEP),--keep); fi
 
 test: ## run the tests, with a part of the hostile programs (ARGS=growth: only tests with that name)
 	@# If started by root, .ci/test runs the tests of the sandbox again as an unprivileged user.

@@ -6,6 +6,7 @@ use crate::core::pending::Pending;
 use crate::core::throttle::Throttle;
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
+use crate::http::upload::MAX_UPLOADS;
 use crate::jobs::Bell;
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
@@ -16,6 +17,7 @@ use crate::rankings::Rankings;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// Failed sign-ins of one login from one address in [`SIGN_IN_WINDOW`].
 const FAILURES_OF_LOGIN: u32 = 10;
@@ -61,6 +63,8 @@ pub struct App {
     pub pending: Pending,
     /// Submissions by user.
     pub submissions: Throttle<i64>,
+    /// Places for large files that arrive.
+    pub uploads: Semaphore,
     /// Whether browsers reach the site by HTTPS only.
     pub is_https: bool,
     /// The digest of the token with which the first administrator signs up.
@@ -94,6 +98,7 @@ impl App {
             failures_of_code: Throttle::new(FAILURES_OF_CODE, SIGN_IN_WINDOW),
             pending: Pending::default(),
             submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
+            uploads: Semaphore::new(MAX_UPLOADS),
             is_https,
             setup: Mutex::default(),
         }

@@ -9,6 +9,9 @@
 //! | `command` | subcommands: backups, users, exports |
 //! | `judging` | the queue, and the threads that judge |
 //! | `transfer` | a contest as a stream for another site |
+//! | `demo` | the example contest |
+//! | `cpus` | which CPUs judge, and which serve pages |
+//! | `housekeeping` | what is removed after some time |
 //! | `rankings` | rendered rankings, kept until the data changes |
 //! | `http` | pages |
 //! | `app` | what the pages share |
@@ -23,7 +26,10 @@ mod app;
 mod blobs;
 mod command;
 mod core;
+mod cpus;
 mod db;
+mod demo;
+mod housekeeping;
 mod http;
 mod jobs;
 mod judging;
@@ -36,8 +42,10 @@ use clap::Parser;
 use command::{Command, Place};
 use core::password::Passwords;
 use core::time::Time;
+use cpus::Cpus;
 use db::{Db, job, judgement};
 use judging::languages;
+use judging::turns::Turns;
 use judging::worker::{self, Workshop};
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, complain, say};
@@ -46,7 +54,7 @@ use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +78,8 @@ const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
 Example:
   Serve on http://127.0.0.1:8090 with all data in ~/site:
     millibox site --data ~/site
+  Look at a site with an example contest, and remove it at the end:
+    millibox site --demo
 
 SIGTERM and Ctrl-C end the site. Submissions that were being judged are judged at the next start.")]
 struct Cli {
@@ -84,8 +94,13 @@ struct Cli {
 struct Args {
     /// The directory for packages and, without --database, for the database
     // Required without a subcommand.
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "demo")]
     data: Option<PathBuf>,
+    /// Make an example contest, with users and submissions, if the site has no users
+    ///
+    /// Without --data all data is in a temporary directory, which is removed at the end.
+    #[arg(long)]
+    demo: bool,
     /// Use this PostgreSQL database instead of a file in the data directory
     #[arg(long, value_name = "URL")]
     database: Option<String>,
@@ -131,35 +146,44 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
              it as an unprivileged user",
         ));
     }
+    let cpus = cpus::usable()
+        .map_err(|error| Failure::sandbox(format!("cannot read the number of CPUs: {error}")))?;
+    let cpus = Cpus::divide(&cpus, cli.serve.workers);
+    let pages = match &cli.command {
+        Some(_) => None,
+        None => Some(cpus.pages.clone()),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cpus.pages.len().max(2))
+        .on_thread_start(move || pages.iter().for_each(|pages| cpus::pin(pages)))
         .enable_all()
         .build()
         .map_err(|error| Failure::sandbox(format!("cannot start threads: {error}")))?;
     let result = match &cli.command {
         Some(command) => runtime.block_on(command::run(command)),
-        None => runtime.block_on(serve(&cli.serve)),
+        None => runtime.block_on(serve(&cli.serve, &cpus)),
     };
     // Threads that judge or hash are not waited for.
     runtime.shutdown_background();
     result
 }
 
-/// The CPUs of the workers. One CPU is left for pages if there are several.
-fn worker_cpus(args: &Args, machine: &Machine) -> Vec<usize> {
-    let cpus = machine.cpus();
-    let workers = match args.workers {
-        Some(workers) => usize::from(workers),
-        None => cpus.len().saturating_sub(1).max(1),
-    };
-    cpus.iter().rev().copied().cycle().take(workers).collect()
-}
-
 impl Args {
-    fn place(&self) -> Place {
-        Place {
-            data: self.data.clone().unwrap_or_default(),
+    /// The place of the data, and its directory if that is temporary.
+    fn place(&self) -> Result<(Place, Option<tempfile::TempDir>), Failure> {
+        let temporary = match &self.data {
+            Some(_) => None,
+            None => Some(millibox_package::temporary::directory().map_err(|error| {
+                Failure::sandbox(format!("cannot make a temporary directory: {error}"))
+            })?),
+        };
+        let directory = temporary.as_ref().map(|directory| directory.path());
+        let data = self.data.as_deref().or(directory);
+        let place = Place {
+            data: data.unwrap_or(Path::new("")).to_owned(),
             database: self.database.clone(),
-        }
+        };
+        Ok((place, temporary))
     }
 }
 
@@ -173,33 +197,37 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
     Ok((db, blobs))
 }
 
-async fn serve(args: &Args) -> Result<ExitCode, Failure> {
-    let place = args.place();
+async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
+    let (place, temporary) = args.place()?;
     let (db, blobs) = open(&place).await?;
     let builder = args.machine.builder();
     let machine = Machine::start(builder.clone(), None, &[]).map_err(Failure::sandbox)?;
     let suites = Suites::builtin();
     let cache = Cache::in_directory(&place.data.join("cache"), DEFAULT_CACHE_BYTES)
         .unwrap_or_else(|_| Cache::none());
-    let cpus = worker_cpus(args, &machine);
-    // Workers use it last.
-    let job_cpu = machine.cpus().first().copied().unwrap_or_default();
     let supervisor: &Supervisor = machine.supervisor();
     let languages = languages::installed(supervisor, &suites, &cache);
     drop(machine);
-    // Hashing leaves half of the CPUs to pages and judging.
-    let passwords = Passwords::new(cpus.len().div_ceil(2)).map_err(Failure::sandbox)?;
+    // Hashing leaves half of the CPUs to other pages.
+    let passwords = Passwords::new(cpus.pages.len().div_ceil(2)).map_err(Failure::sandbox)?;
     let app = Arc::new(App::new(db, blobs, languages, passwords, args.https));
+    let example = match args.demo {
+        true => demo::create(&app).await.map_err(Failure::sandbox)?,
+        false => None,
+    };
+    let trial_cpu = cpus.pages.first().copied().unwrap_or_default();
     app.trials
-        .start(builder.clone(), suites.clone(), cache.clone(), job_cpu)
+        .start(builder.clone(), suites.clone(), cache.clone(), trial_cpu)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
+    let turns = Arc::new(Turns::of(&cpus.workers));
     let runner = jobs::Runner {
         app: app.clone(),
         builder: builder.clone(),
         suites: suites.clone(),
         cache: cache.clone(),
         handle: tokio::runtime::Handle::current(),
-        cpu: job_cpu,
+        cpus: cpus.pages.clone(),
+        turns: turns.clone(),
     };
     jobs::start(runner)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
@@ -207,18 +235,24 @@ async fn serve(args: &Args) -> Result<ExitCode, Failure> {
         queue: app.queue.clone(),
         live: app.live.clone(),
         stops: app.stops.clone(),
+        turns,
         blobs: app.blobs.clone(),
         builder,
         suites,
         cache,
         handle: tokio::runtime::Handle::current(),
     });
-    for (number, cpu) in (1..).zip(cpus) {
-        worker::start(&shop, number, cpu)
+    for (index, cpu) in cpus.workers.iter().enumerate() {
+        worker::start(&shop, index, *cpu)
             .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     }
+    // All threads that need other CPUs are started.
+    cpus::pin(&cpus.pages);
     tokio::spawn(expire(app.db.clone()));
-    listen(args, app).await
+    tokio::spawn(housekeeping::work(app.db.clone(), app.blobs.clone()));
+    let served = listen(args, app, example).await;
+    drop(temporary);
+    served
 }
 
 /// Returns judgements whose leases have ended to the queue.
@@ -234,7 +268,7 @@ async fn expire(db: Db) {
     }
 }
 
-async fn listen(args: &Args, app: Arc<App>) -> Result<ExitCode, Failure> {
+async fn listen(args: &Args, app: Arc<App>, example: Option<String>) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| {
         Failure::sandbox(format!("cannot listen on {}: {error}", args.listen))
     };
@@ -248,6 +282,7 @@ async fn listen(args: &Args, app: Arc<App>) -> Result<ExitCode, Failure> {
             "create the first administrator at http://{address}{path}"
         ));
     }
+    lines.extend(example);
     say(lines.join("\n"))?;
     let db = app.db.clone();
     tokio::select! {

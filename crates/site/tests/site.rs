@@ -13,8 +13,12 @@ mod api;
 mod commands;
 #[path = "site/crawl.rs"]
 mod crawl;
+#[path = "site/demo.rs"]
+mod demo;
 #[path = "site/rounds.rs"]
 mod rounds;
+#[path = "site/uploads.rs"]
+mod uploads;
 
 use support::contest::{Contest, contestant, first_admin, make_contest, round, submit};
 use support::{Browser, Site, with_each};

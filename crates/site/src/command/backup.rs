@@ -5,6 +5,7 @@
 //! exist before the database is copied and those that exist after it are all that it names.
 
 use super::{BLOBS, DATABASE, Place, postgres};
+use crate::blobs::is_digest;
 use crate::core::time::Time;
 use crate::core::token::hex;
 use crate::db::{Db, schema};
@@ -107,7 +108,12 @@ fn copy_blobs(from: &Path, to: &Path) -> Result<u64, Failure> {
         if target.exists() {
             continue;
         }
-        if copy(&entry.path(), &target)? != digest {
+        let copied_digest = match copy(&entry.path(), &target) {
+            // The site has removed it meanwhile, because no row names it.
+            Err(_) if !entry.path().exists() => continue,
+            copied => copied?,
+        };
+        if copied_digest != digest {
             return Err(Failure::sandbox(format!(
                 "{}: the content does not have the SHA-256 that is its name; the file is damaged",
                 entry.path().display()
@@ -116,10 +122,6 @@ fn copy_blobs(from: &Path, to: &Path) -> Result<u64, Failure> {
         copied += 1;
     }
     Ok(copied)
-}
-
-fn is_digest(name: &str) -> bool {
-    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Copies a site.

@@ -8,6 +8,7 @@
 
 pub mod api_token;
 pub mod audit;
+pub mod blob;
 pub mod contest;
 pub mod fault;
 pub mod job;

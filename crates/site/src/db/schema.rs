@@ -2,6 +2,7 @@
 
 use super::{DbError, Executor, Result, Row, Tx, Value, record, value, values};
 use sqlx::{AssertSqlSafe, Column as _, Row as _, TypeInfo as _, ValueRef as _};
+use std::collections::HashMap;
 
 /// A row as the names and values of its columns. Columns without a value are left out.
 pub type Fields = Vec<(String, Value)>;
@@ -91,12 +92,37 @@ pub async fn is_empty(tx: &mut Tx) -> Result<bool> {
     Ok(tx.rows(sql, values![]).await?.is_empty())
 }
 
-/// Adds a row. Returns its column `id` if `has_id`.
-///
-/// # Errors
-/// The table has no such columns, or the database rejects the row.
-pub async fn insert(tx: &mut Tx, table: &str, row: Fields, has_id: bool) -> Result<Option<i64>> {
-    let known = columns(tx, table).await?;
+/// The columns of tables to which rows are added.
+#[derive(Debug, Default)]
+pub struct Columns(HashMap<String, Vec<String>>);
+
+impl Columns {
+    /// Adds a row. Returns its column `id` if `has_id`.
+    ///
+    /// # Errors
+    /// The table has no such columns, or the database rejects the row.
+    pub async fn insert(
+        &mut self,
+        tx: &mut Tx,
+        table: &str,
+        row: Fields,
+        has_id: bool,
+    ) -> Result<Option<i64>> {
+        if !self.0.contains_key(table) {
+            let known = columns(tx, table).await?;
+            self.0.insert(table.to_owned(), known);
+        }
+        insert(tx, table, &self.0[table], row, has_id).await
+    }
+}
+
+async fn insert(
+    tx: &mut Tx,
+    table: &str,
+    known: &[String],
+    row: Fields,
+    has_id: bool,
+) -> Result<Option<i64>> {
     if let Some((column, _)) = row.iter().find(|(name, _)| !known.contains(name)) {
         let column = format!("{table}.{column}");
         return Err(DbError::Value { column });

@@ -24,6 +24,7 @@
 //! | `admin` | the queue |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
+//! | `upload` | large files that arrive or are sent |
 //! | `layout`, `parts`, `assets` | the frame of pages, common parts, style sheet and script |
 //! | `error` | pages about requests that were not carried out |
 //! | `server` | connections |
@@ -64,6 +65,7 @@ mod submit;
 mod tokens;
 mod totp;
 mod trial;
+pub mod upload;
 mod users;
 mod versions;
 
@@ -83,6 +85,8 @@ use tower_http::csrf::CsrfLayer;
 
 /// Bytes of the largest package.
 const MAX_PACKAGE: usize = 128 << 20;
+/// Bytes of the largest statement.
+const MAX_STATEMENT: usize = 11 << 20;
 /// Bytes of other requests.
 const MAX_BODY: usize = 1 << 20;
 
@@ -97,8 +101,10 @@ pub fn router(app: Arc<App>) -> Router {
             "/problems/{id}/versions",
             get(versions::show).post(versions::add),
         )
-        .route("/problems/{id}/statement", post(versions::statement))
         .layer(DefaultBodyLimit::max(MAX_PACKAGE));
+    let statements = Router::new()
+        .route("/problems/{id}/statement", post(versions::statement))
+        .layer(DefaultBodyLimit::max(MAX_STATEMENT));
     let pages = Router::new()
         .route("/", get(session::home))
         .route(
@@ -193,6 +199,7 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY));
     Router::new()
         .merge(uploads)
+        .merge(statements)
         .merge(pages)
         .layer(from_fn_with_state(app.clone(), audit::record))
         .route("/assets/{name}", get(assets::serve))

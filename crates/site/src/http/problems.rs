@@ -3,11 +3,10 @@
 use super::error::{Page, PageError};
 use super::jobs;
 use super::layout::{crumbs, page};
-use super::parts::{
-    PAGE_ROWS, Upload, button_link, check_name, empty, select, statement, submissions,
-};
+use super::parts::{PAGE_ROWS, button_link, check_name, empty, select, statement, submissions};
 use super::session::Session;
-use super::versions::{self, Stored};
+use super::upload::StoredUpload;
+use super::versions;
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess};
 use crate::core::package::Manifest;
@@ -141,14 +140,13 @@ pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipa
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
-    let mut upload = Upload::read(form).await?;
+    let upload = StoredUpload::read(&app, form).await?;
     let visibility = visibility(upload.field("visibility"), &session)?;
-    let content = std::mem::take(&mut upload.content);
-    let (digest, package) = match versions::store(&app, upload.file_name.clone(), content).await? {
-        Stored::Read(digest, package) => (digest, package),
-        Stored::Large(digest) => {
+    let package = match versions::read_if_small(&app, &upload).await? {
+        Some(package) => package,
+        None => {
             let work = Work::AddProblem {
-                digest,
+                digest: upload.digest,
                 file_name: upload.file_name,
                 visibility,
             };
@@ -159,7 +157,7 @@ pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipa
     let name = packages::problem_name(&package.manifest);
     let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
     problem::set_label(&mut tx, id, &package.manifest.label).await?;
-    packages::insert(&mut tx, id, &digest, &package, "", user).await?;
+    packages::insert(&mut tx, id, &upload.digest, &package, "", user).await?;
     tx.commit().await?;
     app.queue.wake();
     Ok(Redirect::to(&format!("/problems/{id}")).into_response())

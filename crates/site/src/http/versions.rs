@@ -6,6 +6,7 @@ use super::layout::page;
 use super::parts::{self, PAGE_ROWS, Upload, time};
 use super::problems::{find, package_input};
 use super::session::Session;
+use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::score::Score;
 use crate::core::work::Work;
@@ -14,40 +15,29 @@ use crate::db::problem::{self, Problem, Version};
 use crate::db::submission::{self, Model};
 use crate::jobs::packages::{self, Package};
 use axum::extract::{Form, Multipart, Path, State};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
 /// Bytes of the largest package that is read while its sender waits. Larger ones become jobs.
-const QUICK_BYTES: usize = 1 << 20;
+const QUICK_BYTES: u64 = 1 << 20;
 /// Characters of the longest note, and of the longest tag.
 const MAX_NOTE: usize = 200;
 /// Tags of a problem.
 const MAX_TAGS: usize = 50;
 
-/// A stored upload: read at once if it is small.
-pub enum Stored {
-    /// The package and its digest.
-    Read(String, Box<Package>),
-    /// The digest of an archive that a job reads.
-    Large(String),
-}
-
-/// Stores a package.
-pub async fn store(app: &Arc<App>, file_name: String, content: Vec<u8>) -> Page<Stored> {
-    let app = app.clone();
-    let read = move || {
-        let digest = app.blobs.put(&content)?;
-        if content.len() > QUICK_BYTES {
-            return Ok(Stored::Large(digest));
-        }
-        let package = packages::read(&app, &digest, &file_name)?;
-        Ok::<_, PageError>(Stored::Read(digest, Box::new(package)))
-    };
+/// The package of an upload, unless it is so large that a job must read it.
+pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option<Package>> {
+    if upload.bytes > QUICK_BYTES {
+        return Ok(None);
+    }
+    let (app, digest) = (app.clone(), upload.digest.clone());
+    let file_name = upload.file_name.clone();
+    let read = move || packages::read(&app, &digest, &file_name);
     let read = tokio::task::spawn_blocking(read).await;
-    read.map_err(|error| PageError::Internal(error.to_string()))?
+    let read = read.map_err(|error| PageError::Internal(error.to_string()))?;
+    Ok(Some(read?))
 }
 
 /// A problem that the viewer may change.
@@ -69,27 +59,22 @@ pub async fn add(
 ) -> Page {
     edited(&app, &session, id).await?;
     let user = session.user_id()?;
-    let mut upload = Upload::read(form).await?;
+    let upload = StoredUpload::read(&app, form).await?;
     let note = note(upload.field("note"));
-    let content = std::mem::take(&mut upload.content);
-    match store(&app, upload.file_name.clone(), content).await? {
-        Stored::Read(digest, package) => {
-            let mut tx = app.db.begin().await?;
-            packages::insert(&mut tx, id, &digest, &package, &note, user).await?;
-            tx.commit().await?;
-            app.queue.wake();
-            Ok(Redirect::to(&format!("/problems/{id}/versions")).into_response())
-        }
-        Stored::Large(digest) => {
-            let work = Work::AddVersion {
-                problem: id,
-                digest,
-                file_name: upload.file_name,
-                note,
-            };
-            jobs::begin(&app, &session, &work).await
-        }
-    }
+    let Some(package) = read_if_small(&app, &upload).await? else {
+        let work = Work::AddVersion {
+            problem: id,
+            digest: upload.digest,
+            file_name: upload.file_name,
+            note,
+        };
+        return jobs::begin(&app, &session, &work).await;
+    };
+    let mut tx = app.db.begin().await?;
+    packages::insert(&mut tx, id, &upload.digest, &package, &note, user).await?;
+    tx.commit().await?;
+    app.queue.wake();
+    Ok(Redirect::to(&format!("/problems/{id}/versions")).into_response())
 }
 
 /// `GET /problems/{id}/versions`.
@@ -225,19 +210,8 @@ pub async fn download(
 
 /// The archive of a version.
 pub async fn archive(app: &App, version: &Version) -> Page<Response> {
-    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
-    let bytes = tokio::fs::read(app.blobs.path(&version.digest))
-        .await
-        .map_err(failed)?;
-    let name = format!(
-        "attachment; filename=\"problem-{}-{}.zip\"",
-        version.problem_id, version.number
-    );
-    let headers = [
-        (CONTENT_TYPE, "application/zip".to_owned()),
-        (CONTENT_DISPOSITION, name),
-    ];
-    Ok((headers, bytes).into_response())
+    let name = format!("problem-{}-{}.zip", version.problem_id, version.number);
+    upload::download(app, &version.digest, &name, "application/zip").await
 }
 
 /// The fields of `POST /problems/{id}/tags`.

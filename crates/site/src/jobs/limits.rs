@@ -1,6 +1,10 @@
 //! Time limits from the times of the model solution.
+//!
+//! The times are measured where submissions are judged: on the CPU of a worker, which waits
+//! meanwhile.
 
 use super::{JobError, Running};
+use crate::cpus;
 use millibox_judge::judge::{Event, Machine};
 use millibox_setter::limits;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +17,7 @@ impl Running<'_> {
     pub(super) fn reset_limits(&self, id: i64) -> Result<(), JobError> {
         let (version, unpacked) = self.unpack(id)?;
         self.say(format!("version {}: measuring", version.number));
-        let machine = Machine::start(self.runner.builder.clone(), Some(1), &[self.runner.cpu])?;
-        let report = self.measure(&machine, &unpacked.root);
+        let report = self.on_judging_cpu(&unpacked.root);
         self.check()?;
         let report = report?;
         for test in &report.tests {
@@ -26,6 +29,18 @@ impl Running<'_> {
         }
         self.say(format!("limit: {}", report.formula));
         self.add_changed(id, &unpacked.root, "time limits of the model solution")
+    }
+
+    fn on_judging_cpu(&self, root: &std::path::Path) -> Result<limits::Report, JobError> {
+        let reserved = self.runner.turns.reserve();
+        // The job may have been cancelled while it waited.
+        self.check()?;
+        cpus::pin(&[reserved.cpu]);
+        let report = Machine::start(self.runner.builder.clone(), Some(1), &[reserved.cpu])
+            .map_err(JobError::from)
+            .and_then(|machine| self.measure(&machine, root));
+        cpus::pin(&self.runner.cpus);
+        report
     }
 
     /// Measures until the job is cancelled.

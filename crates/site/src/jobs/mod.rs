@@ -18,8 +18,10 @@ use crate::blobs::BlobError;
 use crate::core::package::PackageError;
 use crate::core::time::Time;
 use crate::core::work::Work;
+use crate::cpus;
 use crate::db::job::{self, Job, NewJob, State};
 use crate::db::{Db, DbError, Tx};
+use crate::judging::turns::Turns;
 use millibox::Builder;
 use millibox_judge::cancel::CancelToken;
 use millibox_judge::judge::MachineError;
@@ -123,8 +125,10 @@ pub struct Runner {
     pub cache: Cache,
     /// Runs futures.
     pub handle: Handle,
-    /// The CPU on which times are measured.
-    pub cpu: usize,
+    /// The CPUs on which jobs run, apart from measuring.
+    pub cpus: Vec<usize>,
+    /// Turns on the CPUs that judge, for measuring.
+    pub turns: Arc<Turns>,
 }
 
 /// A job that runs.
@@ -147,6 +151,7 @@ pub fn start(runner: Runner) -> std::io::Result<()> {
 
 impl Runner {
     fn work(&self) {
+        cpus::pin(&self.cpus);
         loop {
             match self.handle.block_on(self.next()) {
                 Ok(Some(job)) => self.run(&job),

@@ -21,10 +21,10 @@ const MAX_SOLUTION: u64 = 1 << 20;
 /// A solution of a package.
 #[derive(Debug)]
 pub struct Solution {
-    name: String,
-    language: String,
-    file_name: String,
-    content: Vec<u8>,
+    pub(crate) name: String,
+    pub(crate) language: String,
+    pub(crate) file_name: String,
+    pub(crate) content: Vec<u8>,
 }
 
 /// A package that was read.
@@ -213,7 +213,7 @@ impl Running<'_> {
         let directory = millibox_package::temporary::directory()?;
         let to = directory.path().join("package.zip");
         archive::pack(&problem, root, &to, &|| self.token.is_cancelled())?;
-        let digest = self.app().blobs.put(&std::fs::read(&to)?)?;
+        let digest = self.app().blobs.put_file(&to)?;
         self.add_version(id, &digest, "package.zip", note)
     }
 

@@ -7,9 +7,11 @@
 use super::live::{Change, Live, Progress};
 use super::queue::{LEASE, Lease, Queue};
 use super::stops::Stops;
+use super::turns::Turns;
 use crate::blobs::Blobs;
 use crate::core::package::{self, PackageError};
 use crate::core::protocol::{self, Test};
+use crate::cpus;
 use crate::db::fault::Kind;
 use crate::db::judgement::{Failure, Task};
 use millibox::Builder;
@@ -40,6 +42,8 @@ pub struct Workshop<Q> {
     pub live: Arc<Live>,
     /// Stops judgements.
     pub stops: Stops,
+    /// Turns on the CPUs of the workers.
+    pub turns: Arc<Turns>,
     /// The packages.
     pub blobs: Blobs,
     /// Starts supervisors.
@@ -78,18 +82,21 @@ enum AttemptError {
 struct Worker<Q> {
     shop: Arc<Workshop<Q>>,
     name: String,
+    /// The place among all workers, from 0.
+    index: usize,
     cpu: usize,
 }
 
-/// Starts a worker on a CPU. It ends with the process: what it was doing is queued again at the
-/// next start.
+/// Starts a worker on a CPU; `index` is its place among all workers. It ends with the process: what
+/// it was doing is queued again at the next start.
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, number: usize, cpu: usize) -> std::io::Result<()> {
+pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, index: usize, cpu: usize) -> std::io::Result<()> {
     let worker = Worker {
         shop: shop.clone(),
-        name: format!("judge-{number}"),
+        name: format!("judge-{}", index + 1),
+        index,
         cpu,
     };
     let thread = std::thread::Builder::new().name(worker.name.clone());
@@ -99,6 +106,7 @@ pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, number: usize, cpu: usize) -> st
 
 impl<Q: Queue> Worker<Q> {
     fn work(&self) {
+        cpus::pin(&[self.cpu]);
         loop {
             match Machine::start(self.shop.builder.clone(), Some(1), &[self.cpu]) {
                 Ok(machine) => self.work_with(&machine),
@@ -116,7 +124,10 @@ impl<Q: Queue> Worker<Q> {
         let judge = Judge::new(machine, suites, cache, Options::default());
         let mut ready = Vec::new();
         loop {
-            let Some(task) = self.next_task() else {
+            let turn = self.shop.turns.take(self.index);
+            let Some(task) = self.claim() else {
+                drop(turn);
+                self.shop.handle.block_on(self.shop.queue.wait());
                 continue;
             };
             let result = self.attempt(&judge, &mut ready, &task);
@@ -132,18 +143,14 @@ impl<Q: Queue> Worker<Q> {
         }
     }
 
-    /// The next task, or `None` after some time without one.
-    fn next_task(&self) -> Option<Task> {
+    /// The next task, if the queue has one.
+    fn claim(&self) -> Option<Task> {
         let Workshop { queue, handle, .. } = &*self.shop;
-        match handle.block_on(queue.claim(&self.name)) {
-            Ok(Some(task)) => return Some(task),
-            Ok(None) => handle.block_on(queue.wait()),
-            Err(error) => {
-                tracing::error!(%error, "cannot read the queue");
-                std::thread::sleep(RESTART_PAUSE);
-            }
-        }
-        None
+        handle
+            .block_on(queue.claim(&self.name))
+            .inspect_err(|error| tracing::error!(%error, "cannot read the queue"))
+            .ok()
+            .flatten()
     }
 
     /// Ends an attempt without a result.

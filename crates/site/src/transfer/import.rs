@@ -2,6 +2,9 @@
 //!
 //! Packages are read again, so that pages show and serve only what this site has found in them.
 //! Names of files are checked. Results are taken as they are.
+//!
+//! The stream is read and checked as a whole before the transaction begins, because a running site
+//! cannot write meanwhile. What rows need is kept in a file until then.
 
 use super::{Cell, FORMAT, Line, TransferError, VERSION};
 use crate::blobs::{Blobs, NewBlob};
@@ -18,7 +21,8 @@ use crate::db::{Db, Tx, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{BufRead, Read};
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, Write};
 
 /// Bytes of the longest line: a submission's protocol may have some megabytes.
 const MAX_LINE: u64 = 64 << 20;
@@ -47,41 +51,42 @@ pub async fn import(
 ) -> Result<Imported, TransferError> {
     // Users of streams without passwords get one that is known to no person.
     let unknown = passwords.hash(&Token::random().hex()).await?;
-    let mut importer = Importer {
-        tx: db.begin().await?,
+    let mut reader = Reader {
         blobs,
-        unknown,
-        ids: HashMap::new(),
+        spool: BufWriter::new(blobs.scratch()?),
+        manifests: HashMap::new(),
         packages: BTreeSet::new(),
         open: None,
-        users: 0,
         rows: 0,
     };
-    let mut lines = Lines { from, number: 0 };
-    let mut is_first = true;
-    let rows = loop {
-        let line = lines.next()?;
-        let number = lines.number;
-        let line = match (is_first, line) {
-            (true, Line::Header { format, version }) if format == FORMAT && version == VERSION => {
-                is_first = false;
-                continue;
-            }
-            (true, _) => return Err(wrong(number, "this is no contest that this version reads")),
-            (false, Line::Header { .. }) => return Err(wrong(number, "a second header")),
-            (false, Line::End { rows }) => break rows,
-            (false, line) => line,
-        };
-        importer.take(number, line).await?;
+    reader.read(from)?;
+    let rows = reader.rows;
+    let manifests = reader.manifests;
+    let mut spool = reader
+        .spool
+        .into_inner()
+        .map_err(|error| error.into_error())?;
+    spool.rewind()?;
+    let mut importer = Importer {
+        tx: db.begin().await?,
+        unknown,
+        ids: HashMap::new(),
+        columns: schema::Columns::default(),
+        manifests,
+        users: 0,
     };
-    let number = lines.number;
-    if rows != importer.rows || importer.open.is_some() {
-        return Err(wrong(number, "rows or parts of a package are missing"));
+    for line in BufReader::new(spool).lines() {
+        let line = line?;
+        // The reader has written a number, a space and the line.
+        let (number, line) = line.split_once(' ').unwrap_or_default();
+        let number = number.parse().unwrap_or_default();
+        let line = serde_json::from_str(line).map_err(|error| wrong(number, error))?;
+        importer.take(number, line).await?;
     }
     let contests = importer.ids.get(&Target::Contest);
     let contest = contests.and_then(|ids| ids.values().next().copied());
-    let contest = contest.ok_or_else(|| wrong(number, "the stream has no contest"))?;
-    let (users, rows) = (importer.users, importer.rows);
+    let contest = contest.ok_or_else(|| wrong(0, "the stream has no contest"))?;
+    let users = importer.users;
     importer.tx.commit().await?;
     Ok(Imported {
         contest,
@@ -103,7 +108,7 @@ struct Lines<'a, R> {
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    fn next(&mut self) -> Result<Line, TransferError> {
+    fn next(&mut self) -> Result<Vec<u8>, TransferError> {
         let mut bytes = Vec::new();
         (&mut *self.from)
             .take(MAX_LINE)
@@ -112,26 +117,155 @@ impl<R: BufRead> Lines<'_, R> {
         if bytes.last() != Some(&b'\n') {
             return Err(wrong(self.number, "the stream ends too early"));
         }
-        serde_json::from_slice(&bytes).map_err(|error| wrong(self.number, error))
+        Ok(bytes)
     }
 }
 
-struct Importer<'a> {
-    tx: Tx,
+/// Reads the stream without the database.
+struct Reader<'a> {
     blobs: &'a Blobs,
-    /// The hash of a password that is known to no person.
-    unknown: String,
-    /// The new ids of rows by their ids in the stream.
-    ids: HashMap<Target, HashMap<i64, i64>>,
+    /// The lines with users and rows.
+    spool: BufWriter<File>,
+    /// What pages show of the packages of versions, by digest.
+    manifests: HashMap<String, String>,
     /// Packages that were read.
     packages: BTreeSet<String>,
     /// The package whose parts are being read.
     open: Option<(String, NewBlob)>,
-    users: u64,
     rows: u64,
 }
 
-impl Importer<'_> {
+impl Reader<'_> {
+    fn read(&mut self, from: &mut impl BufRead) -> Result<(), TransferError> {
+        let mut lines = Lines { from, number: 0 };
+        let mut is_first = true;
+        loop {
+            let bytes = lines.next()?;
+            let number = lines.number;
+            let line: Line =
+                serde_json::from_slice(&bytes).map_err(|error| wrong(number, error))?;
+            match (is_first, line) {
+                (true, Line::Header { format, version })
+                    if format == FORMAT && version == VERSION =>
+                {
+                    is_first = false;
+                }
+                (true, _) => {
+                    return Err(wrong(number, "this is no contest that this version reads"));
+                }
+                (false, Line::Header { .. }) => return Err(wrong(number, "a second header")),
+                (false, Line::End { rows }) => {
+                    if rows != self.rows || self.open.is_some() {
+                        let why = "rows or parts of a package are missing";
+                        return Err(wrong(number, why));
+                    }
+                    return Ok(());
+                }
+                (false, Line::Package { sha256, base64 }) => {
+                    self.package(number, &sha256, &base64)?;
+                }
+                (false, Line::User { .. }) => self.keep(number, &bytes)?,
+                (false, Line::Row { table, columns }) => {
+                    self.check(number, &table, &columns)?;
+                    self.rows += 1;
+                    self.keep(number, &bytes)?;
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, number: u64, line: &[u8]) -> Result<(), TransferError> {
+        write!(self.spool, "{number} ")?;
+        self.spool.write_all(line)?;
+        Ok(())
+    }
+
+    /// Rejects rows that would do harm.
+    fn check(
+        &mut self,
+        number: u64,
+        table: &str,
+        columns: &BTreeMap<String, Cell>,
+    ) -> Result<(), TransferError> {
+        if !TABLES.iter().any(|known| known.name == table) {
+            return Err(wrong(number, format!("unknown table {table}")));
+        }
+        let text = |column: &str| match columns.get(column) {
+            Some(Cell::Text(text)) => Ok(text),
+            _ => Err(wrong(number, format!("the row lacks the text {column}"))),
+        };
+        match table {
+            "package_version" => {
+                let digest = text("digest")?;
+                if !self.packages.contains(digest) {
+                    return Err(wrong(number, format!("the package {digest} is missing")));
+                }
+                if !self.manifests.contains_key(digest) {
+                    let archive = self.blobs.path(digest);
+                    let manifest = package::read(&archive, "package.zip", self.blobs);
+                    let manifest = manifest.map_err(|error| TransferError::Package {
+                        sha256: digest.clone(),
+                        why: error.to_string(),
+                    })?;
+                    self.manifests.insert(digest.clone(), manifest.json());
+                }
+            }
+            "source" => {
+                let name = text("file_name")?;
+                safe_name(name).ok_or_else(|| wrong(number, "the file name is unsafe"))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a part of a package. The empty part completes it.
+    fn package(&mut self, number: u64, sha256: &str, part: &str) -> Result<(), TransferError> {
+        let failed = |why: String| TransferError::Package {
+            sha256: sha256.to_owned(),
+            why,
+        };
+        let part = STANDARD
+            .decode(part)
+            .map_err(|error| wrong(number, error))?;
+        let blob = match self.open.take() {
+            Some((digest, blob)) if digest == sha256 => blob,
+            Some(_) => return Err(wrong(number, "another package is incomplete")),
+            None => self
+                .blobs
+                .begin()
+                .map_err(|error| failed(error.to_string()))?,
+        };
+        let mut blob = blob;
+        if part.is_empty() {
+            let stored = blob.finish().map_err(|error| failed(error.to_string()))?;
+            if stored != sha256 {
+                return Err(failed("the content is damaged".to_owned()));
+            }
+            self.packages.insert(stored);
+            return Ok(());
+        }
+        blob.write(&part)
+            .map_err(|error| failed(error.to_string()))?;
+        self.open = Some((sha256.to_owned(), blob));
+        Ok(())
+    }
+}
+
+/// Adds the rows in one transaction.
+struct Importer {
+    tx: Tx,
+    /// The hash of a password that is known to no person.
+    unknown: String,
+    /// The new ids of rows by their ids in the stream.
+    ids: HashMap<Target, HashMap<i64, i64>>,
+    columns: schema::Columns,
+    /// What pages show of the packages of versions, by digest.
+    manifests: HashMap<String, String>,
+    users: u64,
+}
+
+impl Importer {
     async fn take(&mut self, number: u64, line: Line) -> Result<(), TransferError> {
         match line {
             Line::User {
@@ -145,9 +279,8 @@ impl Importer<'_> {
                 self.person(number, id, &login, &name, email.as_deref(), password)
                     .await
             }
-            Line::Package { sha256, base64 } => self.package(number, &sha256, &base64),
             Line::Row { table, columns } => self.row(number, &table, columns).await,
-            Line::Header { .. } | Line::End { .. } => Ok(()),
+            Line::Package { .. } | Line::Header { .. } | Line::End { .. } => Ok(()),
         }
     }
 
@@ -193,38 +326,6 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Takes a part of a package. The empty part completes it.
-    fn package(&mut self, number: u64, sha256: &str, part: &str) -> Result<(), TransferError> {
-        let failed = |why: String| TransferError::Package {
-            sha256: sha256.to_owned(),
-            why,
-        };
-        let part = STANDARD
-            .decode(part)
-            .map_err(|error| wrong(number, error))?;
-        let blob = match self.open.take() {
-            Some((digest, blob)) if digest == sha256 => blob,
-            Some(_) => return Err(wrong(number, "another package is incomplete")),
-            None => self
-                .blobs
-                .begin()
-                .map_err(|error| failed(error.to_string()))?,
-        };
-        let mut blob = blob;
-        if part.is_empty() {
-            let stored = blob.finish().map_err(|error| failed(error.to_string()))?;
-            if stored != sha256 {
-                return Err(failed("the content is damaged".to_owned()));
-            }
-            self.packages.insert(stored);
-            return Ok(());
-        }
-        blob.write(&part)
-            .map_err(|error| failed(error.to_string()))?;
-        self.open = Some((sha256.to_owned(), blob));
-        Ok(())
-    }
-
     async fn row(
         &mut self,
         number: u64,
@@ -244,12 +345,14 @@ impl Importer<'_> {
                 row.push((column, value));
             }
         }
-        self.check(number, table, &mut row)?;
-        let id = schema::insert(&mut self.tx, table.name, row, table.has_id).await?;
+        self.replace(table, &mut row);
+        let id = self
+            .columns
+            .insert(&mut self.tx, table.name, row, table.has_id)
+            .await?;
         if let (Some(target), Some(Value::Integer(Some(old))), Some(id)) = (table.is, old, id) {
             self.ids.entry(target).or_default().insert(old, id);
         }
-        self.rows += 1;
         Ok(())
     }
 
@@ -278,41 +381,27 @@ impl Importer<'_> {
         new.copied().map(Value::from).ok_or_else(missing)
     }
 
-    /// Rejects values that would do harm, and replaces those that belong to the other site.
-    fn check(&self, number: u64, table: &Table, row: &mut Fields) -> Result<(), TransferError> {
+    /// Replaces values that belong to the other site.
+    fn replace(&self, table: &Table, row: &mut Fields) {
         let text = |row: &Fields, column: &str| {
-            row.iter()
-                .find_map(|(name, value)| match value {
-                    Value::Text(Some(text)) if name == column => Some(text.clone()),
-                    _ => None,
-                })
-                .ok_or_else(|| wrong(number, format!("the row lacks the text {column}")))
+            row.iter().find_map(|(name, value)| match value {
+                Value::Text(Some(text)) if name == column => Some(text.clone()),
+                _ => None,
+            })
         };
         match table.name {
             "package_version" => {
-                let digest = text(row, "digest")?;
-                if !self.packages.contains(&digest) {
-                    return Err(wrong(number, format!("the package {digest} is missing")));
-                }
-                let manifest = package::read(&self.blobs.path(&digest), "package.zip", self.blobs)
-                    .map_err(|error| TransferError::Package {
-                        sha256: digest,
-                        why: error.to_string(),
-                    })?;
+                let digest = text(row, "digest").unwrap_or_default();
+                let manifest = self.manifests.get(&digest).cloned().unwrap_or_default();
                 row.retain(|(name, _)| name != "manifest");
-                row.push(("manifest".to_owned(), manifest.json().into()));
-            }
-            "source" => {
-                let name = text(row, "file_name")?;
-                safe_name(&name).ok_or_else(|| wrong(number, "the file name is unsafe"))?;
+                row.push(("manifest".to_owned(), manifest.into()));
             }
             // The lease of a worker of the other site has no meaning here.
-            "judgement" if text(row, "state")? == "running" => {
+            "judgement" if text(row, "state").as_deref() == Some("running") => {
                 row.retain(|(name, _)| name != "state" && name != "lease_until");
                 row.push(("state".to_owned(), "queued".into()));
             }
             _ => {}
         }
-        Ok(())
     }
 }

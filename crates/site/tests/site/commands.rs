@@ -1,6 +1,9 @@
 //! Subcommands beside a running site.
 
 use super::support::{Browser, Site, postgres};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
 use super::{HALF, RIGHT, contestant, first_admin, make_contest, submit, with_each};
 
 /// An empty database of the kind that the site uses.
@@ -181,5 +184,31 @@ fn contest_is_exported_and_imported() {
         assert_eq!(again.status, 303, "the imported package can be judged");
         let page = admin.wait_for("/queue", "done");
         assert!(!page.body.contains("fault</td>"), "{page:#?}");
+    });
+}
+
+#[test]
+fn site_writes_while_an_import_reads_its_file() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let number = contest.id.to_string();
+        site.run(&["export"], &[&number, "cup"]).output();
+        let text = std::fs::read_to_string(site.path("cup")).unwrap();
+        let (begin, end) = text.split_at(text.find("\"row\"").unwrap());
+        let mut import = site.begin("import", &["-"]);
+        let mut pipe = import.stdin.take().unwrap();
+        pipe.write_all(begin.as_bytes()).unwrap();
+        pipe.flush().unwrap();
+        // The import has stored the package of the stream, and waits for its rows.
+        std::thread::sleep(Duration::from_secs(1));
+        let fields = [("name", "Meanwhile"), ("visibility", "private")];
+        let added = Instant::now();
+        assert_eq!(admin.post("/contests/new", &fields).status, 303);
+        assert!(added.elapsed() < Duration::from_secs(8), "the site waits");
+        pipe.write_all(end.as_bytes()).unwrap();
+        drop(pipe);
+        assert!(import.wait().unwrap().success());
+        assert_eq!(admin.get("/contests").body.matches(">Cup<").count(), 2);
     });
 }

@@ -21,8 +21,19 @@ pub struct Site {
     pub url: String,
     /// The path of the link for the first administrator.
     pub setup: Option<String>,
+    /// The password of the users of the example contest, if the site has made one.
+    pub demo: Option<String>,
     directory: tempfile::TempDir,
     database: Option<String>,
+    options: &'static [&'static str],
+}
+
+/// A site that was started.
+struct Launched {
+    child: Child,
+    url: String,
+    setup: Option<String>,
+    demo: Option<String>,
 }
 
 /// What a subcommand has done.
@@ -76,17 +87,39 @@ fn copy_programs(to: &Path) {
 impl Site {
     /// Starts a site with a database of SQLite, or with the one of this address.
     pub fn start(database: Option<String>) -> Site {
+        Site::start_with(database, &[])
+    }
+
+    /// The same with further options, which the site also gets when it is started again.
+    pub fn start_with(database: Option<String>, options: &'static [&'static str]) -> Site {
         let directory = tempfile::tempdir().expect("a directory");
         open(directory.path());
         copy_programs(directory.path());
-        let (child, url, setup) = launch(directory.path(), database.as_deref());
+        let launched = launch(directory.path(), database.as_deref(), options);
         Site {
-            child,
-            url,
-            setup,
+            child: launched.child,
+            url: launched.url,
+            setup: launched.setup,
+            demo: launched.demo,
             directory,
             database,
+            options,
         }
+    }
+
+    /// Chooses the options with which the site is started again.
+    pub fn with_options(mut self, options: &'static [&'static str]) -> Site {
+        self.options = options;
+        self
+    }
+
+    fn launch_again(&mut self) {
+        let database = self.database.as_deref();
+        let launched = launch(self.directory.path(), database, self.options);
+        self.child = launched.child;
+        self.url = launched.url;
+        self.setup = launched.setup;
+        self.demo = launched.demo;
     }
 
     /// Kills the site and starts it again with the same data.
@@ -103,8 +136,7 @@ impl Site {
 
     /// Starts the killed site with the same data.
     pub fn restart(&mut self) {
-        let database = self.database.as_deref();
-        (self.child, self.url, self.setup) = launch(self.directory.path(), database);
+        self.launch_again();
     }
 
     /// A site beside the program `millibox`, if that is built.
@@ -148,6 +180,27 @@ impl Site {
         Ran::of(&mut command)
     }
 
+    /// Starts a subcommand for the data of this site, which reads what the caller writes.
+    pub fn begin(&self, subcommand: &str, arguments: &[&str]) -> Child {
+        let mut command = program(self.directory.path(), "millibox-site");
+        command
+            .args([subcommand, "--data", "data"])
+            .args(self.database.iter().flat_map(|url| ["--database", url]))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        command.spawn().expect("a program")
+    }
+
+    /// The greatest memory that the site has used, in KiB.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("a running site");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+        peak.and_then(|peak| peak.parse().ok()).expect("a number")
+    }
+
     /// The address of the database; `None` for a file.
     pub fn database(&self) -> Option<&str> {
         self.database.as_deref()
@@ -169,8 +222,7 @@ impl Site {
         std::fs::remove_dir_all(self.path("data")).expect("old data");
         std::fs::rename(self.path(data), self.path("data")).expect("new data");
         self.database = database;
-        let database = self.database.as_deref();
-        (self.child, self.url, self.setup) = launch(self.directory.path(), database);
+        self.launch_again();
     }
 
     /// Its data directory.
@@ -214,7 +266,7 @@ fn program(directory: &Path, name: &str) -> Command {
     command
 }
 
-fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<String>) {
+fn launch(directory: &Path, database: Option<&str>, options: &[&str]) -> Launched {
     let mut command = program(directory, "millibox-site");
     command
         .args([
@@ -227,6 +279,7 @@ fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<St
         ])
         .arg("--data")
         .arg(directory.join("data"))
+        .args(options)
         .stdout(Stdio::piped());
     if let Some(database) = database {
         command.args(["--database", database]);
@@ -235,13 +288,22 @@ fn launch(directory: &Path, database: Option<&str>) -> (Child, String, Option<St
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     let url = line(&mut lines).expect("an address");
     let url = url.rsplit(' ').next().expect("an address").to_owned();
-    // The link follows in the same write, if there is one.
-    let setup = if lines.buffer().is_empty() {
-        None
-    } else {
-        line(&mut lines).and_then(|line| Some(line.split_once(&url)?.1.to_owned()))
-    };
-    (child, url, setup)
+    // All lines come in one write.
+    let (mut setup, mut demo) = (None, None);
+    while !lines.buffer().is_empty() {
+        let line = line(&mut lines).expect("a line");
+        if let Some((_, path)) = line.split_once(&url) {
+            setup = Some(path.to_owned());
+        } else if let Some((_, password)) = line.split_once("password of each is ") {
+            demo = Some(password.to_owned());
+        }
+    }
+    Launched {
+        child,
+        url,
+        setup,
+        demo,
+    }
 }
 
 fn line(lines: &mut BufReader<ChildStdout>) -> Option<String> {
@@ -310,7 +372,8 @@ impl Browser {
             status: answer.status().as_u16(),
             location: text("location"),
             body: {
-                let body = answer.body_mut().read_to_vec().expect("a body");
+                let body = answer.body_mut().with_config().limit(u64::MAX);
+                let body = body.read_to_vec().expect("a body");
                 String::from_utf8_lossy(&body).into_owned()
             },
             headers,
@@ -447,13 +510,21 @@ impl Browser {
 
     /// Loads a page until it contains a text.
     pub fn wait_for(&mut self, path: &str, text: &str) -> Answer {
+        self.wait_until(path, |body| body.contains(text))
+    }
+
+    /// Loads a page until it is as expected.
+    pub fn wait_until(&mut self, path: &str, is_expected: impl Fn(&str) -> bool) -> Answer {
         let end = Instant::now() + HANG_TIMEOUT;
         loop {
             let answer = self.get(path);
-            if answer.body.contains(text) {
+            if is_expected(&answer.body) {
                 return answer;
             }
-            assert!(Instant::now() < end, "{text} is not in {answer:#?}");
+            assert!(
+                Instant::now() < end,
+                "{path} never is as expected: {answer:#?}"
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }

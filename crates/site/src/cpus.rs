@@ -1,0 +1,87 @@
+//! Which CPUs judge, and which are for everything else.
+//!
+//! The threads that serve pages never run on a CPU that judges, so a rush of visitors does not
+//! change measured times, and judging does not slow pages down. With one CPU, or with as many
+//! workers as CPUs, they share all CPUs.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// The CPUs of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus {
+    /// The CPU of each worker.
+    pub workers: Vec<usize>,
+    /// The CPUs of pages.
+    pub pages: Vec<usize>,
+}
+
+impl Cpus {
+    /// Divides CPUs. Without a number of workers, one CPU is left for pages if there are several.
+    pub fn divide(all: &[usize], workers: Option<u16>) -> Cpus {
+        let count = match workers {
+            Some(workers) => usize::from(workers),
+            None => all.len().saturating_sub(1).max(1),
+        };
+        let workers: Vec<usize> = all.iter().rev().copied().cycle().take(count).collect();
+        let is_free = |cpu: &usize| !workers.contains(cpu);
+        let mut pages: Vec<usize> = all.iter().copied().filter(is_free).collect();
+        if pages.is_empty() {
+            pages = all.to_vec();
+        }
+        Cpus { workers, pages }
+    }
+}
+
+/// The CPUs that this process may use.
+///
+/// # Errors
+/// The kernel does not report them.
+pub fn usable() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .collect())
+}
+
+/// Moves this thread, and the threads and processes that it starts, to some CPUs.
+pub fn pin(cpus: &[usize]) {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(*cpu);
+    }
+    if let Err(error) = sched_setaffinity(None, &set) {
+        // The thread works on other CPUs, too.
+        tracing::warn!(%error, ?cpus, "cannot choose the CPUs of a thread");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_have_cpus_that_do_not_judge() {
+        let divided = |all: &[usize], workers| {
+            let cpus = Cpus::divide(all, workers);
+            (cpus.workers, cpus.pages)
+        };
+        assert_eq!(divided(&[0, 1], None), (vec![1], vec![0]));
+        assert_eq!(divided(&[2, 5, 7], None), (vec![7, 5], vec![2]));
+        assert_eq!(divided(&[0, 1, 2, 3], Some(1)), (vec![3], vec![0, 1, 2]));
+        assert_eq!(divided(&[3], None), (vec![3], vec![3]));
+        assert_eq!(divided(&[0, 1], Some(3)), (vec![1, 0, 1], vec![0, 1]));
+    }
+
+    #[test]
+    fn pinned_thread_stays_on_its_cpus() {
+        let all = usable().unwrap();
+        let last = all[all.len() - 1];
+        let thread = std::thread::spawn(move || {
+            pin(&[last]);
+            usable().unwrap()
+        });
+        assert_eq!(thread.join().unwrap(), [last]);
+        assert_eq!(usable().unwrap(), all);
+    }
+}

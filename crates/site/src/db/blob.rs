@@ -1,0 +1,89 @@
+//! The files that rows name by their digests.
+
+use super::{Db, Executor, Result, record, values};
+use crate::blobs::is_digest;
+use std::collections::HashSet;
+
+record! { Text { text: String, } }
+
+/// A column with digests, alone or within other text, and the statement that reads it.
+type Column = (&'static str, &'static str, &'static str);
+
+macro_rules! column {
+    ($table:literal, $column:literal) => {
+        (
+            $table,
+            $column,
+            concat!(
+                "SELECT ",
+                $column,
+                " AS text FROM ",
+                $table,
+                " WHERE ",
+                $column,
+                " IS NOT NULL"
+            ),
+        )
+    };
+}
+
+/// Every column that names files. A file that is named elsewhere is lost after a day.
+const COLUMNS: &[Column] = &[
+    column!("package_version", "digest"),
+    // Statements and images.
+    column!("package_version", "manifest"),
+    // Archives and statements of jobs, also of those that have failed and can be started again.
+    column!("job", "args"),
+];
+
+/// The digests of all files that rows name.
+pub async fn named(db: &Db) -> Result<HashSet<String>> {
+    let mut named = HashSet::new();
+    let mut tx = db.snapshot().await?;
+    for (_, _, sql) in COLUMNS {
+        let rows: Vec<Text> = tx.all(sql, values![]).await?;
+        for row in rows {
+            let words = row
+                .text
+                .split(|symbol: char| !symbol.is_ascii_alphanumeric());
+            named.extend(words.filter(|word| is_digest(word)).map(str::to_owned));
+        }
+    }
+    Ok(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{migrate, schema};
+
+    record! { Table { name: String, } }
+
+    #[tokio::test]
+    async fn every_column_of_digests_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = Db::sqlite(&directory.path().join("site.db")).await.unwrap();
+        migrate::migrate(&db).await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        let tables: Vec<Table> = tx
+            .all(
+                "SELECT name FROM sqlite_schema WHERE type = 'table'",
+                values![],
+            )
+            .await
+            .unwrap();
+        for table in tables {
+            for column in schema::columns(&mut tx, &table.name).await.unwrap() {
+                let parts = ["digest", "sha256", "blob"];
+                let names_files = parts.iter().any(|part| column.contains(part));
+                let mut known = COLUMNS.iter();
+                let is_known = known.any(|(of, name, _)| *of == table.name && *name == column);
+                assert!(
+                    is_known || !names_files,
+                    "{}.{column} is not read",
+                    table.name
+                );
+            }
+        }
+    }
+}

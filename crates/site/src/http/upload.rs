@@ -1,0 +1,127 @@
+//! Large files of forms, which are stored while they arrive, and large answers, which are sent
+//! while they are read. Neither is ever in memory as a whole.
+
+use super::error::{Page, PageError};
+use crate::app::App;
+use axum::body::Body;
+use axum::extract::Multipart;
+use axum::extract::multipart::Field;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use tokio_util::io::ReaderStream;
+
+/// Large files that arrive at one time.
+pub const MAX_UPLOADS: usize = 8;
+/// Bytes of the other fields of a form together.
+const MAX_FIELDS: usize = 64 << 10;
+
+/// The file of a form, which is stored, and the text of its other fields.
+#[derive(Debug)]
+pub struct StoredUpload {
+    pub file_name: String,
+    /// The SHA-256 of the file; that of an empty file if the form has none.
+    pub digest: String,
+    pub bytes: u64,
+    fields: HashMap<String, String>,
+}
+
+impl StoredUpload {
+    /// Reads a form whose file has the name `file`. The limit of the request bounds its size.
+    ///
+    /// # Errors
+    /// The form is malformed or too large, it has two files, too many files arrive at this moment,
+    /// or the file cannot be stored.
+    pub async fn read(app: &App, mut form: Multipart) -> Page<StoredUpload> {
+        let Ok(_place) = app.uploads.try_acquire() else {
+            return Err(PageError::Busy);
+        };
+        let mut fields = HashMap::new();
+        let mut field_bytes = 0;
+        let mut stored = None;
+        while let Some(part) = form.next_field().await? {
+            let name = part.name().unwrap_or_default().to_owned();
+            if name != "file" {
+                let text = short_text(part, &mut field_bytes).await?;
+                fields.insert(name, text);
+            } else if stored.is_none() {
+                let file_name = part.file_name().unwrap_or_default().to_owned();
+                let (digest, bytes) = store(app, Some(part)).await?;
+                stored = Some((file_name, digest, bytes));
+            } else {
+                return Err(PageError::Invalid("Upload one file.".to_owned()));
+            }
+        }
+        let (file_name, digest, bytes) = match stored {
+            Some(stored) => stored,
+            None => {
+                let (digest, bytes) = store(app, None).await?;
+                (String::new(), digest, bytes)
+            }
+        };
+        Ok(StoredUpload {
+            file_name,
+            digest,
+            bytes,
+            fields,
+        })
+    }
+
+    /// The text of a field; empty if it is absent.
+    pub fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+}
+
+async fn short_text(mut part: Field<'_>, total: &mut usize) -> Page<String> {
+    let mut text = Vec::new();
+    while let Some(chunk) = part.chunk().await? {
+        *total += chunk.len();
+        if *total > MAX_FIELDS {
+            return Err(PageError::Invalid("A field is too long.".to_owned()));
+        }
+        text.extend_from_slice(&chunk);
+    }
+    String::from_utf8(text).map_err(|_| PageError::Invalid("A field is not in UTF-8.".to_owned()))
+}
+
+/// Stores a file. Returns its digest and its length.
+async fn store(app: &App, part: Option<Field<'_>>) -> Page<(String, u64)> {
+    let blobs = app.blobs.clone();
+    let mut blob = blocking(move || blobs.begin()).await??;
+    let mut bytes = 0;
+    if let Some(mut part) = part {
+        while let Some(chunk) = part.chunk().await? {
+            bytes += u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+            blob = blocking(move || blob.write(&chunk).map(|()| blob)).await??;
+        }
+    }
+    let digest = blocking(move || blob.finish()).await??;
+    Ok((digest, bytes))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Page<T> {
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|error| PageError::Internal(error.to_string()))
+}
+
+/// A stored file to be saved by the browser under a name.
+///
+/// # Errors
+/// The file cannot be read.
+pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) -> Page {
+    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
+    let path = app.blobs.path(digest);
+    let file = tokio::fs::File::open(path).await.map_err(failed)?;
+    let length = file.metadata().await.map_err(failed)?.len();
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let mut response: Response = Body::from_stream(ReaderStream::new(file)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    let disposition = HeaderValue::from_str(&disposition)
+        .map_err(|_| PageError::Internal("the name of a file has a line end".to_owned()))?;
+    headers.insert(CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}
