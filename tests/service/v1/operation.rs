@@ -7,8 +7,10 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 fn signal(server: &Server, signal: Signal) {
     kill(i32::try_from(server.pid()).unwrap(), signal);
@@ -220,4 +222,39 @@ fn dialects_are_served_below_their_prefixes() {
         (&run["status"]["id"], &run["stdout"]),
         (&json!(3), &json!("text"))
     );
+}
+
+/// Sends the headers of a request without a body, then waits until a handler may have answered it.
+fn send_headers(stream: &mut TcpStream, headers: &str) {
+    let head = format!("POST /nowhere HTTP/1.1\r\nHost: service\r\n{headers}\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+#[test]
+fn connection_continues_after_a_body_that_no_handler_reads() {
+    let server = Server::everything();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    send_headers(&mut stream, "Content-Length: 4\r\n");
+    stream.write_all(b"null").unwrap();
+    let next = "GET /healthz HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n";
+    stream.write_all(next.as_bytes()).unwrap();
+    let answers = read_to_end(stream);
+    assert!(answers.starts_with("HTTP/1.1 404 "), "{answers}");
+    assert!(answers.contains("HTTP/1.1 200 "), "{answers}");
+}
+
+#[test]
+fn connection_closes_if_the_rest_of_a_body_does_not_arrive() {
+    let server = Server::everything();
+    for headers in [
+        "Content-Length: 100000000\r\n",
+        "Content-Length: 4\r\nExpect: 100-continue\r\n",
+    ] {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        send_headers(&mut stream, headers);
+        let answer = read_to_end(stream);
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
+    }
 }

@@ -9,6 +9,7 @@
 //! | `openapi` | the description of the service's own interface |
 //! | `docs` | pages that show the description |
 //! | `origins` | protects a service without tokens from pages of other sites |
+//! | `unread` | reads what handlers leave of a body |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
 //! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
@@ -21,6 +22,7 @@ pub mod origins;
 pub mod problem;
 pub mod server;
 pub mod sockets;
+pub mod unread;
 pub mod v1;
 pub mod version;
 
@@ -29,7 +31,7 @@ use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Request};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use problem::Problem;
 use std::any::Any;
@@ -62,6 +64,7 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
         .layer(SetRequestIdLayer::x_request_id(NumberRequests::default()))
         .layer(trace)
         .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(from_fn(unread::drain))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))
         .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
