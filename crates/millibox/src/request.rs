@@ -244,7 +244,7 @@ impl Request {
     /// let supervisor = Supervisor::start()?;
     /// let python = World::minimal().prepare(&Prepare::python("/usr/bin/python3", ["json"]))?;
     /// let request = Request::new("/usr/bin/python3").args(["-c", "print(6 * 7)"]).prepared(&python);
-    /// let output = supervisor.output(&request, b"", 1 << 20)?;
+    /// let output = supervisor.output(&request, 1 << 20)?;
     /// assert!(matches!(output.result.start, Start::Prepared { .. }));
     /// # Ok::<(), millibox::Error>(())
     /// ```
