@@ -176,13 +176,16 @@ fn next_run_uses_another_cpu_than_the_last() {
     }
     let supervisor = start(builder().slots(2));
     let mut last = cpu_of_run(&supervisor);
-    for _ in 0..4 {
-        // By then, a second runner is prepared for this world.
+    let mut moves = 0;
+    // On a busy machine, the second runner may not be prepared for this world when a run begins.
+    let alternates = eventually(Duration::from_secs(20), || {
         std::thread::sleep(Duration::from_millis(400));
         let next = cpu_of_run(&supervisor);
-        assert_ne!(next, last);
+        moves = if next == last { 0 } else { moves + 1 };
         last = next;
-    }
+        moves == 4
+    });
+    assert!(alternates, "four runs on alternating CPUs");
 }
 
 /// A runner that dies is replaced.
