@@ -1,6 +1,10 @@
-//! Puts the example packages into the program, for `millibox site --demo`.
+//! Puts the example packages into the program, for `millibox site --demo`, and turns the messages
+//! of the pages into Rust.
 
 #![allow(missing_docs, reason = "a build script has no users")]
+
+#[path = "build/messages.rs"]
+mod messages;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +32,9 @@ fn main() {
     text.push_str("]\n");
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("a directory for the output"));
     std::fs::write(out.join("examples.rs"), text).expect("a written file");
+    messages::generate(&root.join("languages"), &out);
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
 }
 
 fn walk(directory: &Path, files: &mut Vec<PathBuf>) {

@@ -14,6 +14,7 @@ use crate::judging::queue::DatabaseQueue;
 use crate::judging::stops::Stops;
 use crate::judging::trial::Trials;
 use crate::rankings::Rankings;
+use crate::text::Locales;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -53,6 +54,8 @@ pub struct App {
     pub rankings: Rankings,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
+    /// The languages of the pages.
+    pub locales: Arc<Locales>,
     /// Failed sign-ins by login and address.
     pub failures_of_login: Throttle<(String, IpAddr)>,
     /// Failed sign-ins by address.
@@ -77,6 +80,7 @@ impl App {
         db: Db,
         blobs: Blobs,
         languages: Vec<Language>,
+        locales: Locales,
         passwords: Passwords,
         is_https: bool,
     ) -> App {
@@ -93,6 +97,7 @@ impl App {
             rankings: Rankings::default(),
             passwords,
             languages,
+            locales: Arc::new(locales),
             failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),
             failures_of_address: Throttle::new(FAILURES_OF_ADDRESS, SIGN_IN_WINDOW),
             failures_of_code: Throttle::new(FAILURES_OF_CODE, SIGN_IN_WINDOW),

@@ -14,6 +14,7 @@
 //! | `housekeeping` | what is removed after some time |
 //! | `rankings` | rendered rankings, kept until the data changes |
 //! | `http` | pages |
+//! | `text` | the texts of the pages in several languages |
 //! | `app` | what the pages share |
 #![forbid(unsafe_code)]
 #![deny(
@@ -34,6 +35,7 @@ mod http;
 mod jobs;
 mod judging;
 mod rankings;
+mod text;
 mod transfer;
 
 use app::App;
@@ -58,6 +60,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use text::Locales;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -112,6 +115,11 @@ struct Args {
     /// Use this option if browsers reach the site through a proxy with TLS.
     #[arg(long)]
     https: bool,
+    /// The language of pages for browsers that ask for none of the site's
+    ///
+    /// A file DIR/languages/fr.ftl adds French, or replaces it.
+    #[arg(long, value_name = "TAG", default_value = "en")]
+    language: String,
     /// Submissions that are judged at one time [default: one less than CPUs, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
@@ -200,6 +208,8 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
 async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     let (place, temporary) = args.place()?;
     let (db, blobs) = open(&place).await?;
+    let added = place.data.join("languages");
+    let locales = Locales::with_directory(&added, &args.language).map_err(Failure::option)?;
     let builder = args.machine.builder();
     let machine = Machine::start(builder.clone(), None, &[]).map_err(Failure::sandbox)?;
     let suites = Suites::builtin();
@@ -210,7 +220,9 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     drop(machine);
     // Hashing leaves half of the CPUs to other pages.
     let passwords = Passwords::new(cpus.pages.len().div_ceil(2)).map_err(Failure::sandbox)?;
-    let app = Arc::new(App::new(db, blobs, languages, passwords, args.https));
+    let app = Arc::new(App::new(
+        db, blobs, languages, locales, passwords, args.https,
+    ));
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,
         false => None,

@@ -12,6 +12,7 @@ use crate::core::standings::{Data, Scope, Table, tables};
 use crate::core::time::Time;
 use crate::core::token::hex;
 use crate::db::{self, Db, DbError};
+use crate::text::{self, Locale};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -28,7 +29,7 @@ const PAUSE_FACTOR: u32 = 4;
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Contests whose rankings are kept.
 const MAX_CONTESTS: usize = 64;
-/// Renderings of one contest that are kept: scopes times formats.
+/// Renderings of one contest that are kept: scopes times formats and languages.
 const MAX_PAGES: usize = 64;
 
 /// The form of a ranking.
@@ -96,7 +97,7 @@ struct Known {
     spent: Duration,
     /// Until when the pages hold.
     until: Time,
-    pages: HashMap<(Scope, Format), Arc<Rendered>>,
+    pages: HashMap<(Scope, Format, String), Arc<Rendered>>,
 }
 
 impl Known {
@@ -174,7 +175,8 @@ impl Rankings {
             .clone())
     }
 
-    /// The ranking of a contest for a scope. The text of a format follows from `render` alone.
+    /// The ranking of a contest for a scope, in a language. The text of a format follows from
+    /// `render` alone.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -184,6 +186,7 @@ impl Rankings {
         id: i64,
         scope: &Scope,
         format: Format,
+        locale: &Arc<Locale>,
         render: Render,
     ) -> Result<Arc<Rendered>, DbError> {
         let commits = *db::commits().borrow();
@@ -194,15 +197,17 @@ impl Rankings {
         if known.until <= now || known.pages.len() >= MAX_PAGES {
             known.pages.clear();
         }
-        let key = (scope.clone(), format);
+        let key = (scope.clone(), format, locale.tag().to_owned());
         if let Some(page) = known.pages.get(&key) {
             return Ok(page.clone());
         }
         known.until = known.data.next_change(now);
         let (data, scope) = (known.data.clone(), scope.clone());
         let begin = Instant::now();
+        let locale = locale.clone();
         let rendering = tokio::task::spawn_blocking(move || {
-            Rendered::new(render(&scope, &tables(&data, &scope, now)))
+            let tables = tables(&data, &scope, now);
+            Rendered::new(text::at_once(&locale, || render(&scope, &tables)))
         });
         let page = rendering.await.map_err(|_| DbError::Missing("ranking"))?;
         let page = Arc::new(page);
@@ -245,8 +250,8 @@ mod tests {
             .map(|_| {
                 let (db, rankings) = (db.clone(), rankings.clone());
                 tokio::spawn(async move {
-                    let scope = scope(None);
-                    let page = rankings.get(&db, 1, &scope, Format::Html, render);
+                    let (scope, locale) = (scope(None), text::current());
+                    let page = rankings.get(&db, 1, &scope, Format::Html, &locale, render);
                     page.await.unwrap().etag.clone()
                 })
             })
@@ -265,8 +270,8 @@ mod tests {
         );
 
         db.begin().await.unwrap().commit().await.unwrap();
-        let scope = scope(Some("g"));
-        let page = rankings.get(&db, 1, &scope, Format::Html, render);
+        let (scope, locale) = (scope(Some("g")), text::current());
+        let page = rankings.get(&db, 1, &scope, Format::Html, &locale, render);
         assert_ne!(page.await.unwrap().etag, tags[0]);
         assert!(rankings.readings.load(Ordering::Relaxed) > readings);
     }

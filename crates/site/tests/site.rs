@@ -15,6 +15,8 @@ mod commands;
 mod crawl;
 #[path = "site/demo.rs"]
 mod demo;
+#[path = "site/languages.rs"]
+mod languages;
 #[path = "site/rounds.rs"]
 mod rounds;
 #[path = "site/uploads.rs"]

@@ -53,34 +53,6 @@ impl Time {
         }
     }
 
-    /// The time for people: `1 May 2026, 10:00`, with seconds if they are not 0.
-    pub fn words(self) -> String {
-        const MONTHS: [&str; 12] = [
-            "January",
-            "February",
-            "March",
-            "April",
-            "May",
-            "June",
-            "July",
-            "August",
-            "September",
-            "October",
-            "November",
-            "December",
-        ];
-        let Some(text) = self.rfc3339() else {
-            return self.to_string();
-        };
-        // The text has the form 2026-05-01T10:00:00Z.
-        let month = text[5..7].parse::<usize>().ok();
-        let month = month.and_then(|month| MONTHS.get(month.checked_sub(1)?));
-        let clock = &text[11..19];
-        let clock = clock.strip_suffix(":00").unwrap_or(clock);
-        let day = text[8..10].trim_start_matches('0');
-        format!("{day} {} {}, {clock}", month.unwrap_or(&""), &text[..4])
-    }
-
     /// The machine-readable text, unless this is "always" or "never".
     pub fn rfc3339(self) -> Option<String> {
         let seconds = self.0.div_euclid(MICROSECONDS);
@@ -117,16 +89,6 @@ mod tests {
         assert_eq!(time.field(), "2026-05-01T10:00:00");
         assert_eq!(Time::of_field("2026-05-01T10:00:00"), Some(time));
         assert_eq!(time.to_string(), "2026-05-01 10:00:00 UTC");
-    }
-
-    #[test]
-    fn words_name_the_month_and_leave_out_seconds_of_zero() {
-        let words = |text| Time::of_field(text).unwrap().words();
-        assert_eq!(words("2026-05-01T10:00:00"), "1 May 2026, 10:00");
-        assert_eq!(words("2026-12-31T00:00:00"), "31 December 2026, 00:00");
-        assert_eq!(words("2026-12-31T00:00:07"), "31 December 2026, 00:00:07");
-        assert_eq!(words("2026-10-10T10:10:00"), "10 October 2026, 10:10");
-        assert_eq!(Time::NEVER.words(), "never");
     }
 
     #[test]

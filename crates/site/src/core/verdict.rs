@@ -39,17 +39,4 @@ impl Verdict {
             _ => return None,
         })
     }
-
-    /// The name for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Accepted => "Accepted",
-            Verdict::WrongAnswer => "Wrong answer",
-            Verdict::TimeLimit => "Time limit exceeded",
-            Verdict::MemoryLimit => "Memory limit exceeded",
-            Verdict::OutputLimit => "Output limit exceeded",
-            Verdict::RunTimeError => "Run-time error",
-            Verdict::CompileError => "Compile error",
-        }
-    }
 }

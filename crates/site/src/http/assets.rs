@@ -1,8 +1,8 @@
 //! Style sheet, script and icon. Their names contain their digests, so browsers may keep them.
 
-use super::error::{Page, PageError};
 use crate::core::token::hex;
 use axum::extract::Path;
+use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
@@ -59,11 +59,11 @@ impl Asset {
 }
 
 /// `GET /assets/{name}`.
-pub async fn serve(Path(name): Path<String>) -> Page<Response> {
+pub async fn serve(Path(name): Path<String>) -> Result<Response, StatusCode> {
     let found = [&*STYLE, &*SCRIPT, &*EDITOR, &*PROJECTOR, &*ICON]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(&name))
-        .ok_or(PageError::NotFound)?;
+        .ok_or(StatusCode::NOT_FOUND)?;
     let headers = [
         (CONTENT_TYPE, found.media),
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),

@@ -3,6 +3,7 @@
 //! Submissions have no entry, because the list of submissions has them. The entry names the route,
 //! and the numbers in its path, but no tokens.
 
+use super::actor::Actor;
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::parts::{PAGE_ROWS, time};
@@ -17,26 +18,7 @@ use axum::response::{IntoResponse, Response};
 use maud::html;
 use serde::Deserialize;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The user of a request, which the extractor of sessions or a sign-in sets.
-#[derive(Debug, Clone, Default)]
-pub struct Actor(Arc<Mutex<Option<(i64, String)>>>);
-
-impl Actor {
-    /// Sets the user.
-    pub fn set(&self, id: i64, login: &str) {
-        let mut user = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *user = Some((id, login.to_owned()));
-    }
-
-    fn get(&self) -> Option<(i64, String)> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
+use std::sync::Arc;
 
 /// Records a request after it has changed something.
 pub async fn record(

@@ -1,17 +1,19 @@
 //! The times of a round as a participant sees them, and the clock that a participant starts.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::parts::time;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::participant::OwnTimes;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Round};
 use crate::db::participant;
+use crate::text::t;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use std::sync::Arc;
 
 /// The times of a round.
@@ -19,16 +21,18 @@ pub fn facts(round: &Round, times: &OwnTimes) -> Markup {
     html! {
         dl.facts {
             @if let Some(until) = times.starts_until {
-                dt { "Start between" } dd { (time(times.opens)) " and " (time(until)) }
+                dt { (t::RoundStartBetween) }
+                dd { (t::RoundAnd { from: time(times.opens), until: time(until) }) }
             } @else {
-                dt { "Begins" } dd { (time(times.begins)) }
-                dt { "Ends" } dd { (time(times.ends)) }
+                dt { (t::RoundBegins) } dd { (time(times.begins)) }
+                dt { (t::RoundEnds) } dd { (time(times.ends)) }
             }
-            dt { "Full results" } dd { (time(times.full_results)) }
+            dt { (t::RoundFullResults) } dd { (time(times.full_results)) }
             @if round.freeze_at != Time::NEVER {
-                dt { "Ranking frozen" }
-                dd { "from " (time(round.freeze_at)) @if round.thaw_at != Time::NEVER {
-                    " to " (time(round.thaw_at))
+                dt { (t::RoundFrozen) }
+                @let from = time(round.freeze_at);
+                dd { @if round.thaw_at == Time::NEVER { (t::RoundFrozenFrom { from }) } @else {
+                    (t::RoundFrozenTo { from, until: time(round.thaw_at) })
                 } }
             }
         }
@@ -36,13 +40,13 @@ pub fn facts(round: &Round, times: &OwnTimes) -> Markup {
 }
 
 /// A duration such as `2 h 30 min`.
-pub fn duration(seconds: i64) -> String {
+pub fn duration(seconds: i64) -> Markup {
     let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
     match (hours, minutes) {
-        (0, 0) => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, 0) => format!("{hours} h"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
+        (0, 0) => t::DurationSeconds { seconds }.render(),
+        (0, minutes) => t::DurationMinutes { minutes }.render(),
+        (hours, 0) => t::DurationHours { hours }.render(),
+        (hours, minutes) => t::DurationHoursMinutes { hours, minutes }.render(),
     }
 }
 
@@ -52,9 +56,9 @@ pub fn start_form(round: &Round, times: &OwnTimes, now: Time) -> Markup {
     html! {
         @if can_start && times.opens <= now && let Some(window) = round.window_seconds {
             form.inline method="post" action={ "/rounds/" (round.id) "/start" } {
-                button { "Start the clock (" (duration(window)) ")" }
+                button { (t::RoundStartClock { duration: duration(window) }) }
             }
-            p.hint { "You see the problems when your clock runs. It cannot be stopped." }
+            p.hint { (t::RoundStartHint) }
         }
     }
 }
@@ -71,7 +75,7 @@ pub async fn start(State(app): State<Arc<App>>, session: Session, Path(id): Path
     }
     let user = session.user_id()?;
     if times.starts_until.is_some_and(|until| until <= now) {
-        return Err(PageError::Refused("This round is over."));
+        return Err(Refusal::RoundOver.into());
     }
     if times.starts_until.is_some() {
         let mut tx = app.db.begin().await?;

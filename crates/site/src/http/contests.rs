@@ -1,165 +1,26 @@
 //! Contests.
 
 use super::error::{Page, PageError};
-use super::layout::{crumbs, nav_link, page};
+use super::layout::{crumbs, page};
 use super::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
 use super::problems::{MAX_NAME, Place};
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
-use crate::core::access::{self, ContestAccess};
-use crate::core::participant::{OwnTimes, Personal, Schedule};
 use crate::core::time::Time;
-use crate::db::contest::{self, Contest, MemberRole, Round, RoundProblem, Visibility};
-use crate::db::participant::{self, Participant, Start};
+use crate::db::contest::{self, MemberRole, Visibility};
+use crate::text::t;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const VISIBILITIES: [(&str, &str); 2] = [
-    ("private", "Private: only members"),
-    ("public", "Public: all people"),
+const VISIBILITIES: [(&str, &dyn Render); 2] = [
+    ("private", &t::ContestPrivate),
+    ("public", &t::ContestPublic),
 ];
-
-/// A contest and what the viewer may do in it.
-pub struct Scene {
-    pub contest: Contest,
-    pub access: ContestAccess,
-    /// As which participant the viewer takes part.
-    pub participant: Option<Participant>,
-    /// The clocks that the participant has started.
-    starts: Vec<Start>,
-}
-
-impl Scene {
-    /// A contest that the viewer may see.
-    pub async fn of(app: &App, session: &Session, id: i64) -> Page<Scene> {
-        let contest = contest::by_id(&app.db, id)
-            .await?
-            .ok_or(PageError::NotFound)?;
-        let (role, participant) = match session.viewer().id() {
-            Some(user) => (
-                contest::role(&app.db, id, user).await?,
-                participant::of_user(&app.db, id, user).await?,
-            ),
-            None => (None, None),
-        };
-        let access = access::contest(session.viewer(), contest.visibility, role);
-        if !access.view {
-            return Err(PageError::NotFound);
-        }
-        let starts = match &participant {
-            Some(participant) => participant::starts_of(&app.db, participant.id).await?,
-            None => Vec::new(),
-        };
-        Ok(Scene {
-            contest,
-            access,
-            participant,
-            starts,
-        })
-    }
-
-    /// The times of a round for the viewer.
-    pub fn times(&self, round: i64, schedule: Schedule) -> OwnTimes {
-        let personal = match &self.participant {
-            Some(one) => {
-                let start = self.starts.iter().find(|start| start.round_id == round);
-                let started_at = start.map(|start| start.started_at);
-                participant::personal(one.delay_seconds, one.extra_seconds, started_at)
-            }
-            None => Personal::default(),
-        };
-        schedule.times(personal)
-    }
-
-    /// Whether the viewer may submit to a problem now.
-    pub fn submits(&self, problem: &RoundProblem) -> bool {
-        let times = self.times(problem.round_id, problem.schedule());
-        self.access.submits(times.begins, times.ends, Time::now())
-    }
-
-    /// A contest that the viewer may change.
-    pub async fn managed(app: &App, session: &Session, id: i64) -> Page<Scene> {
-        let scene = Scene::of(app, session, id).await?;
-        if scene.access.manage {
-            Ok(scene)
-        } else {
-            Err(PageError::NotFound)
-        }
-    }
-
-    /// A round that the viewer may change.
-    pub async fn managed_round(app: &App, session: &Session, id: i64) -> Page<(Scene, Round)> {
-        let round = contest::round(&app.db, id)
-            .await?
-            .ok_or(PageError::NotFound)?;
-        Ok((Scene::managed(app, session, round.contest_id).await?, round))
-    }
-
-    /// A problem of a round that the viewer may see now.
-    pub async fn of_problem(app: &App, session: &Session, id: i64) -> Page<(Scene, RoundProblem)> {
-        let problem = contest::round_problem(&app.db, id).await?;
-        let problem = problem.ok_or(PageError::NotFound)?;
-        let scene = Scene::of(app, session, problem.contest_id).await?;
-        let times = scene.times(problem.round_id, problem.schedule());
-        if scene.access.sees_round(times.begins, Time::now()) {
-            Ok((scene, problem))
-        } else {
-            Err(PageError::NotFound)
-        }
-    }
-
-    /// What all pages of a contest begin with: the way to them, a heading and the tabs. `here` is
-    /// the name of the page; none on the first page of the contest.
-    pub fn top(&self, session: &Session, here: Option<&str>) -> Markup {
-        let root = format!("/contests/{}", self.contest.id);
-        let name = self.contest.name.as_str();
-        html! {
-            @match here {
-                Some(here) => (crumbs(&[("/contests", "Contests"), (&root, name)], here)),
-                None => (crumbs(&[("/contests", "Contests")], name)),
-            }
-            h1 { (name) }
-            (self.tabs(session, &root))
-        }
-    }
-
-    fn tabs(&self, session: &Session, root: &str) -> Markup {
-        let tab = |part: &str, text: &str| {
-            let href = format!("{root}{part}");
-            let is_here = match part {
-                // Pages of rounds and problems have addresses of their own.
-                "" => session.path == href || session.path.starts_with("/round"),
-                _ => session.path.starts_with(&href),
-            };
-            nav_link(&href, text, is_here)
-        };
-        html! {
-            nav.tabs aria-label="Contest" {
-                ul {
-                    (tab("", "Problems"))
-                    (tab("/ranking", "Ranking"))
-                    @if session.user.is_some() {
-                        (tab("/submissions", if self.access.manage {
-                            "Submissions"
-                        } else {
-                            "Your submissions"
-                        }))
-                    }
-                    @if self.access.manage {
-                        (tab("/members", "Members"))
-                        (tab("/participants", "Participants"))
-                        (tab("/edit", "Settings"))
-                        (nav_link(&format!("/rejudgings/new?contest={}", self.contest.id),
-                            "Judge again", false))
-                    }
-                }
-            }
-        }
-    }
-}
 
 /// `GET /contests`.
 pub async fn list(
@@ -172,23 +33,23 @@ pub async fn list(
     let user = viewer.id().unwrap_or(-1);
     let contests = contest::page(&app.db, before, user, viewer.is_admin(), PAGE_ROWS).await?;
     let main = html! {
-        h1 { "Contests" }
-        @if viewer.is_teacher() { p { (button_link("/contests/new", "Add a contest")) } }
+        h1 { (t::Contests) }
+        @if viewer.is_teacher() { p { (button_link("/contests/new", t::ContestsAdd)) } }
         @if contests.is_empty() {
-            (empty("There are no contests that you can see.", match session.user {
+            (empty(t::ContestsEmpty, match session.user {
                 Some(_) => None,
-                None => Some(("/sign-in", "Sign in to see private contests")),
+                None => Some(("/sign-in", &t::ContestsSignIn)),
             }))
         } @else {
             div.scroll { table {
-                thead { tr { th { "Name" } th { "Visible to" } } }
+                thead { tr { th { (t::Name) } th { (t::VisibleTo) } } }
                 tbody { @for one in &contests { tr {
                     td { a href={ "/contests/" (one.id) } { (one.name) } }
                     td {
                         span.chip {
                             @match one.visibility {
-                                Visibility::Private => "Members",
-                                Visibility::Public => "All people",
+                                Visibility::Private => (t::ContestVisibleMembers),
+                                Visibility::Public => (t::VisibleAllPeople),
                             }
                         }
                     }
@@ -196,10 +57,10 @@ pub async fn list(
             } }
         }
         @if let Some(last) = contests.last() && contests.len() == PAGE_ROWS as usize {
-            p { a href={ "/contests?before=" (last.id) } { "Earlier contests" } }
+            p { a href={ "/contests?before=" (last.id) } { (t::ContestsEarlier) } }
         }
     };
-    Ok(page(&session, "Contests", main).into_response())
+    Ok(page(&session, t::Contests, main).into_response())
 }
 
 /// The fields of a contest.
@@ -211,8 +72,8 @@ pub struct Fields {
 
 fn inputs(name: &str, visibility: Visibility) -> Markup {
     html! {
-        label { "Name" input name="name" value=(name) required maxlength=(MAX_NAME); }
-        (select("visibility", "Visible to", &VISIBILITIES, visibility.text()))
+        label { (t::Name) input name="name" value=(name) required maxlength=(MAX_NAME); }
+        (select("visibility", t::VisibleTo, &VISIBILITIES, visibility.text()))
     }
 }
 
@@ -221,8 +82,7 @@ fn check(fields: &Fields, before: Visibility, session: &Session) -> Page<()> {
     check_name(&fields.name, MAX_NAME)?;
     let publishes = fields.visibility == Visibility::Public && before == Visibility::Private;
     if publishes && !session.viewer().is_admin() {
-        let why = "Only an administrator can make a contest public.";
-        return Err(PageError::Refused(why));
+        return Err(Refusal::PublishContest.into());
     }
     Ok(())
 }
@@ -233,14 +93,14 @@ pub async fn form(session: Session) -> Page {
         return Err(PageError::NotFound);
     }
     let main = html! {
-        (crumbs(&[("/contests", "Contests")], "Add a contest"))
-        h1 { "Add a contest" }
+        (crumbs(&[("/contests", &t::Contests)], t::ContestsAdd))
+        h1 { (t::ContestsAdd) }
         form.fields method="post" {
             (inputs("", Visibility::Private))
-            button { "Add the contest" }
+            button { (t::ContestsAddButton) }
         }
     };
-    Ok(page(&session, "Add a contest", main).into_response())
+    Ok(page(&session, t::ContestsAdd, main).into_response())
 }
 
 /// `POST /contests/new`.
@@ -297,13 +157,15 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                     (super::clocks::start_form(round, times, now))
                 }
                 @if scene.access.manage {
-                    p { a.button.second href={ "/rounds/" (round.id) } { "Change the round" } }
+                    p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }
                 }
             }
         }
         @if rounds.is_empty() {
             @let next = format!("/contests/{id}/edit");
-            (empty("No round has begun.", scene.access.manage.then_some((&*next, "Add a round"))))
+            @let next: Option<(&str, &dyn Render)> =
+                scene.access.manage.then_some((&next, &t::ContestAddRound));
+            (empty(t::ContestNoRound, next))
         }
     };
     Ok(page(&session, &scene.contest.name, main).into_response())
@@ -313,27 +175,27 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
     let main = html! {
-        (scene.top(&session, Some("Settings")))
-        h2 { "Settings" }
+        (scene.top(&session, Some(&t::Settings)))
+        h2 { (t::Settings) }
         form.fields method="post" {
             (inputs(&scene.contest.name, scene.contest.visibility))
-            button { "Save" }
+            button { (t::Save) }
         }
         p.actions {
             @if session.viewer().is_teacher() {
                 form.inline method="post" action={ "/contests/" (id) "/copy" } {
-                    button { "Copy the contest" }
+                    button { (t::ContestCopy) }
                 }
             }
-            @if scene.access.own { a href={ "/contests/" (id) "/delete" } { "Delete the contest" } }
+            @if scene.access.own { a href={ "/contests/" (id) "/delete" } { (t::ContestDelete) } }
         }
-        h2 { "Add a round" }
+        h2 { (t::ContestAddRound) }
         form.fields method="post" action={ "/contests/" (id) "/rounds" } {
             (super::rounds::inputs(None))
-            button { "Add the round" }
+            button { (t::ContestAddRoundButton) }
         }
     };
-    Ok(page(&session, "Settings", main).into_response())
+    Ok(page(&session, t::Settings, main).into_response())
 }
 
 /// `POST /contests/{id}/edit`.

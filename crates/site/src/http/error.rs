@@ -1,11 +1,19 @@
 //! Requests that were not carried out.
+//!
+//! A handler returns a [`PageError`]. It becomes a page in the language of the request here, and a
+//! problem in English in `api/problem`.
 
-use super::layout;
+use super::frame;
+use super::mistake::Mistake;
+use super::refusal::Refusal;
 use crate::blobs::BlobError;
 use crate::core::account::AccountError;
 use crate::core::package::PackageError;
 use crate::core::password::PasswordError;
+use crate::core::roster::RosterError;
 use crate::db::DbError;
+use crate::judging::trial::TrialError;
+use crate::text::{Message, t};
 use axum::body::Body;
 use axum::extract::multipart::MultipartError;
 use axum::http::header::RETRY_AFTER;
@@ -14,6 +22,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use std::any::Any;
 use std::time::Duration;
+use tokio::task::JoinError;
 
 /// Why a request was not carried out.
 #[derive(Debug)]
@@ -23,41 +32,116 @@ pub enum PageError {
     /// The viewer must sign in first.
     SignIn,
     /// The viewer sees the page, but may not do this now.
-    Refused(&'static str),
+    Refused(Refusal),
     /// A field is wrong.
-    Invalid(String),
+    Invalid(Mistake),
     /// The viewer has tried too often.
     TooOften(Duration),
     /// The site has too much to do.
     Busy,
-    /// The site has failed. The message is for its log.
-    Internal(String),
+    /// The site has failed.
+    Internal(InternalError),
+}
+
+/// What has failed on the site. The message is for its log.
+#[derive(Debug, thiserror::Error)]
+pub enum InternalError {
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// A file cannot be stored.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// A password can be neither hashed nor verified.
+    #[error(transparent)]
+    Password(PasswordError),
+    /// A package cannot be stored.
+    #[error(transparent)]
+    Package(PackageError),
+    /// A stored file cannot be read.
+    #[error("cannot read the stored file {digest}: {error}")]
+    File {
+        /// The digest, which names the file.
+        digest: String,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// The name of a stored file does not fit into a header.
+    #[error("the name of a file has a line end")]
+    FileName,
+    /// A stored protocol is malformed.
+    #[error("the protocol of judgement {judgement}: {error}")]
+    Protocol {
+        /// The judgement.
+        judgement: i64,
+        /// The reason.
+        error: serde_json::Error,
+    },
+    /// A program cannot be tried.
+    #[error(transparent)]
+    Trial(TrialError),
+    /// A task panicked.
+    #[error("a task has failed: {0}")]
+    Task(#[from] JoinError),
+    /// A handler panicked.
+    #[error("a handler panicked")]
+    Panic,
 }
 
 /// A page, or the reason for its absence.
 pub type Page<T = Response> = Result<T, PageError>;
 
+impl From<Refusal> for PageError {
+    fn from(refusal: Refusal) -> PageError {
+        PageError::Refused(refusal)
+    }
+}
+
+impl From<Mistake> for PageError {
+    fn from(mistake: Mistake) -> PageError {
+        PageError::Invalid(mistake)
+    }
+}
+
+impl From<InternalError> for PageError {
+    fn from(error: InternalError) -> PageError {
+        PageError::Internal(error)
+    }
+}
+
 impl From<DbError> for PageError {
     fn from(error: DbError) -> PageError {
-        PageError::Internal(error.to_string())
+        InternalError::from(error).into()
     }
 }
 
 impl From<BlobError> for PageError {
     fn from(error: BlobError) -> PageError {
-        PageError::Internal(error.to_string())
+        InternalError::from(error).into()
+    }
+}
+
+impl From<JoinError> for PageError {
+    fn from(error: JoinError) -> PageError {
+        InternalError::from(error).into()
     }
 }
 
 impl From<AccountError> for PageError {
     fn from(error: AccountError) -> PageError {
-        PageError::Invalid(error.to_string())
+        Mistake::Account(error).into()
+    }
+}
+
+impl From<RosterError> for PageError {
+    fn from(error: RosterError) -> PageError {
+        Mistake::Roster(error).into()
     }
 }
 
 impl From<MultipartError> for PageError {
     fn from(error: MultipartError) -> PageError {
-        PageError::Invalid(error.body_text())
+        Mistake::Form(error).into()
     }
 }
 
@@ -65,7 +149,16 @@ impl From<PasswordError> for PageError {
     fn from(error: PasswordError) -> PageError {
         match error {
             PasswordError::Busy => PageError::Busy,
-            error => PageError::Internal(error.to_string()),
+            error => InternalError::Password(error).into(),
+        }
+    }
+}
+
+impl From<TrialError> for PageError {
+    fn from(error: TrialError) -> PageError {
+        match error {
+            TrialError::Busy => PageError::Busy,
+            error => InternalError::Trial(error).into(),
         }
     }
 }
@@ -73,21 +166,36 @@ impl From<PasswordError> for PageError {
 impl From<PackageError> for PageError {
     fn from(error: PackageError) -> PageError {
         match error {
-            PackageError::Faults(_) => {
-                PageError::Invalid(format!("The package has mistakes:\n{}", error.lines()))
-            }
-            error => PageError::Internal(error.to_string()),
+            PackageError::Faults(faults) => Mistake::Package(faults).into(),
+            error => InternalError::Package(error).into(),
         }
     }
 }
 
-fn explain(status: StatusCode, title: &str, detail: &str) -> Response {
+/// A stored file cannot be read.
+pub fn unreadable(digest: &str, error: std::io::Error) -> PageError {
+    let digest = digest.to_owned();
+    InternalError::File { digest, error }.into()
+}
+
+/// The seconds after which a user may try again.
+pub fn retry_seconds(delay: Duration) -> u64 {
+    delay.as_secs() + 1
+}
+
+fn explain(
+    status: StatusCode,
+    title: &dyn Message,
+    detail: &dyn Message,
+    lines: &[String],
+) -> Response {
     let body = html! {
         h1 { (title) }
-        p.text { (detail) }
-        p { a href="/" { "Go to the home page" } }
+        p { (detail) }
+        @if !lines.is_empty() { pre tabindex="0" { "\n" (lines.join("\n")) } }
+        p { a href="/" { (t::ErrorHome) } }
     };
-    (status, layout::bare(title, body)).into_response()
+    (status, frame::bare(title, body)).into_response()
 }
 
 impl IntoResponse for PageError {
@@ -95,34 +203,48 @@ impl IntoResponse for PageError {
         match self {
             PageError::NotFound => explain(
                 StatusCode::NOT_FOUND,
-                "Page not found",
-                "There is no such page, or you have no access to it.",
+                &t::ErrorNotFoundTitle,
+                &t::ErrorNotFoundDetail,
+                &[],
             ),
             PageError::SignIn => Redirect::to("/sign-in").into_response(),
-            PageError::Refused(why) => explain(StatusCode::FORBIDDEN, "Not allowed", why),
-            PageError::Invalid(why) => {
-                explain(StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &why)
-            }
+            PageError::Refused(why) => explain(
+                StatusCode::FORBIDDEN,
+                &t::ErrorRefusedTitle,
+                &*why.message(),
+                &[],
+            ),
+            PageError::Invalid(why) => explain(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                &t::ErrorInvalidTitle,
+                &*why.message(),
+                &why.lines(),
+            ),
             PageError::TooOften(delay) => {
-                let seconds = delay.as_secs() + 1;
-                let why = format!("You have tried too often. Try again in {seconds} seconds.");
-                let mut answer = explain(StatusCode::TOO_MANY_REQUESTS, "Too many attempts", &why);
-                answer
-                    .headers_mut()
-                    .insert(RETRY_AFTER, HeaderValue::from(seconds));
+                let seconds = retry_seconds(delay);
+                let mut answer = explain(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    &t::ErrorTooOftenTitle,
+                    &t::ErrorTooOftenDetail { seconds },
+                    &[],
+                );
+                let headers = answer.headers_mut();
+                headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
                 answer
             }
             PageError::Busy => explain(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Too much to do",
-                "Too many people sign in at this moment. Try again in a few seconds.",
+                &t::ErrorBusyTitle,
+                &t::ErrorBusyDetail,
+                &[],
             ),
-            PageError::Internal(message) => {
-                tracing::error!(message, "a request failed");
+            PageError::Internal(error) => {
+                tracing::error!(%error, "a request failed");
                 explain(
                     StatusCode::INTERNAL_SERVER_ERROR,
-                    "The site has failed",
-                    "The failure is in the site's log. Your request was not carried out.",
+                    &t::ErrorInternalTitle,
+                    &t::ErrorInternalDetail,
+                    &[],
                 )
             }
         }
@@ -136,5 +258,5 @@ pub async fn not_found() -> PageError {
 
 /// A handler panicked.
 pub fn panicked(_: Box<dyn Any + Send + 'static>) -> HttpResponse<Body> {
-    PageError::Internal("a handler panicked".to_owned()).into_response()
+    PageError::from(InternalError::Panic).into_response()
 }

@@ -1,9 +1,9 @@
 //! Stopping and pausing judging, and what cannot be judged.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::parts::{PAGE_ROWS, time};
+use super::scene::Scene;
 use super::session::Session;
 use super::submissions;
 use crate::app::App;

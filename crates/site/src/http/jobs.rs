@@ -1,10 +1,11 @@
 //! Jobs and their logs.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::{live_page, page};
 use super::live::job_events;
 use super::parts::{PAGE_ROWS, time};
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::access::{self, JobAccess};
@@ -193,7 +194,7 @@ pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Pat
     controlled(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if !job::cancel(&mut tx, id, Time::now()).await? {
-        return Err(PageError::Refused("The job has ended."));
+        return Err(Refusal::JobEnded.into());
     }
     tx.commit().await?;
     app.job_stops.stop(id);
@@ -206,7 +207,7 @@ pub async fn restart(State(app): State<Arc<App>>, session: Session, Path(id): Pa
     controlled(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if !job::restart(&mut tx, id).await? {
-        return Err(PageError::Refused("The job was not stopped."));
+        return Err(Refusal::JobNotStopped.into());
     }
     tx.commit().await?;
     app.bell.ring();

@@ -1,30 +1,37 @@
-//! The frame of all pages.
+//! Pages for the user of a session: the frame with a navigation.
 
-use super::assets::{EDITOR, ICON, PROJECTOR, SCRIPT, STYLE};
+use super::assets::{EDITOR, PROJECTOR};
+use super::frame::{document, shell};
 use super::session::Session;
 use crate::core::time::Time;
+use crate::text::t;
 use axum::response::Html;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, Render, html};
 
 /// A page for the user of a session.
-pub fn page(session: &Session, title: &str, main: Markup) -> Html<String> {
-    document(title, navigation(session), html! {}, main)
+pub fn page(session: &Session, title: impl Render, main: Markup) -> Html<String> {
+    document(title, Some(navigation(session)), html! {}, main)
 }
 
 /// A page that is loaded again when `source` reports a change.
-pub fn live_page(session: &Session, title: &str, source: &str, main: Markup) -> Html<String> {
+pub fn live_page(
+    session: &Session,
+    title: impl Render,
+    source: &str,
+    main: Markup,
+) -> Html<String> {
     let head = html! { meta name="live" content=(source); };
-    document(title, navigation(session), head, main)
+    document(title, Some(navigation(session)), head, main)
 }
 
 /// A page with an editor.
-pub fn editor_page(session: &Session, title: &str, main: Markup) -> Html<String> {
+pub fn editor_page(session: &Session, title: impl Render, main: Markup) -> Html<String> {
     let head = html! { script type="module" src=(EDITOR.path) {} };
-    document(title, navigation(session), head, main)
+    document(title, Some(navigation(session)), head, main)
 }
 
 /// A page that is projected: without navigation, and scrolling by itself.
-pub fn projector_page(title: &str, source: &str, main: Markup) -> Html<String> {
+pub fn projector_page(title: impl Render, source: &str, main: Markup) -> Html<String> {
     let head = html! {
         meta name="live" content=(source);
         script type="module" src=(PROJECTOR.path) {}
@@ -33,13 +40,8 @@ pub fn projector_page(title: &str, source: &str, main: Markup) -> Html<String> {
     Html(shell(title, head, body).into_string())
 }
 
-/// A page without a session.
-pub fn bare(title: &str, main: Markup) -> Html<String> {
-    document(title, html! {}, html! {}, main)
-}
-
 /// A link of a navigation. It is marked if the viewer is in this section.
-pub fn nav_link(href: &str, text: &str, is_here: bool) -> Markup {
+pub fn nav_link(href: &str, text: impl Render, is_here: bool) -> Markup {
     html! { li { a href=(href) aria-current=[is_here.then_some("page")] { (text) } } }
 }
 
@@ -50,19 +52,19 @@ fn navigation(session: &Session) -> Markup {
         "/contests" => ["/contests", "/round"].map(|it| session.path.starts_with(it)) != [false; 2],
         section => session.path.starts_with(section),
     };
-    let link = |href: &str, text: &str| nav_link(href, text, is_in(href));
+    let link = |href: &str, text: &dyn Render| nav_link(href, text, is_in(href));
     html! {
-        nav aria-label="Pages" {
+        nav aria-label=(t::NavPages) {
             ul {
-                (link("/contests", "Contests"))
-                (link("/problems", "Problems"))
-                @if session.user.is_some() { (link("/submissions", "Submissions")) }
-                @if viewer.is_teacher() { (link("/jobs", "Jobs")) }
+                (link("/contests", &t::NavContests))
+                (link("/problems", &t::NavProblems))
+                @if session.user.is_some() { (link("/submissions", &t::NavSubmissions)) }
+                @if viewer.is_teacher() { (link("/jobs", &t::NavJobs)) }
                 @if viewer.is_admin() {
-                    (link("/users", "Users"))
-                    (link("/queue", "Queue"))
-                    (link("/faults", "Faults"))
-                    (link("/rejudgings", "Rejudgings"))
+                    (link("/users", &t::NavUsers))
+                    (link("/queue", &t::NavQueue))
+                    (link("/faults", &t::NavFaults))
+                    (link("/rejudgings", &t::NavRejudgings))
                 }
             }
         }
@@ -70,10 +72,10 @@ fn navigation(session: &Session) -> Markup {
             (clock(Time::now()))
             @if let Some(user) = &session.user {
                 a href="/account" { (user.login) }
-                form method="post" action="/sign-out" { button.quiet { "Sign out" } }
+                form method="post" action="/sign-out" { button.quiet { (t::SignOut) } }
             } @else {
-                a href="/sign-in" { "Sign in" }
-                a href="/sign-up" { "Sign up" }
+                a href="/sign-in" { (t::SignIn) }
+                a href="/sign-up" { (t::SignUp) }
             }
         }
     }
@@ -85,55 +87,20 @@ fn clock(now: Time) -> Markup {
     let time = machine.get(11..19).unwrap_or_default();
     html! {
         span.clock {
-            span.visually-hidden { "Time of the server: " }
+            span.visually-hidden { (t::NavServerTime) ": " }
             time #clock datetime=(machine) { (time) } " UTC"
         }
     }
 }
 
 /// The way from the first page to the one that has the heading `here`.
-pub fn crumbs(way: &[(&str, &str)], here: &str) -> Markup {
+pub fn crumbs(way: &[(&str, &dyn Render)], here: impl Render) -> Markup {
     html! {
-        nav.crumbs aria-label="Breadcrumb" {
+        nav.crumbs aria-label=(t::NavBreadcrumb) {
             ol {
                 @for (href, text) in way { li { a href=(href) { (text) } } }
                 li aria-current="page" { (here) }
             }
-        }
-    }
-}
-
-fn document(title: &str, navigation: Markup, head: Markup, main: Markup) -> Html<String> {
-    let body = html! {
-        a.skip href="#main" { "Skip to the content" }
-        header.top {
-            a.brand href="/" {
-                img src=(ICON.path) alt="" width="28" height="28";
-                "millibox"
-            }
-            (navigation)
-        }
-        main #main tabindex="-1" { (main) }
-        footer { p { "millibox " (env!("CARGO_PKG_VERSION")) ". All times are in UTC." } }
-    };
-    Html(shell(title, head, body).into_string())
-}
-
-fn shell(title: &str, head: Markup, body: Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                title { (title) " · millibox" }
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" type="image/svg+xml" href=(ICON.path);
-                link rel="stylesheet" href=(STYLE.path);
-                script type="module" src=(SCRIPT.path) {}
-                (head)
-            }
-            body { (body) }
         }
     }
 }

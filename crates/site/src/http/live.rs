@@ -1,18 +1,11 @@
 //! Notices for pages that follow changes, as server-sent events without content.
 
-use super::contests::Scene;
-use super::error::Page;
-use super::session::Session;
-use super::submissions;
 use crate::app::App;
-use crate::db::participant;
 use crate::judging::live::Change;
-use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use std::convert::Infallible;
-use std::sync::Arc;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -47,37 +40,4 @@ fn stream_of<T: Clone + Send + 'static>(
     Sse::new(stream)
         .keep_alive(KeepAlive::default())
         .into_response()
-}
-
-/// `GET /submissions/{id}/live`.
-pub async fn submission(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    submissions::find(&app, &session, id).await?;
-    Ok(events(&app, move |change| change.submission == id))
-}
-
-/// The viewer and the members of the viewer's team.
-async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
-    let mut users: Vec<i64> = session.viewer().id().into_iter().collect();
-    if let Some(one) = &scene.participant {
-        let members = participant::members(&app.db, scene.contest.id).await?;
-        let members = members
-            .iter()
-            .filter(|member| member.participant_id == one.id);
-        users.extend(members.map(|member| member.user_id));
-    }
-    Ok(users)
-}
-
-/// `GET /contests/{id}/live`: submissions of the own team, or all for the staff.
-pub async fn contest(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
-    let all = scene.access.manage;
-    let users = team(&app, &session, &scene).await?;
-    Ok(events(&app, move |change| {
-        change.contest == Some(id) && (all || users.contains(&change.user))
-    }))
 }

@@ -1,9 +1,11 @@
 //! Members of contests, and the links with which users enter.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::select;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
@@ -13,15 +15,15 @@ use crate::db::participant;
 use crate::db::user;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::html;
+use maud::{Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const ROLES: [(&str, &str); 4] = [
-    ("contestant", "Contestant"),
-    ("moderator", "Moderator"),
-    ("owner", "Owner"),
-    ("", "Not a member"),
+const ROLES: [(&str, &dyn Render); 4] = [
+    ("contestant", &"Contestant"),
+    ("moderator", &"Moderator"),
+    ("owner", &"Owner"),
+    ("", &"Not a member"),
 ];
 
 /// `GET /contests/{id}/members`.
@@ -34,7 +36,7 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
     let scene = Scene::managed(app, session, id).await?;
     let members = contest::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(session, Some("Members")))
+        (scene.top(session, Some(&"Members")))
         h2 { "Members" }
         div.scroll { table {
             thead { tr { th { "Login" } th { "Name" } th { "Role" } } }
@@ -81,20 +83,17 @@ pub async fn change(
     Form(form): Form<Change>,
 ) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
-    let invalid = |why: &str| PageError::Invalid(why.to_owned());
     let found = user::by_login(&app.db, &form.login).await?;
-    let user = found.ok_or_else(|| invalid("There is no user with this login."))?;
+    let user = found.ok_or(Mistake::UnknownUser)?;
     let role = match form.role.as_str() {
         "" => None,
-        text => Some(MemberRole::of_text(text).ok_or_else(|| invalid("The role is unknown."))?),
+        text => Some(MemberRole::of_text(text).ok_or(Mistake::UnknownRole)?),
     };
     let mut tx = app.db.begin().await?;
     let before = contest::role(&mut tx, id, user.id).await?;
     let concerns_owner = [before, role].contains(&Some(MemberRole::Owner));
     if concerns_owner && !scene.access.own {
-        return Err(PageError::Refused(
-            "Only an owner can name or remove owners.",
-        ));
+        return Err(Refusal::OwnersOnly.into());
     }
     match role {
         None => {
@@ -114,7 +113,7 @@ pub async fn change(
             .iter()
             .any(|member| member.role == MemberRole::Owner)
     {
-        return Err(PageError::Refused("A contest needs an owner."));
+        return Err(Refusal::LastOwner.into());
     }
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())

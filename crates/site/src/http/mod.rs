@@ -2,8 +2,11 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `session` | the user of a request; sign-in, sign-up and sign-out |
-//! | `problems` | problems outside contests, and their versions |
+//! | `session` | the user of a request |
+//! | `sign_in` | the first page; sign-in, sign-up and sign-out |
+//! | `language` | the language of a request |
+//! | `problems`, `packages` | problems outside contests; packages that users send |
+//! | `scene` | a contest as its viewer may see it |
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
 //! | `submit`, `submissions` | sending sources, and their results |
@@ -19,20 +22,22 @@
 //! | `reset` | links with which users choose new passwords |
 //! | `account`, `totp` | the own account; one-time passwords |
 //! | `users`, `roster` | users as administrators see them; import and export of users |
-//! | `audit` | the log of changes |
+//! | `actor`, `audit` | the user behind a change; the log of changes |
 //! | `tokens`, `api` | tokens of programs, and the interface that they use |
 //! | `admin` | the queue |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
 //! | `upload` | large files that arrive or are sent |
-//! | `layout`, `parts`, `assets` | the frame of pages, common parts, style sheet and script |
-//! | `error` | pages about requests that were not carried out |
+//! | `frame`, `layout` | the frame of all pages; that of pages for a user |
+//! | `parts`, `assets` | common parts; style sheet and script |
+//! | `error`, `refusal`, `mistake` | why requests were not carried out, and pages about it |
 //! | `server` | connections |
 //!
 //! Every page works without JavaScript. The script only loads a page again when its content has
 //! changed.
 
 mod account;
+mod actor;
 mod admin;
 mod api;
 mod assets;
@@ -42,23 +47,30 @@ mod clocks;
 mod contests;
 mod error;
 mod faults;
+mod frame;
 mod jobs;
+mod language;
 mod layout;
 mod live;
 mod members;
+mod mistake;
+mod packages;
 mod participants;
 mod parts;
 mod problems;
 mod ranking;
+mod refusal;
 mod rejudgings;
 mod removal;
 pub mod reset;
 mod roster;
 mod rounds;
 mod rules;
+mod scene;
 pub mod server;
 mod session;
 mod sight;
+mod sign_in;
 mod source;
 mod submissions;
 mod submit;
@@ -106,23 +118,24 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/problems/{id}/statement", post(versions::statement))
         .layer(DefaultBodyLimit::max(MAX_STATEMENT));
     let pages = Router::new()
-        .route("/", get(session::home))
+        .route("/", get(sign_in::home))
         .route(
             "/sign-in",
-            get(session::sign_in_form).post(session::sign_in),
+            get(sign_in::sign_in_form).post(sign_in::sign_in),
         )
         .route(
             "/sign-up",
-            get(session::sign_up_form).post(session::sign_up),
+            get(sign_in::sign_up_form).post(sign_in::sign_up),
         )
-        .route("/sign-out", post(session::sign_out))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/language", post(language::change))
         .route(
             "/setup/{token}",
-            get(session::setup_form).post(session::setup),
+            get(sign_in::setup_form).post(sign_in::setup),
         )
         .route(
             "/password",
-            get(session::password_form).post(session::change_password),
+            get(sign_in::password_form).post(sign_in::change_password),
         )
         .route("/reset/{token}", get(reset::form).post(reset::choose))
         .route("/problems", get(problems::list))
@@ -168,7 +181,7 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .route("/contests/{id}/link", post(members::make_link))
         .route("/contests/{id}/link/delete", post(members::delete_link))
-        .route("/contests/{id}/live", get(live::contest))
+        .route("/contests/{id}/live", get(submissions::live_of_contest))
         .route(
             "/enter/{token}",
             get(members::enter_form).post(members::enter),
@@ -190,7 +203,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/submissions/{id}", get(submissions::show))
         .route("/submissions/{id}/source", get(submissions::download))
         .route("/submissions/{id}/kind", post(submissions::set_kind))
-        .route("/submissions/{id}/live", get(live::submission))
+        .route("/submissions/{id}/live", get(submissions::live))
         .merge(accounts())
         .merge(judging())
         .merge(care())
@@ -204,9 +217,10 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(from_fn_with_state(app.clone(), audit::record))
         .route("/assets/{name}", get(assets::serve))
         .fallback(error::not_found)
-        .with_state(app)
+        .with_state(app.clone())
         .layer(CsrfLayer::new())
         .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn_with_state(app, language::choose))
         .layer(from_fn(secure))
 }
 
@@ -215,7 +229,7 @@ fn accounts() -> Router<Arc<App>> {
     Router::new()
         .route(
             "/sign-up/{token}",
-            get(session::link_form).post(session::sign_up_by_link),
+            get(sign_in::link_form).post(sign_in::sign_up_by_link),
         )
         .route("/sign-in/code", get(totp::code_form).post(totp::sign_in))
         .route("/account", get(account::show).post(account::change))

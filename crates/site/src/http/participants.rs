@@ -1,10 +1,12 @@
 //! Participants of a contest: users and teams, and what differs for them.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::check_name;
 use super::problems::MAX_NAME;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::db::participant::{self, Entry, Participant, TeamMember};
@@ -24,7 +26,7 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let participants = participant::all(&app.db, id).await?;
     let members = participant::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(&session, Some("Participants")))
+        (scene.top(&session, Some(&"Participants")))
         h2 { "Participants" }
         div.scroll { table {
             thead { tr {
@@ -224,8 +226,7 @@ pub async fn edit(
     let is_duration = |minutes: i64| (0..=MAX_MINUTES).contains(&minutes);
     let is_adjustment = form.penalty.unsigned_abs() <= MAX_MINUTES.unsigned_abs();
     if !is_duration(form.delay) || !is_duration(form.extra) || !is_adjustment {
-        let why = "Delay, extra time and penalty are numbers of minutes.";
-        return Err(PageError::Invalid(why.to_owned()));
+        return Err(Mistake::Minutes.into());
     }
     let fields = participant::Fields {
         name: form.name.trim().to_owned(),
@@ -262,14 +263,12 @@ pub async fn add_member(
     }
     let mut tx = app.db.begin().await?;
     let found = user::by_login(&mut tx, &form.login).await?;
-    let invalid = |why: &str| PageError::Invalid(why.to_owned());
-    let found = found.ok_or_else(|| invalid("There is no user with this login."))?;
+    let found = found.ok_or(Mistake::UnknownUser)?;
     if contest::role(&mut tx, one.contest_id, found.id)
         .await?
         .is_none()
     {
-        let why = "The user is not a member of the contest.";
-        return Err(invalid(why));
+        return Err(Mistake::NotAMember.into());
     }
     participant::add_member(&mut tx, one.contest_id, id, found.id).await?;
     tx.commit().await?;
@@ -297,7 +296,7 @@ pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Pat
     let (scene, _) = managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if participant::has_submissions(&mut tx, id).await? {
-        return Err(PageError::Refused("This participant has submissions."));
+        return Err(Refusal::ParticipantHasSubmissions.into());
     }
     participant::delete(&mut tx, id).await?;
     tx.commit().await?;

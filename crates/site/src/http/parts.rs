@@ -1,15 +1,18 @@
 //! Parts that several pages have.
 
-use super::error::{Page, PageError};
+use super::error::Page;
+use super::mistake::Mistake;
 use crate::core::package::Manifest;
+use crate::core::password;
 use crate::core::score::Score;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::core::visibility::Visible;
 use crate::db::judgement::State;
 use crate::db::submission::{Kind, Submission};
+use crate::text::{self, Message, t};
 use axum::extract::Multipart;
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, Render, html};
 use std::collections::HashMap;
 
 /// Rows of a list before the link to further ones.
@@ -19,9 +22,22 @@ pub const PAGE_ROWS: i64 = 100;
 pub fn time(time: Time) -> Markup {
     match time.rfc3339() {
         Some(machine) => html! {
-            time datetime=(machine) title=(time) { (time.words()) }
+            time datetime=(machine) title=(time) { (time_words(&machine)) }
         },
-        None => html! { (time) },
+        None if time == Time::ALWAYS => html! { (t::TimeAlways) },
+        None => html! { (t::TimeNever) },
+    }
+}
+
+/// The words for a time such as `2026-05-01T10:00:00Z`, with seconds if they are not 0.
+fn time_words(machine: &str) -> impl Message {
+    let part = |range| machine.get(range).unwrap_or_default();
+    let clock = part(11..19);
+    t::TimeWords {
+        day: part(8..10).trim_start_matches('0').to_owned(),
+        month: part(5..7).parse::<u8>().unwrap_or_default(),
+        year: part(0..4).to_owned(),
+        clock: clock.strip_suffix(":00").unwrap_or(clock).to_owned(),
     }
 }
 
@@ -37,33 +53,35 @@ pub fn round_state(begins: Time, ends: Time, now: Time) -> Markup {
     html! {
         p.state {
             @if now < begins {
-                span.chip { "Not begun" }
-                @if begins != Time::NEVER { span { "Begins in " (until(begins)) } }
+                span.chip { (t::RoundNotBegun) }
+                @if begins != Time::NEVER { span { (t::RoundBeginsIn { time: until(begins) }) } }
             } @else if now < ends {
-                span.chip.good { "Running" }
-                @if ends != Time::NEVER { span { "Ends in " (until(ends)) } }
+                span.chip.good { (t::RoundRunning) }
+                @if ends != Time::NEVER { span { (t::RoundEndsIn { time: until(ends) }) } }
             } @else {
-                span.chip { "Over" }
+                span.chip { (t::RoundOver) }
             }
         }
     }
 }
 
 /// The time between two points, in its two largest units.
-fn duration(from: Time, to: Time) -> String {
+fn duration(from: Time, to: Time) -> Markup {
     let seconds = to.0.saturating_sub(from.0).max(0) / 1_000_000;
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
-        (0, _, _) => format!("{hours} h {minutes} min"),
-        (1, _, _) => format!("1 day {hours} h"),
-        _ => format!("{days} days {hours} h"),
+        (0, 0, 0) => t::DurationSeconds { seconds }.render(),
+        (0, 0, _) => {
+            let seconds = seconds % 60;
+            t::DurationMinutesSeconds { minutes, seconds }.render()
+        }
+        (0, _, _) => t::DurationHoursMinutes { hours, minutes }.render(),
+        _ => t::DurationDays { days, hours }.render(),
     }
 }
 
 /// What a list shows when it has no rows: the reason, and the next step if the viewer has one.
-pub fn empty(text: &str, next: Option<(&str, &str)>) -> Markup {
+pub fn empty(text: impl Render, next: Option<(&str, &dyn Render)>) -> Markup {
     html! {
         div.empty {
             p { (text) }
@@ -73,8 +91,21 @@ pub fn empty(text: &str, next: Option<(&str, &str)>) -> Markup {
 }
 
 /// A link that looks like a button.
-pub fn button_link(href: &str, words: &str) -> Markup {
+pub fn button_link(href: &str, words: impl Render) -> Markup {
     html! { a.button href=(href) { (words) } }
+}
+
+/// The name of a verdict.
+pub fn verdict_words(verdict: Verdict) -> &'static dyn Message {
+    match verdict {
+        Verdict::Accepted => &t::VerdictAccepted,
+        Verdict::WrongAnswer => &t::VerdictWrongAnswer,
+        Verdict::TimeLimit => &t::VerdictTimeLimit,
+        Verdict::MemoryLimit => &t::VerdictMemoryLimit,
+        Verdict::OutputLimit => &t::VerdictOutputLimit,
+        Verdict::RunTimeError => &t::VerdictRunTimeError,
+        Verdict::CompileError => &t::VerdictCompileError,
+    }
 }
 
 /// A verdict.
@@ -84,24 +115,27 @@ pub fn verdict(verdict: Verdict) -> Markup {
         Verdict::WrongAnswer | Verdict::RunTimeError | Verdict::CompileError => "chip bad",
         Verdict::TimeLimit | Verdict::MemoryLimit | Verdict::OutputLimit => "chip limit",
     };
-    html! { span class=(class) { (verdict.words()) } }
+    html! { span class=(class) { (verdict_words(verdict)) } }
 }
 
 /// What the viewer may know of the result of a submission.
 pub fn status(submission: &Submission, visible: Visible) -> Markup {
     if submission.state == State::Fault && visible.faults {
-        return html! { span.chip.bad { "Judge error" } };
+        return html! { span.chip.bad { (t::StatusJudgeError) } };
     }
     if submission.state == State::Done && visible.verdict {
         return html! { @if let Some(found) = submission.verdict { (verdict(found)) } };
     }
     if submission.state == State::Cancelled {
-        return html! { span.muted { "Not judged" } };
+        return html! { span.muted { (t::StatusNotJudged) } };
     }
     match (submission.initial_verdict, submission.state) {
-        (Some(found), _) => html! { "Initial tests: " (verdict(found)) },
-        (None, State::Running) => html! { span.chip.busy { "Judging" } },
-        (None, _) => html! { span.chip { "Waiting" } },
+        (Some(found), _) => t::StatusInitial {
+            verdict: verdict(found),
+        }
+        .render(),
+        (None, State::Running) => html! { span.chip.busy { (t::StatusJudging) } },
+        (None, _) => html! { span.chip { (t::StatusWaiting) } },
     }
 }
 
@@ -109,7 +143,8 @@ pub fn status(submission: &Submission, visible: Visible) -> Markup {
 pub fn points(submission: &Submission, visible: Visible) -> Markup {
     match submission.score.filter(|_| visible.score) {
         Some(score) => html! {
-            (Score(score)) @if let Some(max) = submission.max_score { " / " (Score(max)) }
+            (text::score(Score(score)))
+            @if let Some(max) = submission.max_score { " / " (text::score(Score(max))) }
         },
         None => html! {},
     }
@@ -120,13 +155,14 @@ pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup
     html! {
         div data-live {
             @if list.is_empty() {
-                (empty("There are no submissions.", None))
+                (empty(t::SubmissionsEmpty, None))
             } @else {
                 div.scroll { table {
                     thead {
                         tr {
-                            th { "Submission" } th { "User" } th { "Problem" } th { "Language" }
-                            th { "Time" } th { "Result" } th.number { "Points" }
+                            th { (t::Submission) } th { (t::User) } th { (t::Problem) }
+                            th { (t::Language) } th { (t::Time) } th { (t::Result) }
+                            th.number { (t::Points) }
                         }
                     }
                     tbody {
@@ -139,8 +175,8 @@ pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup
                                 td { (time(one.submitted_at)) }
                                 td {
                                     (status(one, *visible))
-                                    @if one.kind == Kind::Ignored { " (ignored)" }
-                                    @if one.kind == Kind::Model { " (of the package)" }
+                                    @if one.kind == Kind::Ignored { " " (t::SubmissionIgnored) }
+                                    @if one.kind == Kind::Model { " " (t::SubmissionOfPackage) }
                                 }
                                 td.number { (points(one, *visible)) }
                             }
@@ -150,20 +186,22 @@ pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup
             }
             @if let (Some(more), Some((last, _))) = (more, list.last())
                 && i64::try_from(list.len()).is_ok_and(|rows| rows == PAGE_ROWS) {
-                p { a href={ (more) "?before=" (last.id) } { "Earlier submissions" } }
+                p { a href={ (more) "?before=" (last.id) } { (t::SubmissionsEarlier) } }
             }
         }
     }
 }
 
 /// A size of memory.
-pub fn memory(bytes: u64) -> String {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
+pub fn memory(bytes: u64) -> Markup {
+    let mib = bytes.div_ceil(1 << 20);
+    t::MemoryMib { mib }.render()
 }
 
 /// A duration in milliseconds.
-pub fn milliseconds(nanoseconds: u64) -> String {
-    format!("{} ms", nanoseconds / 1_000_000)
+pub fn milliseconds(nanoseconds: u64) -> Markup {
+    let ms = nanoseconds / 1_000_000;
+    t::Milliseconds { ms }.render()
 }
 
 /// The statement of a problem with limits and examples. `files` is the address of its files.
@@ -175,20 +213,20 @@ pub fn statement(manifest: &Manifest, markdown: Option<&str>, files: &str) -> Ma
     html! {
         dl.facts {
             @if let Some(limit) = manifest.cpu_time_ms {
-                dt { "Time limit" } dd { (limit) " ms" }
+                dt { (t::StatementTimeLimit) } dd { (t::Milliseconds { ms: limit }) }
             }
             @if let Some(limit) = manifest.memory_bytes {
-                dt { "Memory limit" } dd { (memory(limit)) }
+                dt { (t::StatementMemoryLimit) } dd { (memory(limit)) }
             }
             @if let Some(max) = manifest.max_score {
-                dt { "Points" } dd { (Score(max)) }
+                dt { (t::Points) } dd { (text::score(Score(max))) }
             }
-            @if manifest.interactive { dt { "Kind" } dd { "interactive" } }
+            @if manifest.interactive { dt { (t::StatementKind) } dd { (t::StatementInteractive) } }
         }
         @for statement in manifest.statements.iter().filter(|one| one.is_pdf) {
             p {
                 a href={ (files) "/" (statement.language) ".pdf" } {
-                    "Statement as PDF (" (statement.language) ")"
+                    (t::StatementPdf { language: &statement.language })
                 }
             }
         }
@@ -196,17 +234,22 @@ pub fn statement(manifest: &Manifest, markdown: Option<&str>, files: &str) -> Ma
             div.statement { (PreEscaped(crate::core::markdown::render(text, image))) }
         }
         @for (number, sample) in (1..).zip(&manifest.samples) {
-            h2 { "Example " (number) }
+            h2 { (t::StatementExample { number }) }
             div.samples {
-                div { h3 { "Input" } pre tabindex="0" { "\n" (sample.input) } }
-                div { h3 { "Output" } pre tabindex="0" { "\n" (sample.output) } }
+                div { h3 { (t::StatementInput) } pre tabindex="0" { "\n" (sample.input) } }
+                div { h3 { (t::StatementOutput) } pre tabindex="0" { "\n" (sample.output) } }
             }
         }
     }
 }
 
 /// A choice between the values of an enumeration.
-pub fn select(name: &str, label: &str, values: &[(&str, &str)], chosen: &str) -> Markup {
+pub fn select(
+    name: &str,
+    label: impl Render,
+    values: &[(&str, &dyn Render)],
+    chosen: &str,
+) -> Markup {
     html! {
         label {
             (label)
@@ -219,14 +262,23 @@ pub fn select(name: &str, label: &str, values: &[(&str, &str)], chosen: &str) ->
     }
 }
 
+/// An input for a password.
+pub fn password_input(label: impl Render, name: &str, kind: &str) -> Markup {
+    html! {
+        label { (label)
+            input name=(name) type="password" autocomplete=(kind) required
+                minlength=(password::LENGTHS.start()) maxlength=(password::LENGTHS.end());
+        }
+    }
+}
+
 /// Checks the length of a name.
 pub fn check_name(name: &str, max: usize) -> Page<()> {
     let length = name.trim().chars().count();
     if (1..=max).contains(&length) {
         return Ok(());
     }
-    let why = format!("A name has 1 to {max} characters.");
-    Err(PageError::Invalid(why))
+    Err(Mistake::Name { max }.into())
 }
 
 /// An uploaded file of a form with several parts, and the text of its other fields.
@@ -262,5 +314,45 @@ impl Upload {
     /// The text of a field; empty if it is absent.
     pub fn field(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Locales, at_once};
+
+    fn words(tag: &str, text: &str) -> String {
+        let locales = Locales::built_in();
+        let machine = Time::of_field(text)
+            .and_then(Time::rfc3339)
+            .expect("a time");
+        at_once(locales.find(tag).expect("a language"), || {
+            time_words(&machine).render().into_string()
+        })
+    }
+
+    #[test]
+    fn times_name_the_month_and_leave_out_seconds_of_zero() {
+        assert_eq!(words("en", "2026-05-01T10:00:00"), "1 May 2026, 10:00");
+        assert_eq!(
+            words("en", "2026-12-31T00:00:07"),
+            "31 December 2026, 00:00:07"
+        );
+        assert_eq!(words("en", "2026-10-10T10:10:00"), "10 October 2026, 10:10");
+        assert_eq!(words("de", "2026-03-01T10:00:00"), "1. März 2026, 10:00");
+        assert_eq!(words("pl", "2026-03-01T10:00:00"), "1 marca 2026, 10:00");
+        assert_eq!(time(Time::NEVER).into_string(), "never");
+        assert_eq!(time(Time::ALWAYS).into_string(), "always");
+    }
+
+    #[test]
+    fn durations_have_their_two_largest_units() {
+        let words = |seconds: i64| duration(Time(0), Time(seconds * 1_000_000)).into_string();
+        assert_eq!(words(59), "59 s");
+        assert_eq!(words(61), "1 min 1 s");
+        assert_eq!(words(3600), "1 h 0 min");
+        assert_eq!(words(90_000), "1 day 1 h");
+        assert_eq!(words(180_000), "2 days 2 h");
     }
 }

@@ -1,12 +1,14 @@
 //! Problems outside contests, and their versions.
 
-use super::error::{Page, PageError};
+use super::error::{Page, PageError, unreadable};
 use super::jobs;
 use super::layout::{crumbs, page};
+use super::mistake::Mistake;
+use super::packages::{self, package_input};
 use super::parts::{PAGE_ROWS, button_link, check_name, empty, select, statement, submissions};
+use super::refusal::Refusal;
 use super::session::Session;
 use super::upload::StoredUpload;
-use super::versions;
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess};
 use crate::core::package::Manifest;
@@ -15,11 +17,11 @@ use crate::core::visibility::visible;
 use crate::core::work::Work;
 use crate::db::problem::{self, Problem, Version, Visibility};
 use crate::db::submission::{self, Filter};
-use crate::jobs::packages;
+use crate::jobs::packages as archives;
 use axum::extract::{Form, Multipart, Path, Query, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -30,10 +32,10 @@ const FILE_POLICY: &str = "default-src 'none'; style-src 'none'; sandbox";
 /// Browsers do not show PDFs in a sandbox; their viewers isolate them.
 const PDF_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-const VISIBILITIES: [(&str, &str); 3] = [
-    ("private", "Private: only you"),
-    ("contest_only", "For contests: teachers may use it"),
-    ("public", "Public: all people"),
+const VISIBILITIES: [(&str, &dyn Render); 3] = [
+    ("private", &"Private: only you"),
+    ("contest_only", &"For contests: teachers may use it"),
+    ("public", &"Public: all people"),
 ];
 
 /// The place in a list that is shown in parts.
@@ -109,21 +111,13 @@ pub async fn list(
     Ok(page(&session, "Problems", main).into_response())
 }
 
-/// The field for a package.
-pub fn package_input() -> Markup {
-    html! {
-        label { "Package (zip archive, ICPC or Sim format)"
-            input type="file" name="file" accept=".zip" required; }
-    }
-}
-
 /// `GET /problems/new`.
 pub async fn form(session: Session) -> Page {
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
     let main = html! {
-        (crumbs(&[("/problems", "Problems")], "Add a problem"))
+        (crumbs(&[("/problems", &"Problems")], "Add a problem"))
         h1 { "Add a problem" }
         form.fields method="post" enctype="multipart/form-data" {
             (package_input())
@@ -142,7 +136,7 @@ pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipa
     }
     let upload = StoredUpload::read(&app, form).await?;
     let visibility = visibility(upload.field("visibility"), &session)?;
-    let package = match versions::read_if_small(&app, &upload).await? {
+    let package = match packages::read_if_small(&app, &upload).await? {
         Some(package) => package,
         None => {
             let work = Work::AddProblem {
@@ -154,10 +148,10 @@ pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipa
         }
     };
     let mut tx = app.db.begin().await?;
-    let name = packages::problem_name(&package.manifest);
+    let name = archives::problem_name(&package.manifest);
     let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
     problem::set_label(&mut tx, id, &package.manifest.label).await?;
-    packages::insert(&mut tx, id, &upload.digest, &package, "", user).await?;
+    archives::insert(&mut tx, id, &upload.digest, &package, "", user).await?;
     tx.commit().await?;
     app.queue.wake();
     Ok(Redirect::to(&format!("/problems/{id}")).into_response())
@@ -165,11 +159,9 @@ pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipa
 
 /// Only administrators publish problems.
 fn visibility(text: &str, session: &Session) -> Page<Visibility> {
-    let unknown = || PageError::Invalid("The visibility is unknown.".to_owned());
-    let visibility = Visibility::of_text(text).ok_or_else(unknown)?;
+    let visibility = Visibility::of_text(text).ok_or(Mistake::UnknownVisibility)?;
     if visibility == Visibility::Public && !session.viewer().is_admin() {
-        let why = "Only an administrator can make a problem public.";
-        return Err(PageError::Refused(why));
+        return Err(Refusal::PublishProblem.into());
     }
     Ok(visibility)
 }
@@ -238,7 +230,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         .map(|tag| tag.name)
         .collect();
     let main = html! {
-        (crumbs(&[("/problems", "Problems")], &problem.name))
+        (crumbs(&[("/problems", &"Problems")], &problem.name))
         h1 { (problem.name) }
         p.actions {
             @if access.submit { a.button href={ "/problems/" (id) "/submit" } { "Submit" } }
@@ -270,7 +262,7 @@ async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Mar
             (select("visibility", "Visible to", &VISIBILITIES, problem.visibility.text()))
             button { "Save" }
         }
-        (versions::tags_form(app, problem).await?)
+        (tags_form(app, problem).await?)
         p.actions {
             a href={ "/problems/" (problem.id) "/versions" } {
                 "Versions, limits and submissions of the package"
@@ -297,6 +289,24 @@ async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Mar
     })
 }
 
+/// The form of the short name and the tags.
+pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
+    let tags = problem::tags(&app.db, problem.id).await?;
+    let names = |hidden: bool| {
+        let names = tags.iter().filter(|tag| tag.hidden == hidden);
+        let names: Vec<&str> = names.map(|tag| tag.name.as_str()).collect();
+        names.join(", ")
+    };
+    Ok(html! {
+        form.fields method="post" action={ "/problems/" (problem.id) "/tags" } {
+            label { "Short name" input name="label" value=(problem.label); }
+            label { "Tags (separated by commas)" input name="tags" value=(names(false)); }
+            label { "Tags that only teachers see" input name="hidden_tags" value=(names(true)); }
+            button { "Save" }
+        }
+    })
+}
+
 /// The Markdown statement of a package.
 pub async fn markdown(app: &App, manifest: &Manifest) -> Page<Option<String>> {
     let Some(statement) = manifest.markdown() else {
@@ -305,9 +315,7 @@ pub async fn markdown(app: &App, manifest: &Manifest) -> Page<Option<String>> {
     let path = app.blobs.path(&statement.digest);
     match tokio::fs::read(path).await {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) => Err(PageError::Internal(format!(
-            "cannot read a statement: {error}"
-        ))),
+        Err(error) => Err(unreadable(&statement.digest, error)),
     }
 }
 
@@ -323,10 +331,9 @@ pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
         (None, Some(image)) => (&image.digest, image.media.as_str(), FILE_POLICY),
         (None, None) => return Err(PageError::NotFound),
     };
-    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
     let bytes = tokio::fs::read(app.blobs.path(digest))
         .await
-        .map_err(failed)?;
+        .map_err(|error| unreadable(digest, error))?;
     let headers = [(CONTENT_TYPE, media), (CONTENT_SECURITY_POLICY, policy)];
     Ok((headers, bytes).into_response())
 }
@@ -353,5 +360,5 @@ pub async fn download(
         return Err(PageError::NotFound);
     }
     let (version, _) = current(&app, &problem).await?;
-    versions::archive(&app, &version).await
+    packages::archive(&app, &version).await
 }

@@ -1,10 +1,12 @@
 //! Sets of submissions that are judged again.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::{live_page, page};
 use super::live::events;
+use super::mistake::Mistake;
 use super::parts::{self, PAGE_ROWS, select, time};
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use super::{problems, submissions};
 use crate::app::App;
@@ -19,7 +21,7 @@ use crate::db::{contest, user};
 use crate::judging::live::Change;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -49,10 +51,12 @@ pub struct Fields {
 fn number(text: &str) -> Page<Option<i64>> {
     match text.trim() {
         "" => Ok(None),
-        text => text
-            .parse()
-            .map(Some)
-            .map_err(|_| PageError::Invalid(format!("{text:?} is not a number."))),
+        text => text.parse().map(Some).map_err(|_| {
+            Mistake::Number {
+                text: text.to_owned(),
+            }
+            .into()
+        }),
     }
 }
 
@@ -62,7 +66,9 @@ impl Fields {
             "" => None,
             login => {
                 let found = user::by_login(&app.db, login).await?;
-                let unknown = || PageError::Invalid(format!("There is no user {login:?}."));
+                let unknown = || Mistake::UnknownLogin {
+                    login: login.to_owned(),
+                };
                 Some(found.ok_or_else(unknown)?.id)
             }
         };
@@ -197,11 +203,14 @@ pub async fn form(
     session.user_id()?;
     let filter = fields.filter(&app).await?;
     scope(&app, &session, &filter).await?;
-    let mut verdicts = vec![("", "All")];
-    verdicts.extend(Verdict::ALL.iter().map(|one| (one.text(), one.words())));
-    let mut languages = vec![("", "All")];
-    let titles = app.languages.iter();
-    languages.extend(titles.map(|one| (one.name.as_str(), one.title.as_str())));
+    let mut verdicts: Vec<(&str, &dyn Render)> = vec![("", &"All")];
+    for one in Verdict::ALL {
+        verdicts.push((one.text(), parts::verdict_words(*one)));
+    }
+    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &"All")];
+    for one in &app.languages {
+        languages.push((&one.name, &one.title));
+    }
     let places = [
         ("contest", "Contest", &fields.contest),
         ("round", "Round", &fields.round),
@@ -270,14 +279,11 @@ async fn add(
     if let Some(submission) = filter.submission
         && judgement::is_open(&mut tx, submission).await?
     {
-        return Err(PageError::Refused(
-            "This submission is in the queue already.",
-        ));
+        return Err(Refusal::InQueue.into());
     }
     let (id, size) = rejudging::insert(&mut tx, &new, Time::now()).await?;
     if size == 0 {
-        let why = "No submission fits the filter.";
-        return Err(PageError::Invalid(why.to_owned()));
+        return Err(Mistake::NoSubmissionFits.into());
     }
     tx.commit().await?;
     app.queue.wake();
@@ -507,9 +513,7 @@ pub async fn apply(State(app): State<Arc<App>>, session: Session, Path(id): Path
     let mut tx = app.db.begin().await?;
     let items = rejudging::items(&app.db, id).await?;
     if !rejudging::apply(&mut tx, id, Time::now()).await? {
-        return Err(PageError::Refused(
-            "This rejudging is decided, or some of its submissions are still to be judged.",
-        ));
+        return Err(Refusal::RejudgingNotReady.into());
     }
     tx.commit().await?;
     let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
@@ -530,7 +534,7 @@ pub async fn drop_set(State(app): State<Arc<App>>, session: Session, Path(id): P
     let mut tx = app.db.begin().await?;
     let cancelled = rejudging::drop_set(&mut tx, id, Time::now()).await?;
     let Some(cancelled) = cancelled else {
-        return Err(PageError::Refused("This rejudging is decided."));
+        return Err(Refusal::RejudgingDecided.into());
     };
     tx.commit().await?;
     for judgement in cancelled {
@@ -543,7 +547,7 @@ pub async fn drop_set(State(app): State<Arc<App>>, session: Session, Path(id): P
 pub async fn repeat(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let set = find(&app, &session, id).await?;
     if set.state == SetState::Open {
-        return Err(PageError::Refused("Apply or drop this rejudging first."));
+        return Err(Refusal::RejudgingOpen.into());
     }
     let filter = Filter {
         contest: set.contest_id,

@@ -1,9 +1,11 @@
 //! Copying, merging and deleting.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::jobs;
 use super::layout::page;
+use super::mistake::Mistake;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use super::{submissions, versions};
 use crate::app::App;
@@ -35,7 +37,7 @@ impl Confirmation {
         {
             return Ok(());
         }
-        Err(PageError::Invalid("The password is wrong.".to_owned()))
+        Err(PageError::Invalid(Mistake::WrongPassword))
     }
 }
 
@@ -45,8 +47,7 @@ async fn work(app: &App, session: &Session, what: &str, id: i64) -> Page<(Work, 
         "problems" => {
             let problem = versions::edited(app, session, id).await?;
             if problem::is_attached(&app.db, id).await? {
-                let why = "A contest uses this problem. Remove it from its rounds first.";
-                return Err(PageError::Refused(why));
+                return Err(Refusal::ProblemInUse.into());
             }
             Ok((Work::DeleteProblem { problem: id }, problem.name))
         }
@@ -124,7 +125,7 @@ pub async fn delete_submission(
 ) -> Page {
     let (one, round_problem) = submissions::managed(&app, &session, id).await?;
     if one.kind == Kind::Model {
-        return Err(PageError::Refused("This submission belongs to a package."));
+        return Err(Refusal::PackageSubmission.into());
     }
     let mut tx = app.db.begin().await?;
     submission::delete(&mut tx, id).await?;
@@ -155,7 +156,7 @@ pub async fn merge(
     versions::edited(&app, &session, id).await?;
     versions::edited(&app, &session, form.into).await?;
     if id == form.into {
-        return Err(PageError::Invalid("Choose another problem.".to_owned()));
+        return Err(Mistake::SameProblem.into());
     }
     let password = form.password;
     Confirmation { password }.check(&app, &session).await?;

@@ -3,13 +3,15 @@
 use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::page;
-use super::session::{LASTS, Session, begin, password_input};
+use super::parts::password_input;
+use super::session::{LASTS, Session, begin};
 use crate::app::App;
 use crate::core::account;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::user::User;
 use crate::db::{Executor, reset, session, totp, user};
+use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::html;
@@ -34,16 +36,16 @@ pub async fn form(
 ) -> Page {
     let user = user_of_link(&app.db, &token).await?;
     let main = html! {
-        h1 { "Choose a new password" }
-        p { "For the login " strong { (user.login) } "." }
+        h1 { (t::ResetTitle) }
+        p { (t::ResetForLogin { login: html! { strong { (user.login) } } }) }
         form.fields method="post" {
             input type="hidden" name="login" value=(user.login) autocomplete="username";
-            (password_input("New password (at least 8 characters)", "new", "new-password"))
-            button { "Set the password" }
+            (password_input(t::PasswordNext, "new", "new-password"))
+            button { (t::ResetSet) }
         }
-        p.hint { "All sessions of this login end." }
+        p.hint { (t::ResetSessionsEnd) }
     };
-    Ok(page(&session, "New password", main).into_response())
+    Ok(page(&session, t::ResetPage, main).into_response())
 }
 
 /// The fields of `POST /reset/{token}`.

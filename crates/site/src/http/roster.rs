@@ -2,11 +2,13 @@
 
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::Upload;
+use super::refusal::Refusal;
 use super::session::Session;
 use super::users::check_admin;
 use crate::app::App;
-use crate::core::roster::{self, Entry, RosterError};
+use crate::core::roster::{self, Entry};
 use crate::core::time::Time;
 use crate::core::token::readable_password;
 use crate::db::user::{self, NewUser, User};
@@ -24,12 +26,6 @@ use std::sync::Arc;
 const EXPORT_ROWS: i64 = 500;
 /// Passwords that are hashed at a time. The bound of [`crate::core::password`] is lower.
 const HASHES: usize = 4;
-
-impl From<RosterError> for PageError {
-    fn from(error: RosterError) -> PageError {
-        PageError::Invalid(error.to_string())
-    }
-}
 
 /// What an import does with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +100,7 @@ pub async fn preview(State(app): State<Arc<App>>, session: Session, form: Multip
     let list = if upload.content.is_empty() {
         upload.field("list").to_owned()
     } else {
-        String::from_utf8(upload.content)
-            .map_err(|_| PageError::Invalid("The list is no text in UTF-8.".to_owned()))?
+        String::from_utf8(upload.content).map_err(|_| Mistake::NotUtf8)?
     };
     let plan = plan(&app, roster::read(&list)?).await?;
     let count = |effect| plan.iter().filter(|(_, _, one)| *one == effect).count();
@@ -211,7 +206,7 @@ pub async fn apply(State(app): State<Arc<App>>, session: Session, Form(form): Fo
                 let id = user::insert(&mut tx, &new, now).await?;
                 user::set_profile(&mut tx, id, &entry.name, entry.email.as_deref()).await?;
             }
-            (None, None) => return Err(PageError::Refused("A user was removed meanwhile.")),
+            (None, None) => return Err(Refusal::UserRemoved.into()),
             (Some(found), hash) => {
                 let email = entry.email.as_deref().or(found.email.as_deref());
                 user::set_profile(&mut tx, found.id, &entry.name, email).await?;
@@ -226,7 +221,7 @@ pub async fn apply(State(app): State<Arc<App>>, session: Session, Form(form): Fo
         }
     }
     if !user::has_admin(&mut tx).await? {
-        return Err(PageError::Refused("The site needs an administrator."));
+        return Err(Refusal::LastAdmin.into());
     }
     tx.commit().await?;
     let made: Vec<Made> = plan

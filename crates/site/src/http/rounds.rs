@@ -1,10 +1,11 @@
 //! Rounds and their problems.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::{check_name, round_state, select, statement};
 use super::problems::{self, MAX_NAME};
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
@@ -14,20 +15,20 @@ use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFie
 use crate::db::problem;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
 /// Characters of the longest label.
 const MAX_LABEL: usize = 16;
-const METHODS: [(&str, &str); 2] = [
-    ("best", "The one with the most points"),
-    ("last_compiling", "The last one that compiles"),
+const METHODS: [(&str, &dyn Render); 2] = [
+    ("best", &"The one with the most points"),
+    ("last_compiling", &"The last one that compiles"),
 ];
-const REVEALS: [(&str, &str); 3] = [
-    ("nothing", "Only the initial tests"),
-    ("score", "Also the points"),
-    ("status", "Also points and verdict"),
+const REVEALS: [(&str, &dyn Render); 3] = [
+    ("nothing", &"Only the initial tests"),
+    ("score", &"Also the points"),
+    ("status", &"Also points and verdict"),
 ];
 
 /// The fields of a round, as the form sends them.
@@ -70,8 +71,9 @@ impl Fields {
         check_name(&self.name, MAX_NAME)?;
         let time = |text: &str, empty: Time| match text.trim() {
             "" => Ok(empty),
-            text => Time::of_field(text)
-                .ok_or_else(|| PageError::Invalid(format!("{text:?} is not a time."))),
+            text => Time::of_field(text).ok_or_else(|| Mistake::Time {
+                text: text.to_owned(),
+            }),
         };
         let fields = RoundFields {
             name: self.name.trim().to_owned(),
@@ -81,8 +83,7 @@ impl Fields {
             ranking_from: time(&self.ranking_from, Time::ALWAYS)?,
         };
         if fields.ends <= fields.begins {
-            let why = "A round ends after it begins.";
-            return Err(PageError::Invalid(why.to_owned()));
+            return Err(Mistake::RoundOrder.into());
         }
         Ok(fields)
     }

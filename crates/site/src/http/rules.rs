@@ -1,8 +1,10 @@
 //! The scoring of a round: mode, penalty, freeze, and personal time.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
+use super::mistake::Mistake;
 use super::parts::{select, time};
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::access::ContestAccess;
@@ -10,13 +12,13 @@ use crate::core::time::Time;
 use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const MODES: [(&str, &str); 2] = [
-    ("points", "Points of the final submissions"),
-    ("icpc", "ICPC: solved problems, then penalty"),
+const MODES: [(&str, &dyn Render); 2] = [
+    ("points", &"Points of the final submissions"),
+    ("icpc", &"ICPC: solved problems, then penalty"),
 ];
 /// Minutes of the greatest penalty, and of the longest personal time.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
@@ -69,26 +71,23 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
     }
 }
 
-fn invalid<T>(why: &str) -> Page<T> {
-    Err(PageError::Invalid(why.to_owned()))
-}
-
 impl Fields {
     fn read(&self, round: &Round, access: ContestAccess) -> Page<RoundRules> {
         let time = |text: &str| match text.trim() {
             "" => Ok(Time::NEVER),
-            text => Time::of_field(text)
-                .ok_or_else(|| PageError::Invalid(format!("{text:?} is not a time."))),
+            text => Time::of_field(text).ok_or_else(|| Mistake::Time {
+                text: text.to_owned(),
+            }),
         };
         let window_seconds = match self.window_minutes.trim() {
             "" => None,
             text => match text.parse::<i64>() {
                 Ok(minutes) if (1..=MAX_MINUTES).contains(&minutes) => Some(minutes * 60),
-                _ => return invalid("A personal time is a number of minutes."),
+                _ => return Err(Mistake::PersonalTime.into()),
             },
         };
         if !(0..=MAX_MINUTES).contains(&self.penalty_minutes) {
-            return invalid("The penalty is a number of minutes.");
+            return Err(Mistake::Penalty.into());
         }
         let mut rules = RoundRules {
             mode: self.mode,
@@ -103,18 +102,17 @@ impl Fields {
         }
         let is_bounded = round.begins != Time::ALWAYS;
         if rules.mode == Mode::Icpc && !is_bounded {
-            return invalid("A round in ICPC mode needs a begin.");
+            return Err(Mistake::IcpcNeedsBegin.into());
         }
         if rules.window_seconds.is_some() && round.ends == Time::NEVER {
-            return invalid("A round with a personal time needs an end.");
+            return Err(Mistake::PersonalTimeNeedsEnd.into());
         }
         if rules.freeze_at != Time::NEVER && rules.thaw_at < rules.freeze_at {
-            return invalid("The ranking thaws after it freezes.");
+            return Err(Mistake::ThawOrder.into());
         }
         let is_changed = (rules.freeze_at, rules.thaw_at) != (round.freeze_at, round.thaw_at);
         if is_changed && !access.own {
-            let why = "Only an owner can change when the ranking freezes and thaws.";
-            return Err(PageError::Refused(why));
+            return Err(Refusal::FreezeOwner.into());
         }
         Ok(rules)
     }
@@ -139,7 +137,7 @@ pub async fn edit(
 pub async fn thaw(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let (scene, _) = Scene::managed_round(&app, &session, id).await?;
     if !scene.access.own {
-        return Err(PageError::Refused("Only an owner can thaw the ranking."));
+        return Err(Refusal::ThawOwner.into());
     }
     let mut tx = app.db.begin().await?;
     contest::set_thaw(&mut tx, id, Time::now()).await?;
@@ -179,7 +177,7 @@ pub async fn set_colour(
     let digits = colour.strip_prefix('#').unwrap_or_default();
     let is_colour = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !colour.is_empty() && !is_colour {
-        return invalid("A colour is # and six hexadecimal digits.");
+        return Err(Mistake::Colour.into());
     }
     let mut tx = app.db.begin().await?;
     contest::set_colour(&mut tx, id, colour).await?;

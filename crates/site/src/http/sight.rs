@@ -1,7 +1,7 @@
 //! What the viewer sees of submissions. Lists remember what their submissions share.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::access;

@@ -1,10 +1,12 @@
 //! Submissions and their results.
 
-use super::contests::Scene;
-use super::error::{Page, PageError};
+use super::error::{InternalError, Page, PageError};
 use super::layout::{crumbs, live_page, page};
+use super::live::events;
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use super::sight::Sight;
 use super::source;
@@ -14,6 +16,7 @@ use crate::core::score::Score;
 use crate::core::visibility::Visible;
 use crate::db::contest::RoundProblem;
 use crate::db::judgement::{self, Past, State as JudgementState};
+use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
 use axum::extract::{Form, Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -99,7 +102,7 @@ pub async fn of_contest(
     let list = looked_at(&app, &session, list).await?;
     let more = format!("/contests/{id}/submissions");
     let main = html! {
-        (scene.top(&session, Some("Submissions")))
+        (scene.top(&session, Some(&"Submissions")))
         h2 { "Submissions" }
         (parts::submissions(&list, Some(&more)))
     };
@@ -113,7 +116,7 @@ pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Proto
     let details = judgement::details(&app.db, judgement).await?;
     let protocol = match details.and_then(|details| details.protocol) {
         Some(text) => serde_json::from_str(&text)
-            .map_err(|error| PageError::Internal(format!("a stored protocol: {error}")))?,
+            .map_err(|error| InternalError::Protocol { judgement, error })?,
         None => Protocol {
             tests: app
                 .live
@@ -165,7 +168,7 @@ pub async fn show(
     let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
         || judgement::is_open(&app.db, id).await?;
     let main = html! {
-        (crumbs(&[("/submissions", "Submissions")], &format!("#{id}")))
+        (crumbs(&[("/submissions", &"Submissions")], format!("#{id}")))
         h1 { (title) }
         div data-live {
             (facts(&one, round_problem.as_ref(), visible))
@@ -274,7 +277,7 @@ fn test_result(test: &Test) -> Markup {
     }
 }
 
-fn of_limit(figure: Option<u64>, limit: Option<u64>, words: fn(u64) -> String) -> Markup {
+fn of_limit(figure: Option<u64>, limit: Option<u64>, words: fn(u64) -> Markup) -> Markup {
     html! {
         @if let Some(figure) = figure { (words(figure)) }
         @if let Some(limit) = limit { " / " (words(limit)) }
@@ -355,6 +358,39 @@ pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): P
     Ok((headers, source.content).into_response())
 }
 
+/// `GET /submissions/{id}/live`.
+pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    find(&app, &session, id).await?;
+    Ok(events(&app, move |change| change.submission == id))
+}
+
+/// The viewer and the members of the viewer's team.
+async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
+    let mut users: Vec<i64> = session.viewer().id().into_iter().collect();
+    if let Some(one) = &scene.participant {
+        let members = participant::members(&app.db, scene.contest.id).await?;
+        let members = members
+            .iter()
+            .filter(|member| member.participant_id == one.id);
+        users.extend(members.map(|member| member.user_id));
+    }
+    Ok(users)
+}
+
+/// `GET /contests/{id}/live`: submissions of the own team, or all for the staff.
+pub async fn live_of_contest(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+) -> Page {
+    let scene = Scene::of(&app, &session, id).await?;
+    let all = scene.access.manage;
+    let users = team(&app, &session, &scene).await?;
+    Ok(events(&app, move |change| {
+        change.contest == Some(id) && (all || users.contains(&change.user))
+    }))
+}
+
 /// The fields of `POST /submissions/{id}/kind`.
 #[derive(Deserialize)]
 pub struct KindForm {
@@ -384,7 +420,7 @@ pub async fn set_kind(
 ) -> Page {
     let (one, _) = managed(&app, &session, id).await?;
     if one.kind == Kind::Model || form.kind == Kind::Model {
-        return Err(PageError::Refused("This submission belongs to a package."));
+        return Err(Refusal::PackageSubmission.into());
     }
     let mut tx = app.db.begin().await?;
     submission::set_kind(&mut tx, id, form.kind).await?;

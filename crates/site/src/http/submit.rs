@@ -1,10 +1,12 @@
 //! Sending a source.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::{crumbs, editor_page};
+use super::mistake::Mistake;
 use super::parts::{Upload, empty, round_state};
 use super::problems;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::source::{MAX_SOURCE, safe_name};
@@ -85,13 +87,9 @@ async fn last_language(app: &App, user: i64) -> Page<Option<String>> {
 impl Sent<'_> {
     /// The source of a form with the fields `language`, `file` and `code`.
     pub fn of(app: &App, upload: Upload) -> Page<Sent<'_>> {
-        let invalid = |why: &str| PageError::Invalid(why.to_owned());
         let language = match upload.field("language") {
-            "" => of_file(&app.languages, &upload.file_name)
-                .ok_or_else(|| invalid("Choose a language, or upload a file with its extension.")),
-            name => app
-                .language(name)
-                .ok_or_else(|| invalid("This language is not installed.")),
+            "" => of_file(&app.languages, &upload.file_name).ok_or(Mistake::NoLanguage),
+            name => app.language(name).ok_or(Mistake::LanguageMissing),
         }?;
         let is_ignored = !upload.field("ignored").is_empty();
         let (file_name, content) = if upload.content.is_empty() {
@@ -105,10 +103,10 @@ impl Sent<'_> {
             (name, upload.content)
         };
         if content.is_empty() {
-            return Err(invalid("Upload a file, or enter the source."));
+            return Err(Mistake::NoSource.into());
         }
         if content.len() > MAX_SOURCE {
-            return Err(invalid("A source has at most 256 KiB."));
+            return Err(Mistake::LargeSource { bytes: MAX_SOURCE }.into());
         }
         Ok(Sent {
             language,
@@ -207,7 +205,7 @@ pub async fn problem_form(
     let last = last_language(&app, session.user_id()?).await?;
     let address = format!("/problems/{id}");
     let main = html! {
-        (crumbs(&[("/problems", "Problems"), (&address, &problem.name)], "Submit"))
+        (crumbs(&[("/problems", &"Problems"), (&address, &problem.name)], "Submit"))
         h1 { "Submit to " (problem.name) }
         (form(&app, last.as_deref(), false))
     };
@@ -309,7 +307,7 @@ pub async fn send_to_round(
     session.user_id()?;
     // The time counts when the whole source has arrived.
     if !scene.submits(&problem) {
-        return Err(PageError::Refused("This round is not open."));
+        return Err(Refusal::RoundNotOpen.into());
     }
     let sent = Sent::of(app, upload)?;
     let kind = if scene.access.manage && sent.is_ignored {

@@ -2,7 +2,9 @@
 
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::{check_name, select, time};
+use super::refusal::Refusal;
 use super::session::Session;
 use crate::app::App;
 use crate::core::account::MAX_NAME;
@@ -11,7 +13,7 @@ use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::html;
+use maud::{Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +23,10 @@ const MAX_TOKENS: usize = 50;
 /// Days that a token lasts at most.
 const MAX_DAYS: u64 = 366;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-const SCOPES: [(&str, &str); 3] = [
-    ("submit", "Read and submit"),
-    ("read", "Read only"),
-    ("manage", "Everything that you may do"),
+const SCOPES: [(&str, &dyn Render); 3] = [
+    ("submit", &"Read and submit"),
+    ("read", &"Read only"),
+    ("manage", &"Everything that you may do"),
 ];
 
 /// `GET /account/tokens`.
@@ -88,15 +90,14 @@ pub async fn make(State(app): State<Arc<App>>, session: Session, Form(form): For
     let user = session.user_id()?;
     check_name(&form.name, MAX_NAME)?;
     if !(1..=MAX_DAYS).contains(&form.days) {
-        let why = format!("A token lasts 1 to {MAX_DAYS} days.");
-        return Err(PageError::Invalid(why));
+        return Err(Mistake::TokenDays { max: MAX_DAYS }.into());
     }
     let token = Token::random();
     let now = Time::now();
     let expires = now.after(DAY * u32::try_from(form.days).unwrap_or(1));
     let mut tx = app.db.begin().await?;
     if api_token::of_user(&mut tx, user).await?.len() >= MAX_TOKENS {
-        return Err(PageError::Refused("Delete a token first; you have 50."));
+        return Err(Refusal::TooManyTokens { max: MAX_TOKENS }.into());
     }
     let name = form.name.trim();
     api_token::insert(

@@ -1,10 +1,13 @@
 //! One-time passwords of the signed-in user, and the second step of signing in.
 
-use super::audit::Actor;
+use super::actor::Actor;
 use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::page;
-use super::session::{self, Session, password_input};
+use super::mistake::Mistake;
+use super::parts::password_input;
+use super::refusal::Refusal;
+use super::session::{self, Session};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::totp as rules;
@@ -74,7 +77,7 @@ async fn check_password<'s>(
     }
     if !app.passwords.verify(password, Some(&user.password)).await? {
         app.failures_of_login.count(key, Instant::now());
-        return Err(PageError::Invalid("The password is wrong.".to_owned()));
+        return Err(Mistake::WrongPassword.into());
     }
     Ok(user)
 }
@@ -91,7 +94,7 @@ pub async fn propose(
     let mut tx = app.db.begin().await?;
     let found = totp::of_user(&mut tx, user.id).await?;
     if found.is_some_and(|found| found.confirmed().is_some()) {
-        return Err(PageError::Refused("One-time passwords are on already."));
+        return Err(Refusal::TotpOn.into());
     }
     totp::propose(&mut tx, user.id, &secret).await?;
     tx.commit().await?;
@@ -125,7 +128,7 @@ pub struct Code {
 /// Counts a wrong code of a user.
 fn wrong_code(app: &App, user: i64) -> PageError {
     app.failures_of_code.count(user, Instant::now());
-    PageError::Invalid("The code is wrong, or was used already.".to_owned())
+    Mistake::WrongCode.into()
 }
 
 fn check_delay(app: &App, user: i64) -> Page<()> {
@@ -148,7 +151,7 @@ pub async fn confirm(
     let secret = generator
         .filter(|found| found.confirmed().is_none())
         .and_then(|found| found.totp_secret);
-    let secret = secret.ok_or(PageError::Refused("Set one-time passwords up first."))?;
+    let secret = secret.ok_or(Refusal::TotpMissing)?;
     let now = Time::now();
     let Some(period) = rules::period(&secret, &form.code, None, now) else {
         return Err(wrong_code(&app, id));

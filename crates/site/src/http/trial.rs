@@ -1,19 +1,21 @@
 //! Trying a source on an input of one's own.
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::{Upload, select};
 use super::problems;
+use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use super::submit::Sent;
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
-use crate::judging::trial::{MAX_OUTPUT, Trial, TrialError, Tried};
+use crate::judging::trial::{MAX_OUTPUT, Trial, Tried};
 use axum::extract::{Multipart, Path, State};
 use axum::response::IntoResponse;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use millibox_languages::program::Limits;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,7 +55,7 @@ async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     session.user_id()?;
     let (scene, problem) = Scene::of_problem(app, session, id).await?;
     if !scene.submits(&problem) {
-        return Err(PageError::Refused("This round is not open."));
+        return Err(Refusal::RoundNotOpen.into());
     }
     let version = problem::version(&app.db, problem.version_id).await?;
     let version = version.ok_or(PageError::NotFound)?;
@@ -77,9 +79,10 @@ fn limits(manifest: &Manifest) -> Limits {
 
 fn show(app: &App, session: &Session, place: &Place, sent: [&str; 3], result: Markup) -> Page {
     let [language, code, input] = sent;
-    let mut languages = vec![("", "By the name of the file")];
-    let installed = app.languages.iter();
-    languages.extend(installed.map(|one| (one.name.as_str(), one.title.as_str())));
+    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &"By the name of the file")];
+    for one in &app.languages {
+        languages.push((&one.name, &one.title));
+    }
     let main = html! {
         h1 { "Try: " (place.title) }
         @if place.manifest.interactive {
@@ -112,9 +115,7 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
     // Browsers send the line ends of text fields as CR LF.
     let input = upload.field("input").replace("\r\n", "\n");
     if input.len() > MAX_INPUT {
-        return Err(PageError::Invalid(
-            "An input has at most 64 KiB.".to_owned(),
-        ));
+        return Err(Mistake::LargeInput { bytes: MAX_INPUT }.into());
     }
     let (language, code) = (
         upload.field("language").to_owned(),
@@ -132,11 +133,7 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
         input: input.clone().into_bytes(),
         limits: limits(&place.manifest),
     };
-    let tried = match app.trials.run(trial).await {
-        Ok(tried) => tried,
-        Err(TrialError::Busy) => return Err(PageError::Busy),
-        Err(TrialError::Machine(error)) => return Err(PageError::Internal(error)),
-    };
+    let tried = app.trials.run(trial).await?;
     show(
         app,
         session,

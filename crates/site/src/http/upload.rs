@@ -1,7 +1,8 @@
 //! Large files of forms, which are stored while they arrive, and large answers, which are sent
 //! while they are read. Neither is ever in memory as a whole.
 
-use super::error::{Page, PageError};
+use super::error::{InternalError, Page, PageError, unreadable};
+use super::mistake::Mistake;
 use crate::app::App;
 use axum::body::Body;
 use axum::extract::Multipart;
@@ -50,7 +51,7 @@ impl StoredUpload {
                 let (digest, bytes) = store(app, Some(part)).await?;
                 stored = Some((file_name, digest, bytes));
             } else {
-                return Err(PageError::Invalid("Upload one file.".to_owned()));
+                return Err(Mistake::TwoFiles.into());
             }
         }
         let (file_name, digest, bytes) = match stored {
@@ -79,11 +80,11 @@ async fn short_text(mut part: Field<'_>, total: &mut usize) -> Page<String> {
     while let Some(chunk) = part.chunk().await? {
         *total += chunk.len();
         if *total > MAX_FIELDS {
-            return Err(PageError::Invalid("A field is too long.".to_owned()));
+            return Err(Mistake::LongField.into());
         }
         text.extend_from_slice(&chunk);
     }
-    String::from_utf8(text).map_err(|_| PageError::Invalid("A field is not in UTF-8.".to_owned()))
+    String::from_utf8(text).map_err(|_| Mistake::FieldNotUtf8.into())
 }
 
 /// Stores a file. Returns its digest and its length.
@@ -102,8 +103,7 @@ async fn store(app: &App, part: Option<Field<'_>>) -> Page<(String, u64)> {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Page<T> {
-    let result = tokio::task::spawn_blocking(work).await;
-    result.map_err(|error| PageError::Internal(error.to_string()))
+    Ok(tokio::task::spawn_blocking(work).await?)
 }
 
 /// A stored file to be saved by the browser under a name.
@@ -111,7 +111,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 /// # Errors
 /// The file cannot be read.
 pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) -> Page {
-    let failed = |error: std::io::Error| PageError::Internal(error.to_string());
+    let failed = |error: std::io::Error| unreadable(digest, error);
     let path = app.blobs.path(digest);
     let file = tokio::fs::File::open(path).await.map_err(failed)?;
     let length = file.metadata().await.map_err(failed)?.len();
@@ -120,8 +120,7 @@ pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) 
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    let disposition = HeaderValue::from_str(&disposition)
-        .map_err(|_| PageError::Internal("the name of a file has a line end".to_owned()))?;
+    let disposition = HeaderValue::from_str(&disposition).map_err(|_| InternalError::FileName)?;
     headers.insert(CONTENT_DISPOSITION, disposition);
     Ok(response)
 }

@@ -3,8 +3,10 @@
 use super::account::{Profile, profile_inputs};
 use super::error::{Page, PageError};
 use super::layout::page;
+use super::mistake::Mistake;
 use super::parts::{PAGE_ROWS, select, time};
 use super::problems::Place;
+use super::refusal::Refusal;
 use super::reset::LINK_LASTS;
 use super::session::Session;
 use crate::app::App;
@@ -15,19 +17,19 @@ use crate::db::user::{self, Role, User};
 use crate::db::{Tx, merge, reset, session, totp};
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const ROLES: [(&str, &str); 3] = [
-    ("user", "User"),
-    ("teacher", "Teacher"),
-    ("admin", "Administrator"),
+const ROLES: [(&str, &dyn Render); 3] = [
+    ("user", &"User"),
+    ("teacher", &"Teacher"),
+    ("admin", &"Administrator"),
 ];
-const SIGN_UPS: [(&str, &str); 3] = [
-    ("open", "All people can sign up"),
-    ("link", "Only with the link of this site"),
-    ("closed", "Only administrators add users"),
+const SIGN_UPS: [(&str, &dyn Render); 3] = [
+    ("open", &"All people can sign up"),
+    ("link", &"Only with the link of this site"),
+    ("closed", &"Only administrators add users"),
 ];
 
 /// The id of an administrator.
@@ -52,7 +54,7 @@ async fn check_has_admin(tx: &mut Tx) -> Page<()> {
     if user::has_admin(tx).await? {
         return Ok(());
     }
-    Err(PageError::Refused("The site needs an administrator."))
+    Err(Refusal::LastAdmin.into())
 }
 
 /// `GET /users`.
@@ -252,13 +254,13 @@ pub struct Delete {
 
 fn check_confirmation(found: &User, confirm: &str, own: i64) -> Page<()> {
     if found.id == own {
-        return Err(PageError::Refused("Ask another administrator to do this."));
+        return Err(Refusal::OwnAccount.into());
     }
     if confirm.trim().eq_ignore_ascii_case(&found.login) {
         return Ok(());
     }
-    let why = format!("Type the login {} to confirm.", found.login);
-    Err(PageError::Invalid(why))
+    let login = found.login.clone();
+    Err(Mistake::ConfirmLogin { login }.into())
 }
 
 /// `POST /users/{id}/delete`.
@@ -298,11 +300,9 @@ pub async fn merge(
     let from = user::by_id(&mut tx, id).await?.ok_or(PageError::NotFound)?;
     check_confirmation(&from, &form.confirm, own)?;
     let into = user::by_login(&mut tx, form.into.trim()).await?;
-    let missing = || PageError::Invalid("There is no user with this login.".to_owned());
-    let into = into.ok_or_else(missing)?;
+    let into = into.ok_or(Mistake::UnknownUser)?;
     if into.id == from.id {
-        let why = "Name another user.".to_owned();
-        return Err(PageError::Invalid(why));
+        return Err(Mistake::SameUser.into());
     }
     merge::merge(&mut tx, &from, &into).await?;
     // The rights may have grown.

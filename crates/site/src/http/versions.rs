@@ -3,42 +3,29 @@
 use super::error::{Page, PageError};
 use super::jobs;
 use super::layout::page;
+use super::mistake::Mistake;
+use super::packages::{archive, package_input, read_if_small};
 use super::parts::{self, PAGE_ROWS, Upload, time};
-use super::problems::{find, package_input};
+use super::problems::find;
 use super::session::Session;
-use super::upload::{self, StoredUpload};
+use super::upload::StoredUpload;
 use crate::app::App;
 use crate::core::score::Score;
 use crate::core::work::Work;
 use crate::db::job;
 use crate::db::problem::{self, Problem, Version};
 use crate::db::submission::{self, Model};
-use crate::jobs::packages::{self, Package};
+use crate::jobs::packages;
 use axum::extract::{Form, Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Bytes of the largest package that is read while its sender waits. Larger ones become jobs.
-const QUICK_BYTES: u64 = 1 << 20;
 /// Characters of the longest note, and of the longest tag.
 const MAX_NOTE: usize = 200;
 /// Tags of a problem.
 const MAX_TAGS: usize = 50;
-
-/// The package of an upload, unless it is so large that a job must read it.
-pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option<Package>> {
-    if upload.bytes > QUICK_BYTES {
-        return Ok(None);
-    }
-    let (app, digest) = (app.clone(), upload.digest.clone());
-    let file_name = upload.file_name.clone();
-    let read = move || packages::read(&app, &digest, &file_name);
-    let read = tokio::task::spawn_blocking(read).await;
-    let read = read.map_err(|error| PageError::Internal(error.to_string()))?;
-    Ok(Some(read?))
-}
 
 /// A problem that the viewer may change.
 pub async fn edited(app: &App, session: &Session, id: i64) -> Page<Problem> {
@@ -179,8 +166,7 @@ pub async fn statement(
             .iter()
             .any(|end| name.ends_with(end))
     {
-        let why = "A statement has a plain name that ends in .md, .pdf or .tex.";
-        return Err(PageError::Invalid(why.to_owned()));
+        return Err(Mistake::StatementName.into());
     }
     let work = Work::ChangeStatement {
         problem: id,
@@ -208,12 +194,6 @@ pub async fn download(
     archive(&app, version.ok_or(PageError::NotFound)?).await
 }
 
-/// The archive of a version.
-pub async fn archive(app: &App, version: &Version) -> Page<Response> {
-    let name = format!("problem-{}-{}.zip", version.problem_id, version.number);
-    upload::download(app, &version.digest, &name, "application/zip").await
-}
-
 /// The fields of `POST /problems/{id}/tags`.
 #[derive(Deserialize)]
 pub struct Tags {
@@ -237,31 +217,11 @@ pub async fn tags(
     let mut tags = read(&form.tags, false);
     tags.extend(read(&form.hidden_tags, true));
     if tags.len() > MAX_TAGS {
-        return Err(PageError::Invalid(format!(
-            "A problem has at most {MAX_TAGS} tags."
-        )));
+        return Err(Mistake::TooManyTags { max: MAX_TAGS }.into());
     }
     let mut tx = app.db.begin().await?;
     problem::set_label(&mut tx, id, &note(&form.label)).await?;
     problem::set_tags(&mut tx, id, &tags).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/problems/{id}")).into_response())
-}
-
-/// The form of the short name and the tags.
-pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
-    let tags = problem::tags(&app.db, problem.id).await?;
-    let names = |hidden: bool| {
-        let names = tags.iter().filter(|tag| tag.hidden == hidden);
-        let names: Vec<&str> = names.map(|tag| tag.name.as_str()).collect();
-        names.join(", ")
-    };
-    Ok(html! {
-        form.fields method="post" action={ "/problems/" (problem.id) "/tags" } {
-            label { "Short name" input name="label" value=(problem.label); }
-            label { "Tags (separated by commas)" input name="tags" value=(names(false)); }
-            label { "Tags that only teachers see" input name="hidden_tags" value=(names(true)); }
-            button { "Save" }
-        }
-    })
 }

@@ -3,6 +3,7 @@
 pub mod contest;
 pub mod postgres;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -331,11 +332,11 @@ impl Answer {
     }
 }
 
-/// A browser with its cookie.
+/// A browser with its cookies.
 pub struct Browser {
     agent: ureq::Agent,
     url: String,
-    cookie: Option<String>,
+    cookies: BTreeMap<String, String>,
 }
 
 impl Browser {
@@ -349,7 +350,7 @@ impl Browser {
         Browser {
             agent: config.into(),
             url: site.url.clone(),
-            cookie: None,
+            cookies: BTreeMap::new(),
         }
     }
 
@@ -361,12 +362,25 @@ impl Browser {
         }
     }
 
+    /// The header with the cookies.
+    fn cookie(&self) -> String {
+        let pairs = self.cookies.iter();
+        let pairs: Vec<String> = pairs
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        pairs.join("; ")
+    }
+
     fn read(&mut self, answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Answer {
         let mut answer = answer.expect("an answer");
         let headers = answer.headers().clone();
         let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
-        if let Some(cookie) = text("set-cookie") {
-            self.cookie = cookie.split(';').next().map(str::to_owned);
+        let cookie = text("set-cookie");
+        if let Some((name, value)) = cookie.as_deref().and_then(|text| {
+            let pair = text.split(';').next()?;
+            pair.split_once('=')
+        }) {
+            self.cookies.insert(name.to_owned(), value.to_owned());
         }
         Answer {
             status: answer.status().as_u16(),
@@ -389,7 +403,7 @@ impl Browser {
     pub fn get_with(&mut self, path: &str, (name, value): (&str, &str)) -> Answer {
         let request = self.agent.get(format!("{}{path}", self.url));
         let request = request.header(name, value);
-        let request = request.header("cookie", self.cookie.as_deref().unwrap_or_default());
+        let request = request.header("cookie", self.cookie());
         let answer = request.call();
         self.read(answer)
     }
@@ -399,7 +413,7 @@ impl Browser {
     pub fn raw(&self, path: &str, patience: Duration) -> String {
         let host = self.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).expect("a connection");
-        let cookie = self.cookie.as_deref().unwrap_or_default();
+        let cookie = self.cookie();
         write!(
             stream,
             "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
@@ -432,7 +446,7 @@ impl Browser {
     pub fn post_from(&mut self, site: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request
-            .header("cookie", self.cookie.as_deref().unwrap_or_default())
+            .header("cookie", self.cookie())
             .header("sec-fetch-site", site)
             .send_form(fields.iter().copied());
         self.read(answer)
@@ -487,7 +501,7 @@ impl Browser {
         write!(body, "\r\n--{BOUNDARY}--\r\n").expect("memory");
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request
-            .header("cookie", self.cookie.as_deref().unwrap_or_default())
+            .header("cookie", self.cookie())
             .header("sec-fetch-site", "same-origin")
             .header(
                 "content-type",

@@ -6,7 +6,7 @@ use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
 use crate::db::user::User;
-use crate::http::audit::Actor;
+use crate::http::actor::Actor;
 use crate::http::session::Session;
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;

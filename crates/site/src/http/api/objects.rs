@@ -11,10 +11,11 @@ use crate::core::time::Time;
 use crate::db::api_token::Scope;
 use crate::db::user::{NewUser, Role};
 use crate::db::{contest, problem, user};
-use crate::http::contests::Scene;
 use crate::http::error::PageError;
+use crate::http::mistake::Mistake;
 use crate::http::parts::PAGE_ROWS;
 use crate::http::problems::{self, Place};
+use crate::http::scene::Scene;
 use crate::http::users::check_admin;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -184,8 +185,7 @@ pub async fn add_user(
     account::check_password(&sent.password)?;
     let role = match sent.role.as_str() {
         "" => Role::User,
-        text => Role::of_text(text)
-            .ok_or_else(|| PageError::Invalid("The role is unknown.".to_owned()))?,
+        text => Role::of_text(text).ok_or(PageError::Invalid(Mistake::UnknownRole))?,
     };
     let password = app.passwords.hash(&sent.password).await?;
     let new = NewUser {
@@ -197,7 +197,7 @@ pub async fn add_user(
     let mut tx = app.db.begin().await?;
     let id = match user::insert(&mut tx, &new, Time::now()).await {
         Err(error) if error.is_duplicate() => {
-            return Err(PageError::Invalid("This login is taken.".to_owned()).into());
+            return Err(PageError::Invalid(Mistake::LoginTaken).into());
         }
         id => id?,
     };

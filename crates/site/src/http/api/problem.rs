@@ -1,6 +1,7 @@
 //! Requests of programs that were not carried out: problem details (RFC 9457).
 
-use crate::http::error::PageError;
+use crate::http::error::{PageError, retry_seconds};
+use crate::text::{Message, t};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -88,69 +89,61 @@ fn problem(status: StatusCode, code: &str, title: &str, detail: String) -> Probl
 }
 
 fn of_page(error: PageError) -> (Problem, Option<u64>) {
-    match error {
+    let (status, code, title, detail, retry) = match error {
         PageError::NotFound | PageError::SignIn => (
-            problem(
-                StatusCode::NOT_FOUND,
-                "not_found",
-                "Not found",
-                "The object does not exist, or you have no access to it.".to_owned(),
-            ),
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "Not found".to_owned(),
+            "The object does not exist, or you have no access to it.".to_owned(),
             None,
         ),
         PageError::Refused(why) => (
-            problem(
-                StatusCode::FORBIDDEN,
-                "refused",
-                "Not allowed",
-                why.to_owned(),
-            ),
+            StatusCode::FORBIDDEN,
+            "refused",
+            t::ErrorRefusedTitle.english(),
+            why.message().english(),
             None,
         ),
-        PageError::Invalid(why) => (
-            problem(
+        PageError::Invalid(why) => {
+            let mut detail = vec![why.message().english()];
+            detail.extend(why.lines());
+            (
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "invalid",
-                "Not accepted",
-                why,
-            ),
-            None,
-        ),
+                t::ErrorInvalidTitle.english(),
+                detail.join("\n"),
+                None,
+            )
+        }
         PageError::TooOften(delay) => {
-            let seconds = delay.as_secs() + 1;
-            let detail = format!("Try again in {seconds} seconds.");
+            let seconds = retry_seconds(delay);
             (
-                problem(
-                    StatusCode::TOO_MANY_REQUESTS,
-                    "too_often",
-                    "Too many attempts",
-                    detail,
-                ),
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_often",
+                t::ErrorTooOftenTitle.english(),
+                t::ErrorTooOftenDetail { seconds }.english(),
                 Some(seconds),
             )
         }
         PageError::Busy => (
-            problem(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "Too much to do",
-                "Try again in a few seconds.".to_owned(),
-            ),
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            t::ErrorBusyTitle.english(),
+            t::ErrorBusyDetail.english(),
             Some(5),
         ),
-        PageError::Internal(message) => {
-            tracing::error!(message, "a request of a program failed");
+        PageError::Internal(error) => {
+            tracing::error!(%error, "a request of a program failed");
             (
-                problem(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "internal",
-                    "The site has failed",
-                    "The failure is in the site's log.".to_owned(),
-                ),
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                t::ErrorInternalTitle.english(),
+                t::ErrorInternalDetail.english(),
                 None,
             )
         }
-    }
+    };
+    (problem(status, code, &title, detail), retry)
 }
 
 /// Gives refusals of extractors and of the router the form of a problem.

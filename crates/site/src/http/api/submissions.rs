@@ -7,10 +7,11 @@ use super::problem::{Answer, ApiError, Problem as Failure};
 use crate::app::App;
 use crate::db::api_token::Scope;
 use crate::db::submission::{self, Filter};
-use crate::http::contests::Scene;
 use crate::http::error::PageError;
+use crate::http::mistake::Mistake;
 use crate::http::parts::{PAGE_ROWS, Upload};
 use crate::http::problems::Place;
+use crate::http::scene::Scene;
 use crate::http::{submissions, submit};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -182,10 +183,7 @@ pub async fn submit(
         (None, Some(id)) => {
             submit::send_to_problem(&app, session, id, upload, key.as_deref()).await
         }
-        _ => {
-            let why = "Name either round_problem or problem.".to_owned();
-            Err(PageError::Invalid(why))
-        }
+        _ => Err(Mistake::SubmissionTarget.into()),
     }?;
     let (one, _, visible) = submissions::find(&app, session, id).await?;
     let location = AppendHeaders([(LOCATION, format!("/api/v1/submissions/{id}"))]);

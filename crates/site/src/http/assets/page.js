@@ -5,11 +5,15 @@ const clock = document.getElementById('clock');
 const ahead = clock ? Date.parse(clock.dateTime) - Date.now() : 0;
 const two = (number) => String(number).padStart(2, '0');
 
+// "2 days" in the language of the page.
+const dayFormat = { style: 'unit', unit: 'day', unitDisplay: 'long' };
+const dayWords = new Intl.NumberFormat(document.documentElement.lang, dayFormat);
+
 // A time span as 1:05:09, or with days.
 function spanWords(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const [days, hours] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24];
-  if (days > 0) return `${days} ${days === 1 ? 'day' : 'days'} ${hours} h`;
+  if (days > 0) return `${dayWords.format(days)} ${hours} h`;
   const [minutes, rest] = [Math.floor(seconds / 60) % 60, seconds % 60];
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }

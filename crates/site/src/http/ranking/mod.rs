@@ -6,9 +6,9 @@
 mod export;
 mod table;
 
-use super::contests::Scene;
 use super::error::{Page, PageError};
 use super::layout::{live_page, projector_page};
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::standings::{Audience, Data, Scope, Shown};
@@ -16,6 +16,7 @@ use crate::core::time::Time;
 use crate::db;
 use crate::db::contest::Round;
 use crate::rankings::{Format, Render, Rendered};
+use crate::text::{self, Locale};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
@@ -93,6 +94,8 @@ impl Choice {
 
 /// What a viewer may see of the ranking of a contest.
 struct Look {
+    /// The language; a stream of events outlives the request.
+    locale: Arc<Locale>,
     scene: Scene,
     choice: Choice,
     data: Arc<Data>,
@@ -103,6 +106,7 @@ impl Look {
         let scene = Scene::of(app, session, id).await?;
         let data = app.rankings.data(&app.db, id).await?;
         let look = Look {
+            locale: text::current(),
             scene,
             choice,
             data,
@@ -170,7 +174,9 @@ impl Look {
         };
         let scope = self.scope(Time::now())?;
         let id = self.scene.contest.id;
-        let page = app.rankings.get(&app.db, id, &scope, format, render);
+        let page = app
+            .rankings
+            .get(&app.db, id, &scope, format, &self.locale, render);
         Ok(page.await?)
     }
 }
@@ -197,7 +203,7 @@ pub async fn show(
     let choice = &look.choice;
     let query = choice.query("");
     let main = html! {
-        (look.scene.top(&session, Some("Ranking")))
+        (look.scene.top(&session, Some(&"Ranking")))
         h2 { "Ranking" }
         (chooser(&look))
         (tables(id, choice, &page))

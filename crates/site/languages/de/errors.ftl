@@ -1,0 +1,109 @@
+# Pages about requests that were not carried out.
+error-home = Zur Startseite
+error-not-found-title = Seite nicht gefunden
+error-not-found-detail = Diese Seite gibt es nicht, oder Sie haben keinen Zugriff darauf.
+error-refused-title = Nicht erlaubt
+error-invalid-title = Nicht angenommen
+error-too-often-title = Zu viele Versuche
+error-too-often-detail =
+    Sie haben es zu oft versucht. Versuchen Sie es in { $seconds ->
+        [one] { $seconds } Sekunde
+       *[other] { $seconds } Sekunden
+    } erneut.
+error-busy-title = Zu viel zu tun
+error-busy-detail =
+    Im Moment melden sich zu viele Personen an. Versuchen Sie es in einigen Sekunden erneut.
+error-internal-title = Fehler auf dem Server
+error-internal-detail =
+    Der Fehler steht im Protokoll des Servers. Ihre Anfrage wurde nicht ausgeführt.
+
+# Why the viewer may not do something now.
+refusal-invitation-only =
+    Auf dieser Seite kann man sich nur mit einer Einladung registrieren. Wenden Sie sich an den
+    Administrator.
+refusal-last-admin = Die Seite braucht einen Administrator.
+refusal-own-account = Bitten Sie einen anderen Administrator, dies zu tun.
+refusal-totp-on = Einmalpasswörter sind bereits eingeschaltet.
+refusal-totp-missing = Richten Sie zuerst Einmalpasswörter ein.
+refusal-user-removed = Ein Benutzer wurde inzwischen entfernt.
+refusal-publish-contest = Nur ein Administrator kann einen Wettbewerb öffentlich machen.
+refusal-publish-problem = Nur ein Administrator kann eine Aufgabe öffentlich machen.
+refusal-problem-in-use =
+    Ein Wettbewerb verwendet diese Aufgabe. Entfernen Sie sie zuerst aus dessen Runden.
+refusal-package-submission = Diese Einsendung gehört zu einem Aufgabenpaket.
+refusal-job-ended = Der Auftrag ist beendet.
+refusal-job-not-stopped = Der Auftrag wurde nicht angehalten.
+refusal-owners-only = Nur ein Eigentümer kann Eigentümer ernennen oder entfernen.
+refusal-last-owner = Ein Wettbewerb braucht einen Eigentümer.
+refusal-participant-has-submissions = Von diesem Teilnehmer gibt es Einsendungen.
+refusal-too-many-tokens = Löschen Sie zuerst ein Token; Sie haben { $max }.
+refusal-round-over = Diese Runde ist vorbei.
+refusal-round-not-open = Diese Runde läuft nicht.
+refusal-freeze-owner =
+    Nur ein Eigentümer kann ändern, wann die Rangliste eingefroren und wieder freigegeben wird.
+refusal-thaw-owner = Nur ein Eigentümer kann die Rangliste freigeben.
+refusal-in-queue = Diese Einsendung steht bereits in der Warteschlange.
+refusal-rejudging-decided = Über diese Neubewertung ist bereits entschieden.
+refusal-rejudging-not-ready =
+    Über diese Neubewertung ist bereits entschieden, oder einige ihrer Einsendungen sind noch nicht
+    bewertet.
+refusal-rejudging-open = Übernehmen oder verwerfen Sie diese Neubewertung zuerst.
+
+# What is wrong with a field of a form.
+mistake-login =
+    Ein Benutzername hat 1 bis { $max } Buchstaben, Ziffern, Punkte, Binde- und Unterstriche.
+mistake-name = Ein Name hat 1 bis { $max } Zeichen.
+mistake-email =
+    Eine E-Mail-Adresse hat einen Namen, ein @ und einen Rechnernamen, aber keine Leerzeichen.
+mistake-password-length = Ein Passwort hat mindestens { $min } Zeichen und höchstens { $max } Bytes.
+mistake-form = Das Formular ist nicht lesbar: { $detail }
+mistake-package = Das Aufgabenpaket hat Fehler:
+mistake-wrong-password = Das Passwort ist falsch.
+mistake-wrong-present-password = Das bisherige Passwort ist falsch.
+mistake-wrong-sign-in = Benutzername oder Passwort ist falsch.
+mistake-wrong-code = Der Code ist falsch oder wurde schon verwendet.
+mistake-login-taken = Dieser Benutzername ist vergeben.
+mistake-unknown-user = Es gibt keinen Benutzer mit diesem Benutzernamen.
+mistake-unknown-login = Es gibt keinen Benutzer „{ $login }“.
+mistake-unknown-visibility = Diese Sichtbarkeit ist unbekannt.
+mistake-unknown-role = Diese Rolle ist unbekannt.
+mistake-submission-target = Geben Sie entweder round_problem oder problem an.
+mistake-time = „{ $text }“ ist keine Zeitangabe.
+mistake-number = „{ $text }“ ist keine Zahl.
+mistake-round-order = Eine Runde endet, nachdem sie begonnen hat.
+mistake-personal-time = Eine persönliche Zeit ist eine Anzahl von Minuten.
+mistake-penalty = Die Strafzeit ist eine Anzahl von Minuten.
+mistake-icpc-needs-begin = Eine Runde im ICPC-Modus braucht einen Beginn.
+mistake-personal-time-needs-end = Eine Runde mit persönlicher Zeit braucht ein Ende.
+mistake-thaw-order = Die Rangliste wird freigegeben, nachdem sie eingefroren wurde.
+mistake-colour = Eine Farbe besteht aus # und sechs hexadezimalen Ziffern.
+mistake-minutes = Verschiebung, Zusatzzeit und Strafzeit sind Anzahlen von Minuten.
+mistake-not-a-member = Der Benutzer ist kein Mitglied des Wettbewerbs.
+mistake-statement-name =
+    Eine Aufgabenstellung hat einen einfachen Namen, der auf .md, .pdf oder .tex endet.
+mistake-too-many-tags = Eine Aufgabe hat höchstens { $max } Schlagwörter.
+mistake-same-problem = Wählen Sie eine andere Aufgabe.
+mistake-same-user = Geben Sie einen anderen Benutzer an.
+mistake-confirm-login = Geben Sie zur Bestätigung den Benutzernamen { $login } ein.
+mistake-token-days = Ein Token gilt 1 bis { $max } Tage.
+mistake-two-files = Laden Sie nur eine Datei hoch.
+mistake-long-field = Ein Feld ist zu lang.
+mistake-field-not-utf8 = Ein Feld ist kein Text in UTF-8.
+mistake-not-utf8 = Die Liste ist kein Text in UTF-8.
+mistake-no-submission-fits = Keine Einsendung passt zum Filter.
+mistake-no-language =
+    Wählen Sie eine Programmiersprache, oder laden Sie eine Datei mit passender Endung hoch.
+mistake-language-missing = Diese Programmiersprache ist nicht installiert.
+mistake-no-source = Laden Sie eine Datei hoch, oder geben Sie den Quelltext ein.
+mistake-large-source = Ein Quelltext hat höchstens { $kib } KiB.
+mistake-large-input = Eine Eingabe hat höchstens { $kib } KiB.
+
+# What is wrong with a list of users.
+roster-format = Die Liste ist weder CSV noch TSV noch JSON mit einer Spalte namens login.
+roster-size = Eine Liste hat 1 bis { $max } Benutzer.
+roster-json = JSON: { $detail }
+roster-line = Eintrag { $entry }: Die Zeile ist fehlerhaft.
+roster-field = Eintrag { $entry }: { $detail }
+roster-role =
+    Eintrag { $entry }: Die Rolle „{ $role }“ ist unbekannt; möglich sind user, teacher und admin.
+roster-twice = Eintrag { $entry }: Der Benutzername { $login } steht schon in der Liste.

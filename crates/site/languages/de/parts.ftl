@@ -1,0 +1,82 @@
+# Times. Months are numbers from 1 on.
+time-words = { $day }. { $month ->
+        [1] Januar
+        [2] Februar
+        [3] März
+        [4] April
+        [5] Mai
+        [6] Juni
+        [7] Juli
+        [8] August
+        [9] September
+        [10] Oktober
+        [11] November
+       *[other] Dezember
+    } { $year }, { $clock }
+time-always = immer
+time-never = nie
+duration-seconds = { $seconds } s
+duration-minutes = { $minutes } min
+duration-minutes-seconds = { $minutes } min { $seconds } s
+duration-hours = { $hours } h
+duration-hours-minutes = { $hours } h { $minutes } min
+duration-days =
+    { $days ->
+        [one] { $days } Tag
+       *[other] { $days } Tage
+    } { $hours } h
+memory-mib = { $mib } MiB
+milliseconds = { $ms } ms
+
+# The state of a round.
+round-not-begun = Noch nicht begonnen
+round-begins-in = Bis zum Beginn: { $time }
+round-running = Läuft
+round-ends-in = Verbleibend: { $time }
+round-over = Beendet
+
+# Verdicts, and states of submissions.
+verdict-accepted = Richtig
+verdict-wrong-answer = Falsche Antwort
+verdict-time-limit = Zeitlimit überschritten
+verdict-memory-limit = Speicherlimit überschritten
+verdict-output-limit = Ausgabelimit überschritten
+verdict-run-time-error = Laufzeitfehler
+verdict-compile-error = Übersetzungsfehler
+status-judge-error = Fehler beim Bewerten
+status-not-judged = Nicht bewertet
+status-initial = Vorabtests: { $verdict }
+status-judging = Wird bewertet
+status-waiting = Wartet
+
+# Words of several pages.
+save = Speichern
+name = Name
+problem = Aufgabe
+user = Benutzer
+time = Zeit
+language = Sprache
+result = Ergebnis
+points = Punkte
+visible-to = Sichtbar für
+visible-all-people = Alle
+settings = Einstellungen
+your-submissions = Ihre Einsendungen
+
+# Lists of submissions.
+submission = Einsendung
+submissions = Einsendungen
+submissions-empty = Es gibt keine Einsendungen.
+submissions-earlier = Frühere Einsendungen
+submission-ignored = (ignoriert)
+submission-of-package = (aus dem Aufgabenpaket)
+
+# The statement of a problem.
+statement-time-limit = Zeitlimit
+statement-memory-limit = Speicherlimit
+statement-kind = Art
+statement-interactive = interaktiv
+statement-pdf = Aufgabenstellung als PDF ({ $language })
+statement-example = Beispiel { $number }
+statement-input = Eingabe
+statement-output = Ausgabe

@@ -1,0 +1,2 @@
+# Problems and packages.
+package-file = Aufgabenpaket (ZIP-Archiv im ICPC- oder Sim-Format)

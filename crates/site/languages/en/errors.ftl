@@ -1,0 +1,97 @@
+# Pages about requests that were not carried out.
+error-home = Go to the home page
+error-not-found-title = Page not found
+error-not-found-detail = There is no such page, or you have no access to it.
+error-refused-title = Not allowed
+error-invalid-title = Not accepted
+error-too-often-title = Too many attempts
+error-too-often-detail =
+    You have tried too often. Try again in { $seconds ->
+        [one] { $seconds } second
+       *[other] { $seconds } seconds
+    }.
+error-busy-title = Too much to do
+error-busy-detail = Too many people sign in at this moment. Try again in a few seconds.
+error-internal-title = The site has failed
+error-internal-detail = The failure is in the site's log. Your request was not carried out.
+
+# Why the viewer may not do something now.
+refusal-invitation-only = This site adds users by invitation only. Ask its administrator.
+refusal-last-admin = The site needs an administrator.
+refusal-own-account = Ask another administrator to do this.
+refusal-totp-on = One-time passwords are on already.
+refusal-totp-missing = Set one-time passwords up first.
+refusal-user-removed = A user was removed meanwhile.
+refusal-publish-contest = Only an administrator can make a contest public.
+refusal-publish-problem = Only an administrator can make a problem public.
+refusal-problem-in-use = A contest uses this problem. Remove it from its rounds first.
+refusal-package-submission = This submission belongs to a package.
+refusal-job-ended = The job has ended.
+refusal-job-not-stopped = The job was not stopped.
+refusal-owners-only = Only an owner can name or remove owners.
+refusal-last-owner = A contest needs an owner.
+refusal-participant-has-submissions = This participant has submissions.
+refusal-too-many-tokens = Delete a token first; you have { $max }.
+refusal-round-over = This round is over.
+refusal-round-not-open = This round is not open.
+refusal-freeze-owner = Only an owner can change when the ranking freezes and thaws.
+refusal-thaw-owner = Only an owner can thaw the ranking.
+refusal-in-queue = This submission is in the queue already.
+refusal-rejudging-decided = This rejudging is decided.
+refusal-rejudging-not-ready =
+    This rejudging is decided, or some of its submissions are still to be judged.
+refusal-rejudging-open = Apply or drop this rejudging first.
+
+# What is wrong with a field of a form.
+mistake-login = A login has 1 to { $max } letters, digits, dots, hyphens and underscores.
+mistake-name = A name has 1 to { $max } characters.
+mistake-email = An e-mail address has a name, an @ and a host, and no spaces.
+mistake-password-length = A password has at least { $min } characters, and at most { $max } bytes.
+mistake-form = The form cannot be read: { $detail }
+mistake-package = The package has mistakes:
+mistake-wrong-password = The password is wrong.
+mistake-wrong-present-password = The present password is wrong.
+mistake-wrong-sign-in = Login or password is wrong.
+mistake-wrong-code = The code is wrong, or was used already.
+mistake-login-taken = This login is taken.
+mistake-unknown-user = There is no user with this login.
+mistake-unknown-login = There is no user "{ $login }".
+mistake-unknown-visibility = The visibility is unknown.
+mistake-unknown-role = The role is unknown.
+mistake-submission-target = Name either round_problem or problem.
+mistake-time = "{ $text }" is not a time.
+mistake-number = "{ $text }" is not a number.
+mistake-round-order = A round ends after it begins.
+mistake-personal-time = A personal time is a number of minutes.
+mistake-penalty = The penalty is a number of minutes.
+mistake-icpc-needs-begin = A round in ICPC mode needs a begin.
+mistake-personal-time-needs-end = A round with a personal time needs an end.
+mistake-thaw-order = The ranking thaws after it freezes.
+mistake-colour = A colour is # and six hexadecimal digits.
+mistake-minutes = Delay, extra time and penalty are numbers of minutes.
+mistake-not-a-member = The user is not a member of the contest.
+mistake-statement-name = A statement has a plain name that ends in .md, .pdf or .tex.
+mistake-too-many-tags = A problem has at most { $max } tags.
+mistake-same-problem = Choose another problem.
+mistake-same-user = Name another user.
+mistake-confirm-login = Type the login { $login } to confirm.
+mistake-token-days = A token lasts 1 to { $max } days.
+mistake-two-files = Upload one file.
+mistake-long-field = A field is too long.
+mistake-field-not-utf8 = A field is not in UTF-8.
+mistake-not-utf8 = The list is no text in UTF-8.
+mistake-no-submission-fits = No submission fits the filter.
+mistake-no-language = Choose a language, or upload a file with its extension.
+mistake-language-missing = This language is not installed.
+mistake-no-source = Upload a file, or enter the source.
+mistake-large-source = A source has at most { $kib } KiB.
+mistake-large-input = An input has at most { $kib } KiB.
+
+# What is wrong with a list of users.
+roster-format = The list is neither CSV, TSV nor JSON with a column named login.
+roster-size = A list has 1 to { $max } users.
+roster-json = JSON: { $detail }
+roster-line = Entry { $entry }: the line is malformed.
+roster-field = Entry { $entry }: { $detail }
+roster-role = Entry { $entry }: the role "{ $role }" is unknown; use user, teacher or admin.
+roster-twice = Entry { $entry }: the login { $login } is in the list already.

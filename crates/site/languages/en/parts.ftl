@@ -1,0 +1,82 @@
+# Times. Months are numbers from 1 on.
+time-words = { $day } { $month ->
+        [1] January
+        [2] February
+        [3] March
+        [4] April
+        [5] May
+        [6] June
+        [7] July
+        [8] August
+        [9] September
+        [10] October
+        [11] November
+       *[other] December
+    } { $year }, { $clock }
+time-always = always
+time-never = never
+duration-seconds = { $seconds } s
+duration-minutes = { $minutes } min
+duration-minutes-seconds = { $minutes } min { $seconds } s
+duration-hours = { $hours } h
+duration-hours-minutes = { $hours } h { $minutes } min
+duration-days =
+    { $days ->
+        [one] { $days } day
+       *[other] { $days } days
+    } { $hours } h
+memory-mib = { $mib } MiB
+milliseconds = { $ms } ms
+
+# The state of a round.
+round-not-begun = Not begun
+round-begins-in = Begins in { $time }
+round-running = Running
+round-ends-in = Ends in { $time }
+round-over = Over
+
+# Verdicts, and states of submissions.
+verdict-accepted = Accepted
+verdict-wrong-answer = Wrong answer
+verdict-time-limit = Time limit exceeded
+verdict-memory-limit = Memory limit exceeded
+verdict-output-limit = Output limit exceeded
+verdict-run-time-error = Run-time error
+verdict-compile-error = Compile error
+status-judge-error = Judge error
+status-not-judged = Not judged
+status-initial = Initial tests: { $verdict }
+status-judging = Judging
+status-waiting = Waiting
+
+# Words of several pages.
+save = Save
+name = Name
+problem = Problem
+user = User
+time = Time
+language = Language
+result = Result
+points = Points
+visible-to = Visible to
+visible-all-people = All people
+settings = Settings
+your-submissions = Your submissions
+
+# Lists of submissions.
+submission = Submission
+submissions = Submissions
+submissions-empty = There are no submissions.
+submissions-earlier = Earlier submissions
+submission-ignored = (ignored)
+submission-of-package = (of the package)
+
+# The statement of a problem.
+statement-time-limit = Time limit
+statement-memory-limit = Memory limit
+statement-kind = Kind
+statement-interactive = interactive
+statement-pdf = Statement as PDF ({ $language })
+statement-example = Example { $number }
+statement-input = Input
+statement-output = Output

@@ -1,0 +1,2 @@
+# Problems and packages.
+package-file = Package (zip archive, ICPC or Sim format)

@@ -1,0 +1,99 @@
+# Pages about requests that were not carried out.
+error-home = Przejdź do strony głównej
+error-not-found-title = Nie znaleziono strony
+error-not-found-detail = Taka strona nie istnieje albo nie masz do niej dostępu.
+error-refused-title = Niedozwolone
+error-invalid-title = Nie przyjęto
+error-too-often-title = Zbyt wiele prób
+error-too-often-detail =
+    Zbyt wiele prób. Spróbuj ponownie za { $seconds ->
+        [one] { $seconds } sekundę
+        [few] { $seconds } sekundy
+       *[other] { $seconds } sekund
+    }.
+error-busy-title = Serwer jest przeciążony
+error-busy-detail = W tej chwili loguje się zbyt wiele osób. Spróbuj ponownie za kilka sekund.
+error-internal-title = Błąd serwera
+error-internal-detail = Błąd zapisano w dzienniku serwera. Żądanie nie zostało wykonane.
+
+# Why the viewer may not do something now.
+refusal-invitation-only =
+    Rejestracja jest możliwa tylko na zaproszenie. Skontaktuj się z administratorem.
+refusal-last-admin = Serwis musi mieć administratora.
+refusal-own-account = Poproś o to innego administratora.
+refusal-totp-on = Hasła jednorazowe są już włączone.
+refusal-totp-missing = Najpierw skonfiguruj hasła jednorazowe.
+refusal-user-removed = W międzyczasie usunięto jednego z użytkowników.
+refusal-publish-contest = Tylko administrator może upublicznić konkurs.
+refusal-publish-problem = Tylko administrator może upublicznić zadanie.
+refusal-problem-in-use = To zadanie jest używane w konkursie. Najpierw usuń je z rund.
+refusal-package-submission = To zgłoszenie należy do paczki zadania.
+refusal-job-ended = Ten proces już się zakończył.
+refusal-job-not-stopped = Ten proces nie został zatrzymany.
+refusal-owners-only = Tylko właściciel może dodawać i usuwać właścicieli.
+refusal-last-owner = Konkurs musi mieć właściciela.
+refusal-participant-has-submissions = Ten uczestnik ma zgłoszenia.
+refusal-too-many-tokens = Najpierw usuń jakiś token; masz ich już { $max }.
+refusal-round-over = Ta runda już się zakończyła.
+refusal-round-not-open = Ta runda nie jest otwarta.
+refusal-freeze-owner = Tylko właściciel może zmienić czas zamrożenia i odmrożenia rankingu.
+refusal-thaw-owner = Tylko właściciel może odmrozić ranking.
+refusal-in-queue = To zgłoszenie jest już w kolejce.
+refusal-rejudging-decided = O tej ponownej ocenie już zdecydowano.
+refusal-rejudging-not-ready =
+    O tej ponownej ocenie już zdecydowano albo część jej zgłoszeń czeka jeszcze na ocenę.
+refusal-rejudging-open = Najpierw zastosuj lub odrzuć tę ponowną ocenę.
+
+# What is wrong with a field of a form.
+mistake-login = Login składa się z 1 do { $max } liter, cyfr, kropek, łączników i podkreśleń.
+mistake-name = Nazwa ma od 1 do { $max } znaków.
+mistake-email = Adres e-mail składa się z nazwy, znaku @ i domeny i nie zawiera spacji.
+mistake-password-length = Hasło ma co najmniej { $min } znaków i najwyżej { $max } bajtów.
+mistake-form = Nie można odczytać formularza: { $detail }
+mistake-package = Paczka zadania zawiera błędy:
+mistake-wrong-password = Hasło jest nieprawidłowe.
+mistake-wrong-present-password = Obecne hasło jest nieprawidłowe.
+mistake-wrong-sign-in = Login lub hasło są nieprawidłowe.
+mistake-wrong-code = Kod jest nieprawidłowy albo został już użyty.
+mistake-login-taken = Ten login jest już zajęty.
+mistake-unknown-user = Nie ma użytkownika o tym loginie.
+mistake-unknown-login = Nie ma użytkownika „{ $login }”.
+mistake-unknown-visibility = Nieznany rodzaj widoczności.
+mistake-unknown-role = Nieznana rola.
+mistake-submission-target = Podaj albo round_problem, albo problem.
+mistake-time = „{ $text }” nie jest czasem.
+mistake-number = „{ $text }” nie jest liczbą.
+mistake-round-order = Koniec rundy musi przypadać po jej początku.
+mistake-personal-time = Czas indywidualny podaje się w minutach.
+mistake-penalty = Karę podaje się w minutach.
+mistake-icpc-needs-begin = Runda w trybie ICPC musi mieć początek.
+mistake-personal-time-needs-end = Runda z czasem indywidualnym musi mieć koniec.
+mistake-thaw-order = Ranking można odmrozić dopiero po zamrożeniu.
+mistake-colour = Kolor to znak # i sześć cyfr szesnastkowych.
+mistake-minutes = Opóźnienie, dodatkowy czas i karę podaje się w minutach.
+mistake-not-a-member = Ten użytkownik nie jest członkiem konkursu.
+mistake-statement-name = Plik z treścią zadania ma prostą nazwę z końcówką .md, .pdf lub .tex.
+mistake-too-many-tags = Zadanie może mieć najwyżej { $max } tagów.
+mistake-same-problem = Wybierz inne zadanie.
+mistake-same-user = Podaj innego użytkownika.
+mistake-confirm-login = Aby potwierdzić, wpisz login { $login }.
+mistake-token-days = Token jest ważny od 1 do { $max } dni.
+mistake-two-files = Wyślij tylko jeden plik.
+mistake-long-field = Jedno z pól jest zbyt długie.
+mistake-field-not-utf8 = Jedno z pól nie jest tekstem w UTF-8.
+mistake-not-utf8 = Lista nie jest tekstem w UTF-8.
+mistake-no-submission-fits = Żadne zgłoszenie nie pasuje do filtra.
+mistake-no-language = Wybierz język programowania albo wyślij plik z odpowiednim rozszerzeniem.
+mistake-language-missing = Ten język programowania nie jest zainstalowany.
+mistake-no-source = Wyślij plik albo wpisz kod źródłowy.
+mistake-large-source = Kod źródłowy ma najwyżej { $kib } KiB.
+mistake-large-input = Dane wejściowe mają najwyżej { $kib } KiB.
+
+# What is wrong with a list of users.
+roster-format = Lista nie jest w formacie CSV, TSV ani JSON z kolumną login.
+roster-size = Lista zawiera od 1 do { $max } użytkowników.
+roster-json = JSON: { $detail }
+roster-line = Pozycja { $entry }: nieprawidłowy wiersz.
+roster-field = Pozycja { $entry }: { $detail }
+roster-role = Pozycja { $entry }: nieznana rola „{ $role }”; użyj user, teacher lub admin.
+roster-twice = Pozycja { $entry }: login { $login } jest już na liście.

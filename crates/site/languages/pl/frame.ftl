@@ -1,0 +1,21 @@
+# The language itself.
+language-name = Polski
+# The mark before the fraction of a number, and that between groups of digits.
+number-decimal = ,
+number-group = { "\u00A0" }
+
+# The frame of all pages, and the navigation.
+frame-skip = Przejdź do treści
+frame-footer = millibox { $version }. Wszystkie czasy podano w UTC.
+frame-language = Język
+nav-pages = Strony
+nav-breadcrumb = Ścieżka nawigacji
+nav-server-time = Czas serwera
+nav-contests = Konkursy
+nav-problems = Zadania
+nav-submissions = Zgłoszenia
+nav-jobs = Procesy
+nav-users = Użytkownicy
+nav-queue = Kolejka
+nav-faults = Awarie
+nav-rejudgings = Ponowne oceny

@@ -1,0 +1,82 @@
+# Times. Months are numbers from 1 on.
+time-words = { $day } { $month ->
+        [1] stycznia
+        [2] lutego
+        [3] marca
+        [4] kwietnia
+        [5] maja
+        [6] czerwca
+        [7] lipca
+        [8] sierpnia
+        [9] września
+        [10] października
+        [11] listopada
+       *[other] grudnia
+    } { $year }, { $clock }
+time-always = zawsze
+time-never = nigdy
+duration-seconds = { $seconds } s
+duration-minutes = { $minutes } min
+duration-minutes-seconds = { $minutes } min { $seconds } s
+duration-hours = { $hours } h
+duration-hours-minutes = { $hours } h { $minutes } min
+duration-days =
+    { $days ->
+        [one] { $days } dzień
+       *[other] { $days } dni
+    } { $hours } h
+memory-mib = { $mib } MiB
+milliseconds = { $ms } ms
+
+# The state of a round.
+round-not-begun = Jeszcze się nie zaczęła
+round-begins-in = Początek za { $time }
+round-running = Trwa
+round-ends-in = Koniec za { $time }
+round-over = Zakończona
+
+# Verdicts, and states of submissions.
+verdict-accepted = Zaakceptowane
+verdict-wrong-answer = Błędna odpowiedź
+verdict-time-limit = Przekroczony limit czasu
+verdict-memory-limit = Przekroczony limit pamięci
+verdict-output-limit = Przekroczony limit wyjścia
+verdict-run-time-error = Błąd wykonania
+verdict-compile-error = Błąd kompilacji
+status-judge-error = Błąd sprawdzania
+status-not-judged = Nie oceniono
+status-initial = Testy wstępne: { $verdict }
+status-judging = Trwa sprawdzanie
+status-waiting = Oczekuje
+
+# Words of several pages.
+save = Zapisz
+name = Nazwa
+problem = Zadanie
+user = Użytkownik
+time = Czas
+language = Język
+result = Wynik
+points = Punkty
+visible-to = Widoczność
+visible-all-people = Wszyscy
+settings = Ustawienia
+your-submissions = Twoje zgłoszenia
+
+# Lists of submissions.
+submission = Zgłoszenie
+submissions = Zgłoszenia
+submissions-empty = Nie ma żadnych zgłoszeń.
+submissions-earlier = Wcześniejsze zgłoszenia
+submission-ignored = (pominięte)
+submission-of-package = (z paczki)
+
+# The statement of a problem.
+statement-time-limit = Limit czasu
+statement-memory-limit = Limit pamięci
+statement-kind = Rodzaj
+statement-interactive = interaktywne
+statement-pdf = Treść zadania w PDF ({ $language })
+statement-example = Przykład { $number }
+statement-input = Wejście
+statement-output = Wyjście

@@ -1,0 +1,105 @@
+//! The language of a request: that of the user's setting, of a cookie, or of the browser.
+
+use super::error::Page;
+use super::session::{Session, cookie, cookie_value};
+use crate::app::App;
+use crate::text::{self, Locale};
+use axum::extract::{Form, Request, State};
+use axum::http::header::ACCEPT_LANGUAGE;
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of the cookie with the tag of a language.
+const LANGUAGE: &str = "language";
+/// How long a browser keeps the choice.
+const CHOICE_LASTS: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Chooses the language of a request before its handler runs.
+pub async fn choose(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let chosen = text::Request {
+        locales: app.locales.clone(),
+        locale: of_headers(&app, request.headers()),
+        back: back(&request),
+    };
+    text::scope(chosen, next.run(request)).await
+}
+
+fn of_headers(app: &App, headers: &HeaderMap) -> Arc<Locale> {
+    let of_cookie = cookie_value(headers, LANGUAGE).and_then(|tag| app.locales.find(tag));
+    let of_browser = || {
+        let wanted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
+        app.locales.negotiate(wanted)
+    };
+    let found = of_cookie.or_else(of_browser);
+    found.unwrap_or(app.locales.default_locale()).clone()
+}
+
+/// The address of a page; that of the first page for the answer to a form.
+fn back(request: &Request) -> String {
+    let path = request.uri().path_and_query();
+    match path.filter(|_| request.method() == Method::GET) {
+        Some(path) => path.to_string(),
+        None => "/".to_owned(),
+    }
+}
+
+/// The fields of `POST /language`.
+#[derive(Deserialize)]
+pub struct Choice {
+    language: String,
+    #[serde(default)]
+    back: String,
+}
+
+/// Whether an address leads to a page of this site.
+fn is_local(address: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    address.starts_with('/') && !address.starts_with("//") && address.bytes().all(is_plain)
+}
+
+/// `POST /language`.
+pub async fn change(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Form(choice): Form<Choice>,
+) -> Page {
+    let _ = session;
+    let back = if is_local(&choice.back) {
+        choice.back.as_str()
+    } else {
+        "/"
+    };
+    let answer = Redirect::to(back);
+    let Some(locale) = app.locales.find(&choice.language) else {
+        return Ok(answer.into_response());
+    };
+    let cookie = cookie(&app, LANGUAGE, locale.tag(), CHOICE_LASTS);
+    Ok((cookie, answer).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choice_leads_back_to_pages_of_this_site_only() {
+        for address in ["/", "/contests/1?round=2", "/a//b"] {
+            assert!(is_local(address), "{address}");
+        }
+        for address in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example/",
+            "evil",
+            "/a b",
+            "/a\r\nset-cookie: a=b",
+        ] {
+            assert!(!is_local(address), "{address}");
+        }
+    }
+}

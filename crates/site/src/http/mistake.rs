@@ -1,0 +1,211 @@
+//! What is wrong with the fields of a request.
+
+use crate::core::account::{AccountError, MAX_NAME};
+use crate::core::password::LENGTHS;
+use crate::core::roster::{MAX_USERS, RosterError};
+use crate::text::{Message, t};
+use axum::extract::multipart::MultipartError;
+use millibox_package::Fault;
+
+/// The mistake in a request.
+#[derive(Debug)]
+pub enum Mistake {
+    /// A field of an account.
+    Account(AccountError),
+    /// A list of users.
+    Roster(RosterError),
+    /// A package.
+    Package(Vec<Fault>),
+    /// The parts of a form.
+    Form(MultipartError),
+    /// A name is empty or too long.
+    Name {
+        /// Characters of the longest name.
+        max: usize,
+    },
+    /// The password that confirms a request.
+    WrongPassword,
+    /// The password that a new one replaces.
+    WrongPresentPassword,
+    /// The credentials of a sign-in.
+    WrongSignIn,
+    /// A one-time password.
+    WrongCode,
+    /// Another user has the login.
+    LoginTaken,
+    /// No user has the login.
+    UnknownUser,
+    /// No user has this login.
+    UnknownLogin {
+        /// The login.
+        login: String,
+    },
+    /// A visibility that does not exist.
+    UnknownVisibility,
+    /// A role that does not exist.
+    UnknownRole,
+    /// A submission names no problem, or two.
+    SubmissionTarget,
+    /// A text is not a time.
+    Time {
+        /// The text.
+        text: String,
+    },
+    /// A text is not a number.
+    Number {
+        /// The text.
+        text: String,
+    },
+    /// A round ends before it begins.
+    RoundOrder,
+    /// A personal time is not a number of minutes.
+    PersonalTime,
+    /// A penalty is not a number of minutes.
+    Penalty,
+    /// A round in ICPC mode has no begin.
+    IcpcNeedsBegin,
+    /// A round with a personal time has no end.
+    PersonalTimeNeedsEnd,
+    /// The thaw comes before the freeze.
+    ThawOrder,
+    /// A text is not a colour.
+    Colour,
+    /// The times of a participant are out of range.
+    Minutes,
+    /// A team gets members of the contest only.
+    NotAMember,
+    /// The name of a statement has another ending.
+    StatementName,
+    /// A problem has too many tags.
+    TooManyTags {
+        /// The greatest number.
+        max: usize,
+    },
+    /// A problem is merged into itself.
+    SameProblem,
+    /// A user is merged into the same user.
+    SameUser,
+    /// The login was not repeated.
+    ConfirmLogin {
+        /// The login.
+        login: String,
+    },
+    /// A token lasts too long.
+    TokenDays {
+        /// The greatest number of days.
+        max: u64,
+    },
+    /// A form has two files.
+    TwoFiles,
+    /// A field of a form is too long.
+    LongField,
+    /// A field of a form is not text.
+    FieldNotUtf8,
+    /// A list is not text.
+    NotUtf8,
+    /// A filter chooses nothing.
+    NoSubmissionFits,
+    /// The language of a source is unknown.
+    NoLanguage,
+    /// A language is not installed.
+    LanguageMissing,
+    /// A source is empty.
+    NoSource,
+    /// A source is too large.
+    LargeSource {
+        /// The limit.
+        bytes: usize,
+    },
+    /// An input is too large.
+    LargeInput {
+        /// The limit.
+        bytes: usize,
+    },
+}
+
+impl Mistake {
+    /// The mistake for people.
+    pub fn message(&self) -> Box<dyn Message + '_> {
+        match self {
+            Mistake::Account(error) => account(*error),
+            Mistake::Roster(error) => roster(error),
+            Mistake::Package(_) => Box::new(t::MistakePackage),
+            Mistake::Form(error) => Box::new(t::MistakeForm {
+                detail: error.body_text(),
+            }),
+            Mistake::Name { max } => Box::new(t::MistakeName { max }),
+            Mistake::WrongPassword => Box::new(t::MistakeWrongPassword),
+            Mistake::WrongPresentPassword => Box::new(t::MistakeWrongPresentPassword),
+            Mistake::WrongSignIn => Box::new(t::MistakeWrongSignIn),
+            Mistake::WrongCode => Box::new(t::MistakeWrongCode),
+            Mistake::LoginTaken => Box::new(t::MistakeLoginTaken),
+            Mistake::UnknownUser => Box::new(t::MistakeUnknownUser),
+            Mistake::UnknownLogin { login } => Box::new(t::MistakeUnknownLogin { login }),
+            Mistake::UnknownVisibility => Box::new(t::MistakeUnknownVisibility),
+            Mistake::UnknownRole => Box::new(t::MistakeUnknownRole),
+            Mistake::SubmissionTarget => Box::new(t::MistakeSubmissionTarget),
+            Mistake::Time { text } => Box::new(t::MistakeTime { text }),
+            Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
+            Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
+            Mistake::PersonalTime => Box::new(t::MistakePersonalTime),
+            Mistake::Penalty => Box::new(t::MistakePenalty),
+            Mistake::IcpcNeedsBegin => Box::new(t::MistakeIcpcNeedsBegin),
+            Mistake::PersonalTimeNeedsEnd => Box::new(t::MistakePersonalTimeNeedsEnd),
+            Mistake::ThawOrder => Box::new(t::MistakeThawOrder),
+            Mistake::Colour => Box::new(t::MistakeColour),
+            Mistake::Minutes => Box::new(t::MistakeMinutes),
+            Mistake::NotAMember => Box::new(t::MistakeNotAMember),
+            Mistake::StatementName => Box::new(t::MistakeStatementName),
+            Mistake::TooManyTags { max } => Box::new(t::MistakeTooManyTags { max }),
+            Mistake::SameProblem => Box::new(t::MistakeSameProblem),
+            Mistake::SameUser => Box::new(t::MistakeSameUser),
+            Mistake::ConfirmLogin { login } => Box::new(t::MistakeConfirmLogin { login }),
+            Mistake::TokenDays { max } => Box::new(t::MistakeTokenDays { max }),
+            Mistake::TwoFiles => Box::new(t::MistakeTwoFiles),
+            Mistake::LongField => Box::new(t::MistakeLongField),
+            Mistake::FieldNotUtf8 => Box::new(t::MistakeFieldNotUtf8),
+            Mistake::NotUtf8 => Box::new(t::MistakeNotUtf8),
+            Mistake::NoSubmissionFits => Box::new(t::MistakeNoSubmissionFits),
+            Mistake::NoLanguage => Box::new(t::MistakeNoLanguage),
+            Mistake::LanguageMissing => Box::new(t::MistakeLanguageMissing),
+            Mistake::NoSource => Box::new(t::MistakeNoSource),
+            Mistake::LargeSource { bytes } => Box::new(t::MistakeLargeSource { kib: bytes >> 10 }),
+            Mistake::LargeInput { bytes } => Box::new(t::MistakeLargeInput { kib: bytes >> 10 }),
+        }
+    }
+
+    /// Lines that follow the message; they are not translated.
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            Mistake::Package(faults) => faults.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn account(error: AccountError) -> Box<dyn Message> {
+    match error {
+        AccountError::Login => Box::new(t::MistakeLogin { max: MAX_NAME }),
+        AccountError::Name => Box::new(t::MistakeName { max: MAX_NAME }),
+        AccountError::Email => Box::new(t::MistakeEmail),
+        AccountError::Password => Box::new(t::MistakePasswordLength {
+            min: *LENGTHS.start(),
+            max: *LENGTHS.end(),
+        }),
+    }
+}
+
+fn roster(error: &RosterError) -> Box<dyn Message + '_> {
+    match error {
+        RosterError::Format => Box::new(t::RosterFormat),
+        RosterError::Size => Box::new(t::RosterSize { max: MAX_USERS }),
+        RosterError::Json(detail) => Box::new(t::RosterJson { detail }),
+        RosterError::Line(entry) => Box::new(t::RosterLine { entry }),
+        RosterError::Field(entry, error) => Box::new(t::RosterField {
+            entry,
+            detail: account(*error),
+        }),
+        RosterError::Role(entry, role) => Box::new(t::RosterRole { entry, role }),
+        RosterError::Twice(entry, login) => Box::new(t::RosterTwice { entry, login }),
+    }
+}

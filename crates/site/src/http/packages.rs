@@ -1,0 +1,38 @@
+//! Packages that users send and load.
+
+use super::error::Page;
+use super::upload::{self, StoredUpload};
+use crate::app::App;
+use crate::db::problem::Version;
+use crate::jobs::packages::{self, Package};
+use crate::text::t;
+use axum::response::Response;
+use maud::{Markup, html};
+use std::sync::Arc;
+
+/// Bytes of the largest package that is read while its sender waits. Larger ones become jobs.
+const QUICK_BYTES: u64 = 1 << 20;
+
+/// The package of an upload, unless it is so large that a job must read it.
+pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option<Package>> {
+    if upload.bytes > QUICK_BYTES {
+        return Ok(None);
+    }
+    let (app, digest) = (app.clone(), upload.digest.clone());
+    let file_name = upload.file_name.clone();
+    let read = move || packages::read(&app, &digest, &file_name);
+    Ok(Some(tokio::task::spawn_blocking(read).await??))
+}
+
+/// The field for a package.
+pub fn package_input() -> Markup {
+    html! {
+        label { (t::PackageFile) input type="file" name="file" accept=".zip" required; }
+    }
+}
+
+/// The archive of a version.
+pub async fn archive(app: &App, version: &Version) -> Page<Response> {
+    let name = format!("problem-{}-{}.zip", version.problem_id, version.number);
+    upload::download(app, &version.digest, &name, "application/zip").await
+}

@@ -1,0 +1,91 @@
+//! Why the viewer may not do something now, although the viewer sees the page.
+
+use crate::text::{Message, t};
+
+/// The reason for a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Users cannot sign up without a link.
+    InvitationOnly,
+    /// The site would lose its last administrator.
+    LastAdmin,
+    /// Administrators cannot delete themselves.
+    OwnAccount,
+    /// One-time passwords are on.
+    TotpOn,
+    /// No secret waits to be confirmed.
+    TotpMissing,
+    /// A user of an import was removed after the preview.
+    UserRemoved,
+    /// Only administrators publish contests.
+    PublishContest,
+    /// Only administrators publish problems.
+    PublishProblem,
+    /// A round has the problem.
+    ProblemInUse,
+    /// Submissions of packages follow their packages.
+    PackageSubmission,
+    /// An ended job cannot be stopped.
+    JobEnded,
+    /// Only a stopped job can be started again.
+    JobNotStopped,
+    /// Moderators cannot change owners.
+    OwnersOnly,
+    /// The contest would lose its last owner.
+    LastOwner,
+    /// A participant with submissions cannot be removed.
+    ParticipantHasSubmissions,
+    /// The user has as many tokens as allowed.
+    TooManyTokens {
+        /// The greatest number.
+        max: usize,
+    },
+    /// The round has ended.
+    RoundOver,
+    /// The round does not accept submissions now.
+    RoundNotOpen,
+    /// Only owners change the times of the freeze.
+    FreezeOwner,
+    /// Only owners thaw the ranking.
+    ThawOwner,
+    /// The submission waits already.
+    InQueue,
+    /// The set was applied or dropped.
+    RejudgingDecided,
+    /// The set was decided, or is still judged.
+    RejudgingNotReady,
+    /// The set waits for a decision.
+    RejudgingOpen,
+}
+
+impl Refusal {
+    /// The reason for people.
+    pub fn message(&self) -> Box<dyn Message + '_> {
+        match self {
+            Refusal::InvitationOnly => Box::new(t::RefusalInvitationOnly),
+            Refusal::LastAdmin => Box::new(t::RefusalLastAdmin),
+            Refusal::OwnAccount => Box::new(t::RefusalOwnAccount),
+            Refusal::TotpOn => Box::new(t::RefusalTotpOn),
+            Refusal::TotpMissing => Box::new(t::RefusalTotpMissing),
+            Refusal::UserRemoved => Box::new(t::RefusalUserRemoved),
+            Refusal::PublishContest => Box::new(t::RefusalPublishContest),
+            Refusal::PublishProblem => Box::new(t::RefusalPublishProblem),
+            Refusal::ProblemInUse => Box::new(t::RefusalProblemInUse),
+            Refusal::PackageSubmission => Box::new(t::RefusalPackageSubmission),
+            Refusal::JobEnded => Box::new(t::RefusalJobEnded),
+            Refusal::JobNotStopped => Box::new(t::RefusalJobNotStopped),
+            Refusal::OwnersOnly => Box::new(t::RefusalOwnersOnly),
+            Refusal::LastOwner => Box::new(t::RefusalLastOwner),
+            Refusal::ParticipantHasSubmissions => Box::new(t::RefusalParticipantHasSubmissions),
+            Refusal::TooManyTokens { max } => Box::new(t::RefusalTooManyTokens { max }),
+            Refusal::RoundOver => Box::new(t::RefusalRoundOver),
+            Refusal::RoundNotOpen => Box::new(t::RefusalRoundNotOpen),
+            Refusal::FreezeOwner => Box::new(t::RefusalFreezeOwner),
+            Refusal::ThawOwner => Box::new(t::RefusalThawOwner),
+            Refusal::InQueue => Box::new(t::RefusalInQueue),
+            Refusal::RejudgingDecided => Box::new(t::RefusalRejudgingDecided),
+            Refusal::RejudgingNotReady => Box::new(t::RefusalRejudgingNotReady),
+            Refusal::RejudgingOpen => Box::new(t::RefusalRejudgingOpen),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The first page; sign-in, sign-up and sign-out.
+
+use super::actor::Actor;
+use super::client::Client;
+use super::error::{Page, PageError};
+use super::layout::page;
+use super::mistake::Mistake;
+use super::parts::password_input;
+use super::refusal::Refusal;
+use super::session::{LASTS, NAME, PENDING, Session, begin, cookie, lasts};
+use crate::app::App;
+use crate::core::account::{self, MAX_NAME};
+use crate::core::pending::{PENDING_LASTS, SignIn};
+use crate::core::time::Time;
+use crate::core::token::{Token, hex};
+use crate::db::user::{self, NewUser, Role};
+use crate::db::{Db, session, setting, totp};
+use crate::text::{Message, t};
+use axum::extract::{Extension, Form, Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// `GET /`.
+pub async fn home(session: Session) -> Response {
+    let main = html! {
+        h1 { (t::HomeTitle) }
+        p { (t::HomeLead) }
+        p.actions {
+            a.button href="/contests" { (t::Contests) }
+            a.button href="/problems" { (t::NavProblems) }
+        }
+    };
+    page(&session, t::Home, main).into_response()
+}
+
+/// `GET /sign-in`.
+pub async fn sign_in_form(session: Session) -> Response {
+    let main = html! {
+        h1 { (t::SignIn) }
+        form.fields method="post" {
+            label { (t::Login) input name="login" autocomplete="username" required; }
+            (password_input(t::Password, "password", "current-password"))
+            label.check {
+                input type="checkbox" name="keep" value="1";
+                (t::SignInKeep)
+            }
+            button { (t::SignIn) }
+        }
+    };
+    page(&session, t::SignIn, main).into_response()
+}
+
+/// The fields of `POST /sign-in`.
+#[derive(Deserialize)]
+pub struct Credentials {
+    login: String,
+    password: String,
+    keep: Option<String>,
+}
+
+/// `POST /sign-in`.
+pub async fn sign_in(
+    State(app): State<Arc<App>>,
+    actor: Option<Extension<Actor>>,
+    client: Client,
+    Form(form): Form<Credentials>,
+) -> Page {
+    let address = client.address;
+    let key = (form.login.to_lowercase(), address);
+    let now = Instant::now();
+    let delays = [
+        app.failures_of_login.delay(&key, now),
+        app.failures_of_address.delay(&address, now),
+    ];
+    if let Some(delay) = delays.into_iter().flatten().max() {
+        return Err(PageError::TooOften(delay));
+    }
+    let user = user::by_login(&app.db, &form.login).await?;
+    let stored = user.as_ref().map(|user| user.password.as_str());
+    let fits = app.passwords.verify(&form.password, stored).await?;
+    let Some(user) = user.filter(|user| fits && user.disabled_at.is_none()) else {
+        app.failures_of_login.count(key, now);
+        app.failures_of_address.count(address, now);
+        return Err(Mistake::WrongSignIn.into());
+    };
+    app.failures_of_login.forget(&key);
+    let keep = form.keep.is_some();
+    let generator = totp::of_user(&app.db, user.id).await?;
+    if generator.is_some_and(|found| found.confirmed().is_some()) {
+        let sign_in = SignIn {
+            user: user.id,
+            keep,
+        };
+        let token = app.pending.add(sign_in, now).ok_or(PageError::Busy)?;
+        let cookie = cookie(&app, PENDING, &token.hex(), PENDING_LASTS);
+        return Ok((cookie, Redirect::to("/sign-in/code")).into_response());
+    }
+    if let Some(Extension(actor)) = actor {
+        actor.set(user.id, &user.login);
+    }
+    begin(&app, &client, user.id, lasts(keep)).await
+}
+
+fn sign_up_page(session: &Session, title: impl Message + Copy) -> Response {
+    let main = html! {
+        h1 { (title) }
+        form.fields method="post" {
+            label { (t::Login) input name="login" autocomplete="username" required
+                maxlength=(MAX_NAME) pattern="[A-Za-z0-9_.\\-]+"; }
+            label { (t::PersonName)
+                input name="name" autocomplete="name" required maxlength=(MAX_NAME); }
+            (password_input(t::PasswordNew, "password", "new-password"))
+            button { (title) }
+        }
+    };
+    page(session, title, main).into_response()
+}
+
+/// Whether a person can sign up, with the token of a link if there is one.
+async fn check_sign_up(db: &Db, token: Option<&str>) -> Page<()> {
+    match (setting::sign_up(db).await?, token) {
+        (setting::SignUp::Open, None) => Ok(()),
+        (setting::SignUp::Link, Some(token)) => {
+            let token = Token::of_hex(token).ok_or(PageError::NotFound)?;
+            let stored = setting::get(db, setting::SIGN_UP_LINK).await?;
+            let is_link = stored.is_some_and(|stored| stored == hex(&token.digest()));
+            is_link.then_some(()).ok_or(PageError::NotFound)
+        }
+        (_, Some(_)) => Err(PageError::NotFound),
+        (_, None) => Err(Refusal::InvitationOnly.into()),
+    }
+}
+
+/// `GET /sign-up`.
+pub async fn sign_up_form(State(app): State<Arc<App>>, session: Session) -> Page {
+    check_sign_up(&app.db, None).await?;
+    Ok(sign_up_page(&session, t::SignUp))
+}
+
+/// `GET /sign-up/{token}`.
+pub async fn link_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(token): Path<String>,
+) -> Page {
+    check_sign_up(&app.db, Some(&token)).await?;
+    Ok(sign_up_page(&session, t::SignUp))
+}
+
+/// `POST /sign-up/{token}`.
+pub async fn sign_up_by_link(
+    State(app): State<Arc<App>>,
+    client: Client,
+    Path(token): Path<String>,
+    Form(form): Form<SignUp>,
+) -> Page {
+    check_sign_up(&app.db, Some(&token)).await?;
+    add(&app, &client, &form, Role::User).await
+}
+
+/// The fields of `POST /sign-up`.
+#[derive(Deserialize)]
+pub struct SignUp {
+    login: String,
+    name: String,
+    password: String,
+}
+
+impl SignUp {
+    fn check(&self) -> Page<()> {
+        account::check_login(&self.login)?;
+        account::check_name(&self.name)?;
+        Ok(account::check_password(&self.password)?)
+    }
+}
+
+/// Adds a user. An administrator is added only if no other exists.
+async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
+    form.check()?;
+    let password = app.passwords.hash(&form.password).await?;
+    let new = NewUser {
+        login: &form.login,
+        name: form.name.trim(),
+        password: &password,
+        role,
+    };
+    let mut tx = app.db.begin().await?;
+    if role == Role::Admin && user::has_admin(&mut tx).await? {
+        return Err(PageError::NotFound);
+    }
+    let id = match user::insert(&mut tx, &new, Time::now()).await {
+        Err(error) if error.is_duplicate() => {
+            return Err(Mistake::LoginTaken.into());
+        }
+        id => id?,
+    };
+    tx.commit().await?;
+    begin(app, client, id, LASTS).await
+}
+
+/// `POST /sign-up`.
+pub async fn sign_up(
+    State(app): State<Arc<App>>,
+    client: Client,
+    Form(form): Form<SignUp>,
+) -> Page {
+    check_sign_up(&app.db, None).await?;
+    add(&app, &client, &form, Role::User).await
+}
+
+/// `GET /setup/{token}`: the first administrator.
+pub async fn setup_form(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(token): Path<String>,
+) -> Page {
+    if !app.is_setup(&token) {
+        return Err(PageError::NotFound);
+    }
+    Ok(sign_up_page(&session, t::SetupTitle))
+}
+
+/// `POST /setup/{token}`.
+pub async fn setup(
+    State(app): State<Arc<App>>,
+    client: Client,
+    Path(token): Path<String>,
+    Form(form): Form<SignUp>,
+) -> Page {
+    if !app.is_setup(&token) {
+        return Err(PageError::NotFound);
+    }
+    let answer = add(&app, &client, &form, Role::Admin).await?;
+    app.end_setup();
+    Ok(answer)
+}
+
+/// `POST /sign-out`.
+pub async fn sign_out(State(app): State<Arc<App>>, session: Session) -> Page {
+    if let Some(token) = &session.token {
+        let mut tx = app.db.begin().await?;
+        session::delete(&mut tx, token.digest()).await?;
+        tx.commit().await?;
+    }
+    let cookie = cookie(&app, NAME, "", Duration::ZERO);
+    Ok((cookie, Redirect::to("/")).into_response())
+}
+
+/// `GET /password`.
+pub async fn password_form(session: Session) -> Page {
+    let user = session.user.as_ref().ok_or(PageError::SignIn)?;
+    let main = html! {
+        h1 { (t::PasswordChange) }
+        form.fields method="post" {
+            // Password managers need the login.
+            input type="text" name="login" autocomplete="username" value=(user.login) hidden;
+            (password_input(t::PasswordPresent, "old", "current-password"))
+            (password_input(t::PasswordNext, "new", "new-password"))
+            button { (t::PasswordChange) }
+        }
+        p.hint { (t::PasswordSessionsEnd) }
+    };
+    Ok(page(&session, t::PasswordTitle, main).into_response())
+}
+
+/// The fields of `POST /password`.
+#[derive(Deserialize)]
+pub struct NewPassword {
+    old: String,
+    new: String,
+}
+
+/// `POST /password`.
+pub async fn change_password(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Form(form): Form<NewPassword>,
+) -> Page {
+    let user = session.user.as_ref().ok_or(PageError::SignIn)?;
+    account::check_password(&form.new)?;
+    let key = (user.login.to_lowercase(), client.address);
+    if let Some(delay) = app.failures_of_login.delay(&key, Instant::now()) {
+        return Err(PageError::TooOften(delay));
+    }
+    if !app
+        .passwords
+        .verify(&form.old, Some(&user.password))
+        .await?
+    {
+        app.failures_of_login.count(key, Instant::now());
+        return Err(Mistake::WrongPresentPassword.into());
+    }
+    let password = app.passwords.hash(&form.new).await?;
+    let mut tx = app.db.begin().await?;
+    user::set_password(&mut tx, user.id, &password).await?;
+    session::delete_of_user(&mut tx, user.id).await?;
+    tx.commit().await?;
+    begin(&app, &client, user.id, LASTS).await
+}

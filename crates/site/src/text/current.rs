@@ -1,0 +1,52 @@
+//! The language in which the current request is answered.
+//!
+//! It belongs to the task of the request, so that every part of a page, and every error at the end
+//! of its way, is rendered in it. Outside a request, texts are English.
+
+use super::locale::{FALLBACK, Locale, Locales};
+use std::cell::RefCell;
+use std::future::Future;
+use std::sync::Arc;
+
+tokio::task_local! {
+    static REQUEST: RefCell<Request>;
+}
+
+/// What the frame of a page needs to know of the request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The languages to choose from.
+    pub locales: Arc<Locales>,
+    /// The language of the answer.
+    pub locale: Arc<Locale>,
+    /// The address to which the choice of another language leads back.
+    pub back: String,
+}
+
+/// Runs a future that answers a request.
+pub async fn scope<F: Future>(request: Request, future: F) -> F::Output {
+    REQUEST.scope(RefCell::new(request), future).await
+}
+
+/// The current request.
+pub fn request() -> Option<Request> {
+    REQUEST.try_with(|it| it.borrow().clone()).ok()
+}
+
+/// The language of the current request; English outside a request.
+pub fn current() -> Arc<Locale> {
+    let found = REQUEST.try_with(|it| it.borrow().locale.clone());
+    found.unwrap_or_else(|_| FALLBACK.clone())
+}
+
+/// Runs a function with a language, on any thread.
+pub fn at_once<R>(locale: &Arc<Locale>, function: impl FnOnce() -> R) -> R {
+    static NONE: std::sync::LazyLock<Arc<Locales>> =
+        std::sync::LazyLock::new(|| Arc::new(Locales::built_in()));
+    let request = Request {
+        locales: NONE.clone(),
+        locale: locale.clone(),
+        back: String::new(),
+    };
+    REQUEST.sync_scope(RefCell::new(request), function)
+}
