@@ -1,13 +1,14 @@
 //! A browser without a window, and a site that is started for it.
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE, USER_AGENT,
 };
-use hyper::{HeaderMap, Method, Request, Response};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -67,6 +68,43 @@ pub struct Browser {
     host: String,
     cookies: BTreeMap<String, String>,
     connection: Option<SendRequest<Full<Bytes>>>,
+    encoding: &'static str,
+}
+
+/// A stream of server-sent events.
+pub struct Events {
+    body: Incoming,
+    _browser: Browser,
+    /// Whether an event has come that was not returned.
+    is_waiting: bool,
+}
+
+impl Events {
+    /// Waits for an event. False: the stream has ended.
+    pub async fn next(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.is_waiting) {
+            return Ok(true);
+        }
+        loop {
+            let Some(frame) = self.body.frame().await else {
+                return Ok(false);
+            };
+            if let Ok(data) = frame?.into_data() {
+                // Comments keep the connection open.
+                if data.windows(6).any(|part| part == b"event:") {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Takes the events that have come already together: one event remains.
+    pub fn skip(&mut self) {
+        while let Some(Some(Ok(frame))) = self.body.frame().now_or_never() {
+            let data = frame.into_data().unwrap_or_default();
+            self.is_waiting |= data.windows(6).any(|part| part == b"event:");
+        }
+    }
 }
 
 impl Browser {
@@ -76,7 +114,38 @@ impl Browser {
             host: site.trim_start_matches("http://").to_owned(),
             cookies: BTreeMap::new(),
             connection: None,
+            encoding: "identity",
         }
+    }
+
+    /// Another connection with the same cookies.
+    pub fn twin(&self) -> Browser {
+        Browser {
+            host: self.host.clone(),
+            cookies: self.cookies.clone(),
+            ..Browser::new("")
+        }
+    }
+
+    /// Opens a stream of events.
+    pub async fn events(mut self, path: &str) -> Result<Events> {
+        let response = self.send(Method::GET, path, (None, Vec::new())).await?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("{path}: {}", response.status()).into());
+        }
+        Ok(Events {
+            body: response.into_body(),
+            _browser: self,
+            is_waiting: false,
+        })
+    }
+
+    /// Loads a page and accepts compression, as browsers do. The text of the answer is of no use.
+    pub async fn get_compressed(&mut self, path: &str) -> Result<Answer> {
+        self.encoding = "gzip";
+        let answer = self.get(path).await;
+        self.encoding = "identity";
+        answer
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>> {
@@ -102,8 +171,7 @@ impl Browser {
             .header(HOST, &self.host)
             .header(USER_AGENT, "millibox-site example")
             .header(ACCEPT, "text/html,*/*")
-            // The bodies of few pages are compressed, and those are not read here.
-            .header(ACCEPT_ENCODING, "identity");
+            .header(ACCEPT_ENCODING, self.encoding);
         if method == Method::POST {
             // As a form of this site: the site refuses the forms of others.
             request = request
