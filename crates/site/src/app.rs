@@ -6,6 +6,7 @@ use crate::core::pending::Pending;
 use crate::core::throttle::Throttle;
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
+use crate::http::statements::Statements;
 use crate::http::upload::MAX_UPLOADS;
 use crate::jobs::Bell;
 use crate::judging::languages::Language;
@@ -13,6 +14,7 @@ use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
 use crate::judging::stops::Stops;
 use crate::judging::trial::Trials;
+use crate::oidc::Provider;
 use crate::rankings::Rankings;
 use crate::text::Locales;
 use std::net::IpAddr;
@@ -66,8 +68,12 @@ pub struct App {
     pub pending: Pending,
     /// Submissions by user.
     pub submissions: Throttle<i64>,
+    /// Rendered statements.
+    pub statements: Statements,
     /// Places for large files that arrive.
     pub uploads: Semaphore,
+    /// The service at which users can sign in.
+    pub oidc: Option<Arc<Provider>>,
     /// Whether browsers reach the site by HTTPS only.
     pub is_https: bool,
     /// The digest of the token with which the first administrator signs up.
@@ -82,6 +88,7 @@ impl App {
         languages: Vec<Language>,
         locales: Locales,
         passwords: Passwords,
+        oidc: Option<Arc<Provider>>,
         is_https: bool,
     ) -> App {
         App {
@@ -103,7 +110,9 @@ impl App {
             failures_of_code: Throttle::new(FAILURES_OF_CODE, SIGN_IN_WINDOW),
             pending: Pending::default(),
             submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
+            statements: Statements::default(),
             uploads: Semaphore::new(MAX_UPLOADS),
+            oidc,
             is_https,
             setup: Mutex::default(),
         }

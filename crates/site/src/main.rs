@@ -13,6 +13,7 @@
 //! | `cpus` | which CPUs judge, and which serve pages |
 //! | `housekeeping` | what is removed after some time |
 //! | `rankings` | rendered rankings, kept until the data changes |
+//! | `oidc` | sign-in at a provider of OpenID Connect |
 //! | `http` | pages |
 //! | `text` | the texts of the pages in several languages |
 //! | `app` | what the pages share |
@@ -34,6 +35,7 @@ mod housekeeping;
 mod http;
 mod jobs;
 mod judging;
+mod oidc;
 mod rankings;
 mod text;
 mod transfer;
@@ -55,6 +57,8 @@ use millibox_cli_support::machine;
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
+use oidc::{Provider, Secret};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -124,7 +128,68 @@ struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
     #[command(flatten)]
+    oidc: OidcArgs,
+    #[command(flatten)]
     machine: machine::Options,
+}
+
+/// Options of the sign-in at another service.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Sign-in at another service")]
+struct OidcArgs {
+    /// Let users sign in at this provider of OpenID Connect
+    ///
+    /// The provider must allow the address SITE/oidc/callback.
+    #[arg(long, value_name = "URL", requires_all = ["oidc_client_id", "site_url"])]
+    oidc_issuer: Option<String>,
+    /// The name of this site at the provider
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    oidc_client_id: Option<String>,
+    /// A file with the password of this site at the provider
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
+    oidc_client_secret_file: Option<PathBuf>,
+    /// The name of the provider for people [default: its host]
+    #[arg(long, value_name = "NAME", requires = "oidc_issuer")]
+    oidc_name: Option<String>,
+    /// Add a user for each person that signs in there for the first time
+    ///
+    /// Otherwise only users that have linked their account can sign in there.
+    #[arg(long, requires = "oidc_issuer")]
+    oidc_sign_up: bool,
+    /// A file with the certificates to trust, in PEM, instead of the public authorities
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
+    oidc_ca: Option<PathBuf>,
+    /// The address of this site in browsers, such as https://contest.example.org
+    #[arg(long, value_name = "URL")]
+    site_url: Option<String>,
+}
+
+impl OidcArgs {
+    /// The provider, if one is chosen.
+    fn provider(&self) -> Result<Option<Arc<Provider>>, Failure> {
+        let (Some(issuer), Some(client_id), Some(site)) =
+            (&self.oidc_issuer, &self.oidc_client_id, &self.site_url)
+        else {
+            return Ok(None);
+        };
+        let secret = match &self.oidc_client_secret_file {
+            Some(file) => std::fs::read_to_string(file)
+                .map_err(|error| Failure::option(format!("{}: {error}", file.display())))?,
+            None => String::new(),
+        };
+        let host = url::Url::parse(issuer).ok();
+        let host = host.and_then(|url| url.host_str().map(str::to_owned));
+        let config = oidc::Config {
+            name: self.oidc_name.clone().or(host).unwrap_or_default(),
+            issuer: issuer.clone(),
+            client_id: client_id.clone(),
+            secret: Secret::new(&secret),
+            site: site.trim_end_matches('/').to_owned(),
+            adds_users: self.oidc_sign_up,
+        };
+        let provider = Provider::new(config, self.oidc_ca.as_deref());
+        Ok(Some(Arc::new(provider.map_err(Failure::option)?)))
+    }
 }
 
 fn main() -> ExitCode {
@@ -154,6 +219,9 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
              it as an unprivileged user",
         ));
     }
+    if cli.command.is_none() {
+        allow_open_files();
+    }
     let cpus = cpus::usable()
         .map_err(|error| Failure::sandbox(format!("cannot read the number of CPUs: {error}")))?;
     let cpus = Cpus::divide(&cpus, cli.serve.workers);
@@ -171,9 +239,22 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Some(command) => runtime.block_on(command::run(command)),
         None => runtime.block_on(serve(&cli.serve, &cpus)),
     };
-    // Threads that judge or hash are not waited for.
-    runtime.shutdown_background();
+    // Threads that judge or hash end with the process. They use the runtime until then.
+    std::mem::forget(runtime);
     result
+}
+
+/// Allows as many open files as connections, packages and the database may need.
+fn allow_open_files() {
+    const WANTED: u64 = 16384;
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(WANTED, |maximum| maximum.min(WANTED));
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        if let Err(error) = setrlimit(Resource::Nofile, limit) {
+            tracing::warn!(%error, "cannot raise the limit of open files");
+        }
+    }
 }
 
 impl Args {
@@ -206,6 +287,7 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
 }
 
 async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
+    let provider = args.oidc.provider()?;
     let (place, temporary) = args.place()?;
     let (db, blobs) = open(&place).await?;
     let added = place.data.join("languages");
@@ -221,7 +303,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     // Hashing leaves half of the CPUs to other pages.
     let passwords = Passwords::new(cpus.pages.len().div_ceil(2)).map_err(Failure::sandbox)?;
     let app = Arc::new(App::new(
-        db, blobs, languages, locales, passwords, args.https,
+        db, blobs, languages, locales, passwords, provider, args.https,
     ));
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,

@@ -5,6 +5,7 @@ pub mod account;
 pub mod finals;
 pub mod freeze;
 pub mod icpc;
+pub mod id_token;
 pub mod markdown;
 pub mod package;
 pub mod participant;

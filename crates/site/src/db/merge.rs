@@ -57,6 +57,11 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
         "created_by",
         Fate::Kept("UPDATE job SET created_by = $2 WHERE created_by = $1"),
     ),
+    (
+        "identity",
+        "user_id",
+        Fate::Joined(&["UPDATE identity SET user_id = $2 WHERE user_id = $1"]),
+    ),
     ("membership", "user_id", Fate::Members),
     (
         "participant",

@@ -11,6 +11,7 @@ pub mod audit;
 pub mod blob;
 pub mod contest;
 pub mod fault;
+pub mod identity;
 pub mod job;
 pub mod judgement;
 pub mod merge;

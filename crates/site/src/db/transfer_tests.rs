@@ -14,6 +14,7 @@ const LEFT_OUT: &[&str] = &[
     "recovery_code",
     "reset_link",
     "api_token",
+    "identity",
     // Of one site.
     "fault",
     "attempt_failure",

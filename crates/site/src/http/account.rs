@@ -83,6 +83,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
         form method="post" action="/account/sessions/end" {
             button { "End all other sessions" }
         }
+        (super::oidc::account_part(&app, user.id).await?)
     };
     Ok(page(&session, "Your account", main).into_response())
 }

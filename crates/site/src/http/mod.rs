@@ -21,12 +21,14 @@
 //! | `jobs` | jobs and their logs |
 //! | `reset` | links with which users choose new passwords |
 //! | `account`, `totp` | the own account; one-time passwords |
+//! | `oidc` | sign-in at another service |
 //! | `users`, `roster` | users as administrators see them; import and export of users |
 //! | `actor`, `audit` | the user behind a change; the log of changes |
 //! | `tokens`, `api` | tokens of programs, and the interface that they use |
 //! | `admin` | the queue |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
+//! | `statements` | rendered statements |
 //! | `upload` | large files that arrive or are sent |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
 //! | `parts`, `assets` | common parts; style sheet and script |
@@ -54,6 +56,7 @@ mod layout;
 mod live;
 mod members;
 mod mistake;
+mod oidc;
 mod packages;
 mod participants;
 mod parts;
@@ -72,6 +75,7 @@ mod session;
 mod sight;
 mod sign_in;
 mod source;
+pub mod statements;
 mod submissions;
 mod submit;
 mod tokens;
@@ -232,6 +236,10 @@ fn accounts() -> Router<Arc<App>> {
             get(sign_in::link_form).post(sign_in::sign_up_by_link),
         )
         .route("/sign-in/code", get(totp::code_form).post(totp::sign_in))
+        .route("/oidc/sign-in", get(oidc::sign_in))
+        .route(crate::oidc::CALLBACK, get(oidc::callback))
+        .route("/account/oidc/link", post(oidc::link))
+        .route("/account/oidc/unlink", post(oidc::unlink))
         .route("/account", get(account::show).post(account::change))
         .route("/account/sessions/end", post(account::end_sessions))
         .route("/account/totp", get(totp::show))

@@ -204,12 +204,9 @@ pub fn milliseconds(nanoseconds: u64) -> Markup {
     t::Milliseconds { ms }.render()
 }
 
-/// The statement of a problem with limits and examples. `files` is the address of its files.
-pub fn statement(manifest: &Manifest, markdown: Option<&str>, files: &str) -> Markup {
-    let image = |name: &str| {
-        let known = manifest.images.iter().any(|image| image.name == name);
-        known.then(|| format!("{files}/{name}"))
-    };
+/// The statement of a problem with limits and examples. `text` is its rendered Markdown, and
+/// `files` the address of its files.
+pub fn statement(manifest: &Manifest, text: Option<&str>, files: &str) -> Markup {
     html! {
         dl.facts {
             @if let Some(limit) = manifest.cpu_time_ms {
@@ -230,8 +227,8 @@ pub fn statement(manifest: &Manifest, markdown: Option<&str>, files: &str) -> Ma
                 }
             }
         }
-        @if let Some(text) = markdown {
-            div.statement { (PreEscaped(crate::core::markdown::render(text, image))) }
+        @if let Some(text) = text {
+            div.statement { (PreEscaped(text)) }
         }
         @for (number, sample) in (1..).zip(&manifest.samples) {
             h2 { (t::StatementExample { number }) }

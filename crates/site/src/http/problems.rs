@@ -8,6 +8,7 @@ use super::packages::{self, package_input};
 use super::parts::{PAGE_ROWS, button_link, check_name, empty, select, statement, submissions};
 use super::refusal::Refusal;
 use super::session::Session;
+use super::statements;
 use super::upload::StoredUpload;
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess};
@@ -200,7 +201,8 @@ pub async fn edit(
 pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let (problem, access) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
-    let text = markdown(&app, &manifest).await?;
+    let files = format!("/problems/{id}/files");
+    let text = markdown(&app, &manifest, &files).await?;
     let list = match session.viewer().id() {
         Some(user) => {
             let user = (!access.edit).then_some(user);
@@ -243,7 +245,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         @if !shown.is_empty() {
             p { "Tags: " (shown.join(", ")) }
         }
-        (statement(&manifest, text.as_deref(), &format!("/problems/{id}/files")))
+        (statement(&manifest, text.as_deref(), &files))
         @if session.user.is_some() {
             h2 { @if access.edit { "Submissions" } @else { "Your submissions" } }
             (submissions(&list, None))
@@ -307,16 +309,24 @@ pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
     })
 }
 
-/// The Markdown statement of a package.
-pub async fn markdown(app: &App, manifest: &Manifest) -> Page<Option<String>> {
+/// The Markdown statement of a package as HTML. `files` is the address of its images.
+pub async fn markdown(app: &App, manifest: &Manifest, files: &str) -> Page<Option<Arc<str>>> {
     let Some(statement) = manifest.markdown() else {
         return Ok(None);
     };
-    let path = app.blobs.path(&statement.digest);
-    match tokio::fs::read(path).await {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) => Err(unreadable(&statement.digest, error)),
+    let key = statements::key(manifest, &statement.digest, files);
+    if let Some(kept) = app.statements.page(&key) {
+        return Ok(Some(kept));
     }
+    let path = app.blobs.path(&statement.digest);
+    let text = tokio::fs::read(path).await;
+    let text = text.map_err(|error| unreadable(&statement.digest, error))?;
+    let image = |name: &str| {
+        let known = manifest.images.iter().any(|image| image.name == name);
+        known.then(|| format!("{files}/{name}"))
+    };
+    let html = crate::core::markdown::render(&String::from_utf8_lossy(&text), image);
+    Ok(Some(app.statements.keep_page(key, html)))
 }
 
 /// An image or a statement of a package.

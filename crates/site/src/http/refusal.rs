@@ -56,6 +56,18 @@ pub enum Refusal {
     RejudgingNotReady,
     /// The set waits for a decision.
     RejudgingOpen,
+    /// A sign-in at another service has ended, or belongs to another browser.
+    ServiceFlow,
+    /// The other service, or its user, has refused.
+    ServiceRefused,
+    /// The other service has not confirmed the sign-in.
+    ServiceFailed,
+    /// No user is linked with the person.
+    ServiceNotLinked,
+    /// The person is linked with another user.
+    ServiceTaken,
+    /// An administrator has disabled the user.
+    AccountDisabled,
 }
 
 impl Refusal {
@@ -86,6 +98,12 @@ impl Refusal {
             Refusal::RejudgingDecided => Box::new(t::RefusalRejudgingDecided),
             Refusal::RejudgingNotReady => Box::new(t::RefusalRejudgingNotReady),
             Refusal::RejudgingOpen => Box::new(t::RefusalRejudgingOpen),
+            Refusal::ServiceFlow => Box::new(t::RefusalServiceFlow),
+            Refusal::ServiceRefused => Box::new(t::RefusalServiceRefused),
+            Refusal::ServiceFailed => Box::new(t::RefusalServiceFailed),
+            Refusal::ServiceNotLinked => Box::new(t::RefusalServiceNotLinked),
+            Refusal::ServiceTaken => Box::new(t::RefusalServiceTaken),
+            Refusal::AccountDisabled => Box::new(t::RefusalAccountDisabled),
         }
     }
 }

@@ -186,17 +186,22 @@ pub async fn attach(
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
 }
 
-async fn manifest(app: &App, problem: &RoundProblem) -> Page<Manifest> {
+async fn manifest(app: &App, problem: &RoundProblem) -> Page<Arc<Manifest>> {
+    if let Some(kept) = app.statements.manifest(problem.version_id) {
+        return Ok(kept);
+    }
     let version = problem::version(&app.db, problem.version_id).await?;
     let version = version.ok_or(PageError::NotFound)?;
-    Ok(Manifest::of_json(&version.manifest))
+    let manifest = Manifest::of_json(&version.manifest);
+    Ok(app.statements.keep_manifest(version.id, manifest))
 }
 
 /// `GET /round-problems/{id}`.
 pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
-    let text = problems::markdown(&app, &manifest).await?;
+    let files = format!("/round-problems/{id}/files");
+    let text = problems::markdown(&app, &manifest, &files).await?;
     let title = format!("{} {}", problem.label, problem.name);
     let is_open = scene.submits(&problem);
     let times = scene.times(problem.round_id, problem.schedule());
@@ -210,7 +215,7 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
                 a href={ "/round-problems/" (id) "/try" } { "Try a program" }
             }
         }
-        (statement(&manifest, text.as_deref(), &format!("/round-problems/{id}/files")))
+        (statement(&manifest, text.as_deref(), &files))
         @if scene.access.manage { (settings(&app, &problem).await?) }
     };
     Ok(page(&session, &title, main).into_response())

@@ -10,9 +10,9 @@ use crate::core::token::Token;
 use crate::db::session;
 use crate::db::user::User;
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{AppendHeaders, IntoResponse, Redirect};
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +96,8 @@ pub fn lasts(keep: bool) -> Duration {
     if keep { KEPT } else { LASTS }
 }
 
-fn cookie_token(headers: &HeaderMap, name: &str) -> Option<Token> {
+/// The token in a cookie.
+pub fn cookie_token(headers: &HeaderMap, name: &str) -> Option<Token> {
     cookie_value(headers, name).and_then(Token::of_hex)
 }
 
@@ -127,18 +128,30 @@ impl FromRequestParts<Arc<App>> for Session {
     }
 }
 
-/// The header that sets or removes the cookie.
+/// The header that sets or removes a cookie. `value` is plain ASCII, such as a hexadecimal number.
+pub fn cookie_header(
+    app: &App,
+    name: &str,
+    value: &str,
+    lasts: Duration,
+) -> (HeaderName, HeaderValue) {
+    let secure = if app.is_https { "; Secure" } else { "" };
+    let seconds = lasts.as_secs();
+    let cookie =
+        format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
+    // All these characters are allowed in headers.
+    let value = HeaderValue::try_from(cookie).unwrap_or(HeaderValue::from_static(""));
+    (SET_COOKIE, value)
+}
+
+/// The same for an answer.
 pub fn cookie(
     app: &App,
     name: &str,
     value: &str,
     lasts: Duration,
-) -> AppendHeaders<[(axum::http::HeaderName, String); 1]> {
-    let secure = if app.is_https { "; Secure" } else { "" };
-    let seconds = lasts.as_secs();
-    let cookie =
-        format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
-    AppendHeaders([(SET_COOKIE, cookie)])
+) -> AppendHeaders<[(HeaderName, HeaderValue); 1]> {
+    AppendHeaders([cookie_header(app, name, value, lasts)])
 }
 
 /// Begins a session.

@@ -13,7 +13,7 @@ use crate::core::account::{self, MAX_NAME};
 use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
-use crate::db::user::{self, NewUser, Role};
+use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Db, session, setting, totp};
 use crate::text::{Message, t};
 use axum::extract::{Extension, Form, Path, State};
@@ -37,9 +37,13 @@ pub async fn home(session: Session) -> Response {
 }
 
 /// `GET /sign-in`.
-pub async fn sign_in_form(session: Session) -> Response {
+pub async fn sign_in_form(State(app): State<Arc<App>>, session: Session) -> Response {
     let main = html! {
         h1 { (t::SignIn) }
+        @if let Some(provider) = &app.oidc {
+            @let name = &provider.config.name;
+            p { a.button href="/oidc/sign-in" { (t::ServiceSignIn { name }) } }
+        }
         form.fields method="post" {
             label { (t::Login) input name="login" autocomplete="username" required; }
             (password_input(t::Password, "password", "current-password"))
@@ -87,21 +91,32 @@ pub async fn sign_in(
         return Err(Mistake::WrongSignIn.into());
     };
     app.failures_of_login.forget(&key);
-    let keep = form.keep.is_some();
+    enter(&app, actor, &client, &user, form.keep.is_some()).await
+}
+
+/// Begins the session of a user that has signed in, or asks for a one-time password first.
+pub async fn enter(
+    app: &App,
+    actor: Option<Extension<Actor>>,
+    client: &Client,
+    user: &User,
+    keep: bool,
+) -> Page {
     let generator = totp::of_user(&app.db, user.id).await?;
     if generator.is_some_and(|found| found.confirmed().is_some()) {
         let sign_in = SignIn {
             user: user.id,
             keep,
         };
-        let token = app.pending.add(sign_in, now).ok_or(PageError::Busy)?;
-        let cookie = cookie(&app, PENDING, &token.hex(), PENDING_LASTS);
+        let token = app.pending.add(sign_in, Instant::now());
+        let token = token.ok_or(PageError::Busy)?;
+        let cookie = cookie(app, PENDING, &token.hex(), PENDING_LASTS);
         return Ok((cookie, Redirect::to("/sign-in/code")).into_response());
     }
     if let Some(Extension(actor)) = actor {
         actor.set(user.id, &user.login);
     }
-    begin(&app, &client, user.id, lasts(keep)).await
+    begin(app, client, user.id, lasts(keep)).await
 }
 
 fn sign_up_page(session: &Session, title: impl Message + Copy) -> Response {

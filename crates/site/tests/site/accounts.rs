@@ -73,6 +73,15 @@ fn profile_and_sessions_belong_to_their_user() {
     assert_eq!(guest.get("/account").location.as_deref(), Some("/sign-in"));
 }
 
+/// Turns one-time passwords on for a user with the usual password.
+pub fn turn_totp_on(browser: &mut Browser) {
+    let page = browser.post("/account/totp/new", &[("password", PASSWORD)]);
+    let secret = element(&page.body, "secret");
+    let used = code(&secret, 0);
+    let page = browser.post("/account/totp/confirm", &[("code", &used)]);
+    assert!(page.body.contains("recovery-codes"), "{page:#?}");
+}
+
 #[test]
 fn one_time_passwords_are_asked_for_and_work_once() {
     with_each(|site| {

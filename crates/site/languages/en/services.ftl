@@ -1,0 +1,16 @@
+# Sign-in at another service.
+services = Sign-in with other services
+service-sign-in = Sign in with { $name }
+service-link = Link with { $name }
+service-link-hint = Sign in at { $name }. After that you can sign in here with { $name }, too.
+service-continue = Continue to { $name }
+service-back = Go back to your account
+service-linked = Linked with { $name } since
+service-unlink = Remove the links
+service-unlink-hint = Without a link you need your password. An administrator can make a link with which you choose one.
+refusal-service-flow = This sign-in has ended, or has begun in another browser. Sign in again.
+refusal-service-refused = The other service has refused the sign-in.
+refusal-service-failed = The other service has not confirmed the sign-in. Try again later.
+refusal-service-not-linked = No user of this site is linked with you. Sign in with your password, and link the other service on the page of your account.
+refusal-service-taken = Another user of this site is linked with you already.
+refusal-account-disabled = Your account is disabled.

@@ -1,0 +1,241 @@
+//! Sign-in at another service.
+
+use super::actor::Actor;
+use super::client::Client;
+use super::error::{InternalError, Page, PageError};
+use super::layout::page;
+use super::parts::time;
+use super::refusal::Refusal;
+use super::session::{self, Session};
+use super::sign_in::enter;
+use crate::app::App;
+use crate::core::account::{self, MAX_NAME};
+use crate::core::id_token::Claims;
+use crate::core::time::Time;
+use crate::core::token::Token;
+use crate::db::user::{self, NewUser, Role, User};
+use crate::db::{DbError, Tx, identity};
+use crate::oidc::{Callback, FLOW_LASTS, OidcError, Provider, Purpose};
+use crate::text::t;
+use axum::extract::{Extension, Query, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The name of the cookie of a flow.
+const COOKIE: &str = "oidc";
+/// Logins that are tried for a new user before a random one.
+const MAX_TRIES: u32 = 20;
+
+impl From<OidcError> for PageError {
+    fn from(error: OidcError) -> PageError {
+        match &error {
+            OidcError::Busy => PageError::Busy,
+            OidcError::Flow => Refusal::ServiceFlow.into(),
+            OidcError::Refused(_) => Refusal::ServiceRefused.into(),
+            _ => {
+                tracing::warn!(%error, "a sign-in at another service has failed");
+                Refusal::ServiceFailed.into()
+            }
+        }
+    }
+}
+
+fn provider(app: &App) -> Page<&Arc<Provider>> {
+    app.oidc.as_ref().ok_or(PageError::NotFound)
+}
+
+/// `GET /oidc/sign-in`: leads the browser to the provider.
+pub async fn sign_in(State(app): State<Arc<App>>) -> Page {
+    let (token, address) = provider(&app)?.begin(Purpose::SignIn).await?;
+    let cookie = session::cookie(&app, COOKIE, &token.hex(), FLOW_LASTS);
+    Ok((cookie, Redirect::to(&address)).into_response())
+}
+
+/// `GET /oidc/callback`: the provider has led the browser back.
+pub async fn callback(
+    State(app): State<Arc<App>>,
+    actor: Option<Extension<Actor>>,
+    client: Client,
+    session: Session,
+    headers: HeaderMap,
+    Query(callback): Query<Callback>,
+) -> Page {
+    let provider = provider(&app)?;
+    let now = Instant::now();
+    if let Some(delay) = app.failures_of_address.delay(&client.address, now) {
+        return Err(PageError::TooOften(delay));
+    }
+    let token = session::cookie_token(&headers, COOKIE).ok_or(OidcError::Flow)?;
+    let finished = provider.finish(&token, callback).await;
+    let (purpose, claims) = finished.inspect_err(|_| {
+        app.failures_of_address.count(client.address, now);
+    })?;
+    let mut answer = match purpose {
+        Purpose::SignIn => {
+            let user = person(&app, provider, &claims).await?;
+            enter(&app, actor, &client, &user, false).await?
+        }
+        Purpose::Link(user) => {
+            link_person(&app, &session, provider, &claims, user).await?;
+            Redirect::to("/account").into_response()
+        }
+    };
+    let (name, value) = session::cookie_header(&app, COOKIE, "", Duration::ZERO);
+    answer.headers_mut().append(name, value);
+    Ok(answer)
+}
+
+/// The user of a person. A missing user is added if the site adds users.
+async fn person(app: &App, provider: &Provider, claims: &Claims) -> Page<User> {
+    let issuer = &provider.config.issuer;
+    let found = identity::user(&app.db, issuer, &claims.sub).await?;
+    let user = match found {
+        Some(user) => user,
+        None if provider.config.adds_users => add(app, issuer, claims).await?,
+        None => return Err(Refusal::ServiceNotLinked.into()),
+    };
+    if user.disabled_at.is_some() {
+        return Err(Refusal::AccountDisabled.into());
+    }
+    Ok(user)
+}
+
+/// Adds a user with a password that is known to no person.
+async fn add(app: &App, issuer: &str, claims: &Claims) -> Page<User> {
+    let password = app.passwords.hash(&Token::random().hex()).await?;
+    let now = Time::now();
+    let mut tx = app.db.begin().await?;
+    let login = free_login(&mut tx, claims.preferred_username.as_deref()).await?;
+    let name = display_name(claims.name.as_deref()).unwrap_or_else(|| login.clone());
+    let new = NewUser {
+        login: &login,
+        name: &name,
+        password: &password,
+        role: Role::User,
+    };
+    let id = user::insert(&mut tx, &new, now).await?;
+    let email = claims.verified_email();
+    let email = email.filter(|email| account::check_email(email).is_ok());
+    user::set_profile(&mut tx, id, &name, email).await?;
+    identity::insert(&mut tx, issuer, &claims.sub, id, now).await?;
+    let user = user::by_id(&mut tx, id).await?;
+    tx.commit().await?;
+    user.ok_or_else(|| InternalError::from(DbError::Missing("users")).into())
+}
+
+/// The proposed login, with a number if another user has it.
+async fn free_login(tx: &mut Tx, proposed: Option<&str>) -> Page<String> {
+    let proposed = proposed.unwrap_or_default();
+    let proposed = proposed.split('@').next().unwrap_or_default();
+    let is_allowed = |c: &char| c.is_ascii_alphanumeric() || "_.-".contains(*c);
+    let base: String = proposed
+        .chars()
+        .filter(is_allowed)
+        .take(MAX_NAME - 4)
+        .collect();
+    if !base.is_empty() {
+        for number in 1..=MAX_TRIES {
+            let login = match number {
+                1 => base.clone(),
+                number => format!("{base}-{number}"),
+            };
+            if user::by_login(&mut *tx, &login).await?.is_none() {
+                return Ok(login);
+            }
+        }
+    }
+    Ok(format!("user-{}", &Token::random().hex()[..16]))
+}
+
+fn display_name(name: Option<&str>) -> Option<String> {
+    let is_shown = |c: &char| !c.is_control();
+    let name: String = name?
+        .trim()
+        .chars()
+        .filter(is_shown)
+        .take(MAX_NAME)
+        .collect();
+    account::check_name(&name).is_ok().then_some(name)
+}
+
+async fn link_person(
+    app: &App,
+    session: &Session,
+    provider: &Provider,
+    claims: &Claims,
+    user: i64,
+) -> Page<()> {
+    if session.user_id()? != user {
+        return Err(OidcError::Flow.into());
+    }
+    let issuer = &provider.config.issuer;
+    let mut tx = app.db.begin().await?;
+    match identity::user(&mut tx, issuer, &claims.sub).await? {
+        Some(linked) if linked.id == user => return Ok(()),
+        Some(_) => {
+            return Err(Refusal::ServiceTaken.into());
+        }
+        None => {}
+    }
+    identity::insert(&mut tx, issuer, &claims.sub, user, Time::now()).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// `POST /account/oidc/link`. The page has a link, because a form must not lead to another site.
+pub async fn link(State(app): State<Arc<App>>, session: Session) -> Page {
+    let provider = provider(&app)?;
+    let user = session.user_id()?;
+    let (token, address) = provider.begin(Purpose::Link(user)).await?;
+    let name = &provider.config.name;
+    let main = html! {
+        h1 { (t::ServiceLink { name }) }
+        p { (t::ServiceLinkHint { name }) }
+        p.actions {
+            a.button href=(address) { (t::ServiceContinue { name }) }
+            a href="/account" { (t::ServiceBack) }
+        }
+    };
+    let cookie = session::cookie(&app, COOKIE, &token.hex(), FLOW_LASTS);
+    Ok((cookie, page(&session, t::ServiceLink { name }, main)).into_response())
+}
+
+/// `POST /account/oidc/unlink`.
+pub async fn unlink(State(app): State<Arc<App>>, session: Session) -> Page {
+    let user = session.user_id()?;
+    let mut tx = app.db.begin().await?;
+    identity::delete_of_user(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok(Redirect::to("/account").into_response())
+}
+
+/// The part about other services on the page of the own account.
+pub async fn account_part(app: &App, user: i64) -> Page<Markup> {
+    let linked = identity::of_user(&app.db, user).await?;
+    Ok(html! {
+        @if app.oidc.is_some() || !linked.is_empty() {
+            h2 #services { (t::Services) }
+            @for one in &linked {
+                p { (t::ServiceLinked { name: &one.issuer }) " " (time(one.created_at)) }
+            }
+            div.actions {
+                @if let Some(provider) = &app.oidc {
+                    form method="post" action="/account/oidc/link" {
+                        button { (t::ServiceLink { name: &provider.config.name }) }
+                    }
+                }
+                @if !linked.is_empty() {
+                    form method="post" action="/account/oidc/unlink" {
+                        button { (t::ServiceUnlink) }
+                    }
+                }
+            }
+            @if !linked.is_empty() {
+                p.hint { (t::ServiceUnlinkHint) }
+            }
+        }
+    })
+}

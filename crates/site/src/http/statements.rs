@@ -1,0 +1,109 @@
+//! Statements as they are shown, kept because many users open the same problem at the same moment.
+//!
+//! A version of a package never changes, so what was rendered from it stays right. Whether a viewer
+//! may see it is checked before.
+
+use crate::core::package::Manifest;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Entries that are kept of each kind. When there are more, all are forgotten.
+const MAX_ENTRIES: usize = 128;
+/// Bytes of the longest statement that is kept.
+const MAX_BYTES: usize = 256 << 10;
+
+/// Values by key, up to a number.
+#[derive(Debug)]
+struct Kept<K, V: ?Sized>(Mutex<HashMap<K, Arc<V>>>);
+
+impl<K, V: ?Sized> Default for Kept<K, V> {
+    fn default() -> Kept<K, V> {
+        Kept(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq, V: ?Sized> Kept<K, V> {
+    fn get(&self, key: &K) -> Option<Arc<V>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(key).cloned()
+    }
+
+    fn insert(&self, key: K, value: Arc<V>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_ENTRIES {
+            kept.clear();
+        }
+        kept.insert(key, value);
+    }
+}
+
+/// What was rendered.
+#[derive(Debug, Default)]
+pub struct Statements {
+    /// Descriptions of packages, by the number of the version.
+    manifests: Kept<i64, Manifest>,
+    /// HTML, by [`key`].
+    pages: Kept<String, str>,
+}
+
+/// What the HTML of a statement follows from: its text, the address of its files and their names.
+pub fn key(manifest: &Manifest, digest: &str, files: &str) -> String {
+    let images = manifest.images.iter().map(|image| image.name.as_str());
+    let images: Vec<&str> = images.collect();
+    format!("{digest}\n{files}\n{}", images.join("\n"))
+}
+
+impl Statements {
+    /// The description of a version, if it is kept.
+    pub fn manifest(&self, version: i64) -> Option<Arc<Manifest>> {
+        self.manifests.get(&version)
+    }
+
+    /// Keeps the description of a version.
+    pub fn keep_manifest(&self, version: i64, manifest: Manifest) -> Arc<Manifest> {
+        let manifest = Arc::new(manifest);
+        self.manifests.insert(version, manifest.clone());
+        manifest
+    }
+
+    /// A statement as HTML, if it is kept.
+    pub fn page(&self, key: &String) -> Option<Arc<str>> {
+        self.pages.get(key)
+    }
+
+    /// Keeps a statement.
+    pub fn keep_page(&self, key: String, html: String) -> Arc<str> {
+        let html: Arc<str> = html.into();
+        if html.len() <= MAX_BYTES {
+            self.pages.insert(key, html.clone());
+        }
+        html
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_statements_are_bounded() {
+        let statements = Statements::default();
+        let manifest = Manifest::default();
+        let key = |digest: &str, files: &str| key(&manifest, digest, files);
+        statements.keep_page(key("a", "/problems/1"), "one".to_owned());
+        let page = |digest, files| statements.page(&key(digest, files));
+        assert_eq!(page("a", "/problems/1").as_deref(), Some("one"));
+        assert!(page("a", "/problems/2").is_none(), "its images differ");
+        let long = "x".repeat(MAX_BYTES + 1);
+        let shown = statements.keep_page(key("b", "/"), long.clone());
+        assert_eq!(*shown, *long);
+        assert!(page("b", "/").is_none());
+        for number in 0..i64::try_from(MAX_ENTRIES).unwrap() {
+            statements.keep_manifest(number, Manifest::default());
+        }
+        assert!(statements.manifest(0).is_some());
+        statements.keep_manifest(-1, Manifest::default());
+        assert!(statements.manifest(0).is_none() && statements.manifest(-1).is_some());
+    }
+}

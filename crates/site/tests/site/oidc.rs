@@ -1,0 +1,322 @@
+//! Sign-in at another service, with a provider that makes real and wrong tokens.
+
+use super::first_admin;
+use super::support::provider::{CLIENT, Provider, SECRET, Signed};
+use super::support::{Answer, Browser, Site, postgres};
+use serde_json::json;
+
+const SITE: &str = "http://127.0.0.1:9";
+
+/// Starts a site with a provider.
+fn start(database: Option<String>, adds_users: bool) -> (Site, Provider) {
+    let provider = Provider::start();
+    let secret = Box::leak(Box::new(tempfile::NamedTempFile::new().expect("a file")));
+    std::fs::write(secret.path(), format!("{SECRET}\n")).expect("a written file");
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(secret.path(), mode).expect("a readable file");
+    let mut options = vec![
+        "--oidc-issuer",
+        provider.url.clone().leak(),
+        "--oidc-client-id",
+        CLIENT,
+        "--oidc-name",
+        "School",
+        "--site-url",
+        SITE,
+        "--oidc-client-secret-file",
+        secret.path().to_str().expect("a path"),
+    ];
+    if adds_users {
+        options.push("--oidc-sign-up");
+    }
+    (Site::start_with(database, options.leak()), provider)
+}
+
+fn with_each(adds_users: bool, test: impl Fn(Site, Provider)) {
+    let (site, provider) = start(None, adds_users);
+    test(site, provider);
+    match postgres::database() {
+        Ok(url) => {
+            let (site, provider) = start(Some(url), adds_users);
+            test(site, provider);
+        }
+        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
+    }
+}
+
+/// Begins a sign-in and lets the person agree. Returns the path to which the browser comes back.
+fn agreed(browser: &mut Browser, provider: &Provider) -> String {
+    let answer = browser.get("/oidc/sign-in");
+    assert_eq!(answer.status, 303, "{answer:#?}");
+    provider.agree(answer.location.as_deref().expect("an address"))
+}
+
+fn sign_in(browser: &mut Browser, provider: &Provider) -> Answer {
+    let back = agreed(browser, provider);
+    browser.get(&back)
+}
+
+/// Begins to link the account and lets the person agree. Returns the path to come back to.
+fn linking(browser: &mut Browser, provider: &Provider) -> String {
+    let page = browser.post("/account/oidc/link", &[]);
+    assert_eq!(page.status, 200, "{page:#?}");
+    let start = format!("href=\"{}", provider.url);
+    let rest = page.body.split(&start).nth(1).expect("a link");
+    let rest = rest.split('"').next().expect("a link");
+    provider.agree(&format!("{}{}", provider.url, rest.replace("&amp;", "&")))
+}
+
+fn is_signed_in(browser: &mut Browser) -> bool {
+    browser.get("/account").status == 200
+}
+
+#[test]
+fn person_signs_up_once_and_signs_in_again() {
+    with_each(true, |site, provider| {
+        let mut admin = first_admin(&site);
+        let page = Browser::new(&site).get("/sign-in");
+        assert!(page.body.contains("Sign in with School"), "{page:#?}");
+        let mut olga = Browser::new(&site);
+        let answer = sign_in(&mut olga, &provider);
+        assert_eq!(answer.location.as_deref(), Some("/contests"), "{answer:#?}");
+        let account = olga.get("/account").body;
+        for shown in [
+            "Olga Other",
+            "olga@example.org",
+            "<strong>olga</strong>",
+            "Linked with",
+        ] {
+            assert!(account.contains(shown), "{shown}: {account}");
+        }
+        assert_eq!(olga.get("/users").status, 404, "a new user has no rights");
+        // Another algorithm, new keys and another name lead to the same user.
+        for signed in [Signed::Curve, Signed::NewRsa] {
+            if signed == Signed::NewRsa {
+                // The site asks for keys only after a pause.
+                std::thread::sleep(std::time::Duration::from_secs(6));
+            }
+            provider.sign(signed);
+            provider.claim(json!({ "preferred_username": "other", "name": "Changed" }));
+            let mut again = Browser::new(&site);
+            let answer = sign_in(&mut again, &provider);
+            assert_eq!(answer.status, 303, "{signed:?}: {answer:#?}");
+            assert!(again.get("/account").body.contains("<strong>olga</strong>"));
+        }
+        // Another person gets another user, also with the same names and an unverified address.
+        provider.claim(json!({ "sub": "person-2", "email_verified": false }));
+        let mut other = Browser::new(&site);
+        sign_in(&mut other, &provider);
+        let account = other.get("/account").body;
+        assert!(account.contains("<strong>olga-2</strong>"), "{account}");
+        assert!(!account.contains("olga@example.org"), "{account}");
+        // An administrator disables the user.
+        let users = admin.get("/users").body;
+        let id = users
+            .split("href=\"/users/")
+            .find(|part| part.contains(">olga<"));
+        let id = id.and_then(|part| part.split('"').next()).expect("a user");
+        let fields = [("role", "user"), ("disabled", "1")];
+        assert_eq!(admin.post(&format!("/users/{id}"), &fields).status, 303);
+        provider.claim(json!({}));
+        let refused = sign_in(&mut Browser::new(&site), &provider);
+        assert_eq!(refused.status, 403, "{refused:#?}");
+        // The secret is on no page and in no log of changes.
+        assert!(!admin.get("/audit").body.contains(SECRET));
+    });
+}
+
+#[test]
+fn person_is_never_linked_by_names_or_addresses() {
+    with_each(true, |site, provider| {
+        let mut admin = first_admin(&site);
+        let fields = [("name", "ada"), ("email", "ada@example.org")];
+        assert_eq!(admin.post("/account", &fields).status, 303);
+        provider.claim(json!({
+            "preferred_username": "ADA", "email": "ada@example.org", "email_verified": true,
+        }));
+        let mut mallory = Browser::new(&site);
+        sign_in(&mut mallory, &provider);
+        assert!(is_signed_in(&mut mallory));
+        assert_eq!(mallory.get("/users").status, 404, "not the administrator");
+        assert!(
+            mallory
+                .get("/account")
+                .body
+                .contains("<strong>ADA-2</strong>")
+        );
+    });
+}
+
+#[test]
+fn users_link_their_accounts_where_no_users_are_added() {
+    with_each(false, |site, provider| {
+        let mut admin = first_admin(&site);
+        let mut bob = Browser::new(&site);
+        bob.sign_up("/sign-up", "bob");
+        let refused = sign_in(&mut Browser::new(&site), &provider);
+        assert_eq!(refused.status, 403, "{refused:#?}");
+        assert!(!admin.get("/users").body.contains("olga"));
+
+        assert_eq!(
+            Browser::new(&site).post("/account/oidc/link", &[]).status,
+            303
+        );
+        let refused = bob.post_from("cross-site", "/account/oidc/link", &[]);
+        assert_eq!(refused.status, 403, "a form of another site");
+        let back = linking(&mut bob, &provider);
+        // Another user cannot end the flow, not even with the same browser.
+        let mut eve = Browser::new(&site);
+        eve.sign_up("/sign-up", "eve");
+        assert_eq!(eve.get(&back).status, 403);
+        assert_eq!(bob.get(&back).location.as_deref(), Some("/account"));
+        let mut other = Browser::new(&site);
+        sign_in(&mut other, &provider);
+        assert!(other.get("/account").body.contains("<strong>bob</strong>"));
+        // A person is linked with one user.
+        let back = linking(&mut eve, &provider);
+        assert_eq!(eve.get(&back).status, 403);
+
+        assert_eq!(bob.post("/account/oidc/unlink", &[]).status, 303);
+        let refused = sign_in(&mut Browser::new(&site), &provider);
+        assert_eq!(refused.status, 403, "{refused:#?}");
+    });
+}
+
+#[test]
+fn wrong_answers_of_the_provider_sign_no_person_in() {
+    let (site, provider) = start(None, true);
+    let mut admin = first_admin(&site);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let past = now.expect("a time").as_secs() - 3600;
+    let attacks = [
+        ("a token that is not signed", Signed::NotAtAll, json!({})),
+        (
+            "a public key as a secret",
+            Signed::WithPublicKeyAsSecret,
+            json!({}),
+        ),
+        ("a foreign key", Signed::WithForeignKey, json!({})),
+        (
+            "another audience",
+            Signed::Rsa,
+            json!({ "aud": "another site" }),
+        ),
+        (
+            "several audiences",
+            Signed::Rsa,
+            json!({ "aud": [CLIENT, "another site"] }),
+        ),
+        (
+            "another party",
+            Signed::Rsa,
+            json!({ "azp": "another site" }),
+        ),
+        (
+            "another issuer",
+            Signed::Curve,
+            json!({ "iss": "http://127.0.0.1:1" }),
+        ),
+        ("an expired token", Signed::Rsa, json!({ "exp": past })),
+        ("no expiry", Signed::Rsa, json!({ "exp": null })),
+        ("another nonce", Signed::Curve, json!({ "nonce": "0" })),
+        ("no nonce", Signed::Rsa, json!({ "nonce": null })),
+        ("no subject", Signed::Rsa, json!({ "sub": "" })),
+    ];
+    for (attack, signed, claims) in attacks {
+        provider.sign(signed);
+        provider.claim(claims);
+        let mut browser = Browser::new(&site);
+        let answer = sign_in(&mut browser, &provider);
+        assert_eq!(answer.status, 403, "{attack}: {answer:#?}");
+        assert!(!is_signed_in(&mut browser), "{attack}");
+    }
+    provider.sign(Signed::Rsa);
+    provider.claim(json!({}));
+
+    // The answer belongs to one flow of one browser, and works once.
+    let mut browser = Browser::new(&site);
+    let back = agreed(&mut browser, &provider);
+    let mut thief = Browser::new(&site);
+    assert_eq!(thief.get(&back).status, 403, "a browser without a flow");
+    agreed(&mut thief, &provider);
+    assert_eq!(thief.get(&back).status, 403, "the state of another flow");
+    assert!(!is_signed_in(&mut thief));
+    assert_eq!(browser.get(&back).status, 303);
+    assert_eq!(browser.get(&back).status, 403, "a replay");
+
+    let mut browser = Browser::new(&site);
+    let back = agreed(&mut browser, &provider);
+    let without_state = back.replace("state=", "other=");
+    assert_eq!(browser.get(&without_state).status, 403, "no state");
+    assert_eq!(browser.get(&back).status, 403, "the flow has ended");
+
+    for (parameter, wrong) in [("code=", "code=wrong-"), ("iss=", "iss=other-")] {
+        let mut browser = Browser::new(&site);
+        let back = agreed(&mut browser, &provider).replace(parameter, wrong);
+        assert_eq!(browser.get(&back).status, 403, "{wrong}");
+        assert!(!is_signed_in(&mut browser), "{wrong}");
+    }
+    let mut browser = Browser::new(&site);
+    let back = agreed(&mut browser, &provider).replace("code=", "error=access_denied&x=");
+    assert_eq!(browser.get(&back).status, 403, "the person has refused");
+
+    // An ID token of an earlier sign-in has another nonce.
+    provider.replay(true);
+    let mut browser = Browser::new(&site);
+    assert_eq!(sign_in(&mut browser, &provider).status, 403, "an old token");
+    provider.replay(false);
+
+    provider.set_down(true);
+    let mut browser = Browser::new(&site);
+    let back = {
+        provider.set_down(false);
+        let back = agreed(&mut browser, &provider);
+        provider.set_down(true);
+        back
+    };
+    assert_eq!(
+        browser.get(&back).status,
+        403,
+        "the provider does not answer"
+    );
+    provider.set_down(false);
+    assert_eq!(
+        sign_in(&mut browser, &provider).status,
+        303,
+        "the provider answers again"
+    );
+    // Only the two persons that have signed in are users.
+    let users = admin.get("/users").body;
+    assert_eq!(users.matches(">olga").count(), 1, "{users}");
+}
+
+#[test]
+fn second_factor_is_asked_for_after_the_other_service() {
+    let (site, provider) = start(None, false);
+    first_admin(&site);
+    let mut bob = Browser::new(&site);
+    bob.sign_up("/sign-up", "bob");
+    let back = linking(&mut bob, &provider);
+    assert_eq!(bob.get(&back).location.as_deref(), Some("/account"));
+    super::accounts::turn_totp_on(&mut bob);
+    let mut again = Browser::new(&site);
+    let answer = sign_in(&mut again, &provider);
+    assert_eq!(
+        answer.location.as_deref(),
+        Some("/sign-in/code"),
+        "{answer:#?}"
+    );
+    assert!(!is_signed_in(&mut again));
+}
+
+#[test]
+fn site_without_a_provider_has_no_such_pages() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    assert!(!admin.get("/sign-in").body.contains("/oidc/"));
+    assert!(!admin.get("/account").body.contains("/oidc/"));
+    assert_eq!(admin.get("/oidc/sign-in").status, 404);
+    assert_eq!(admin.get("/oidc/callback?state=a&code=b").status, 404);
+    assert_eq!(admin.post("/account/oidc/link", &[]).status, 404);
+}
