@@ -33,6 +33,9 @@ const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
 const SUBMISSIONS: u32 = 20;
 /// Trials of one user in [`TRY_WINDOW`].
 const TRIES: u32 = 10;
+/// Questions of one user in [`ASK_WINDOW`].
+const QUESTIONS: u32 = 5;
+const ASK_WINDOW: Duration = Duration::from_secs(5 * 60);
 const TRY_WINDOW: Duration = Duration::from_secs(60);
 const SUBMIT_WINDOW: Duration = Duration::from_secs(60);
 
@@ -74,6 +77,8 @@ pub struct App {
     pub uploads: Semaphore,
     /// The service at which users can sign in.
     pub oidc: Option<Arc<Provider>>,
+    /// Questions by user.
+    pub questions: Throttle<i64>,
     /// Whether browsers reach the site by HTTPS only.
     pub is_https: bool,
     /// The digest of the token with which the first administrator signs up.
@@ -113,6 +118,7 @@ impl App {
             statements: Statements::default(),
             uploads: Semaphore::new(MAX_UPLOADS),
             oidc,
+            questions: Throttle::new(QUESTIONS, ASK_WINDOW),
             is_https,
             setup: Mutex::default(),
         }

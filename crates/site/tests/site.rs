@@ -21,6 +21,8 @@ mod languages;
 mod oidc;
 #[path = "site/rounds.rs"]
 mod rounds;
+#[path = "site/talk.rs"]
+mod talk;
 #[path = "site/uploads.rs"]
 mod uploads;
 

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod account;
+pub mod clarification;
 pub mod finals;
 pub mod freeze;
 pub mod icpc;

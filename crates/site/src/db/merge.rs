@@ -74,6 +74,12 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
              WHERE participant_id IN (SELECT other.id FROM participant AS other
                 JOIN participant AS own ON own.contest_id = other.contest_id
                 WHERE other.user_id = $1 AND own.user_id = $2)",
+            "UPDATE clarification SET participant_id = (SELECT own.id FROM participant AS own
+                JOIN participant AS other ON other.contest_id = own.contest_id
+                WHERE other.id = clarification.participant_id AND own.user_id = $2)
+             WHERE participant_id IN (SELECT other.id FROM participant AS other
+                JOIN participant AS own ON own.contest_id = other.contest_id
+                WHERE other.user_id = $1 AND own.user_id = $2)",
             "UPDATE participant SET user_id = $2 WHERE user_id = $1 AND contest_id NOT IN
                 (SELECT contest_id FROM participant WHERE user_id = $2)",
         ]),
@@ -86,6 +92,20 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
                 (SELECT contest_id FROM team_member WHERE user_id = $2)",
         ]),
     ),
+    (
+        "clarification",
+        "user_id",
+        Fate::Moved(
+            "UPDATE clarification SET user_id = $2 WHERE user_id = $1",
+            "DELETE FROM clarification WHERE user_id = $1",
+        ),
+    ),
+    (
+        "clarification",
+        "answered_by",
+        Fate::Kept("UPDATE clarification SET answered_by = $2 WHERE answered_by = $1"),
+    ),
+    ("clarification_seen", "user_id", Fate::Ended),
     ("session", "user_id", Fate::Ended),
     ("recovery_code", "user_id", Fate::Ended),
     ("reset_link", "user_id", Fate::Ended),

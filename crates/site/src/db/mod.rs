@@ -9,6 +9,7 @@
 pub mod api_token;
 pub mod audit;
 pub mod blob;
+pub mod clarification;
 pub mod contest;
 pub mod fault;
 pub mod identity;

@@ -190,6 +190,28 @@ pub const TABLES: &[Table] = &[
         ),
     },
     Table {
+        name: "clarification",
+        is: None,
+        has_id: true,
+        references: &[
+            ("contest_id", Target::Contest),
+            ("round_problem_id", Target::RoundProblem),
+            ("user_id", Target::User),
+            ("participant_id", Target::Participant),
+            ("answered_by", Target::User),
+        ],
+        cursor: "id",
+        select: of_contest!("clarification", "contest_id = $1", "id"),
+    },
+    Table {
+        name: "canned_answer",
+        is: None,
+        has_id: true,
+        references: &[("contest_id", Target::Contest)],
+        cursor: "id",
+        select: of_contest!("canned_answer", "contest_id = $1", "id"),
+    },
+    Table {
         name: "submission",
         is: Some(Target::Submission),
         has_id: true,
@@ -256,6 +278,8 @@ pub async fn people(tx: &mut Tx, contest: i64, after: i64) -> Result<Vec<Person>
                 id IN (SELECT user_id FROM membership WHERE contest_id = $1)
                 OR id IN (SELECT user_id FROM participant WHERE contest_id = $1)
                 OR id IN (SELECT user_id FROM team_member WHERE contest_id = $1)
+                OR id IN (SELECT user_id FROM clarification WHERE contest_id = $1)
+                OR id IN (SELECT answered_by FROM clarification WHERE contest_id = $1)
                 OR id IN (SELECT user_id FROM submission WHERE id IN ",
             submissions!(),
             ") OR id IN (SELECT owner_id FROM problem WHERE id IN (SELECT problem_id

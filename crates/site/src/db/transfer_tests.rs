@@ -26,6 +26,7 @@ const LEFT_OUT: &[&str] = &[
     "setting",
     "idempotency_key",
     "audit",
+    "clarification_seen",
 ];
 
 record! { Reference { source: String, field: String, target: String, } }

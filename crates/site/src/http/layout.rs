@@ -49,7 +49,9 @@ fn navigation(session: &Session) -> Markup {
     let viewer = session.viewer();
     // Rounds and their problems are parts of contests.
     let is_in = |section: &str| match section {
-        "/contests" => ["/contests", "/round"].map(|it| session.path.starts_with(it)) != [false; 2],
+        "/contests" => ["/contests", "/round", "/clarifications"]
+            .iter()
+            .any(|it| session.path.starts_with(it)),
         section => session.path.starts_with(section),
     };
     let link = |href: &str, text: &dyn Render| nav_link(href, text, is_in(href));

@@ -4,40 +4,65 @@ use crate::app::App;
 use crate::judging::live::Change;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use std::convert::Infallible;
+use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+/// Streams of a contest end after this time. The browser opens another one, whose access is checked
+/// again.
+const STREAM_LASTS: Duration = Duration::from_secs(300);
+
 /// Events for the changes that `concerns` chooses.
 pub fn events(app: &App, concerns: impl Fn(&Change) -> bool + Send + Sync + 'static) -> Response {
-    stream_of(app.live.subscribe(), concerns)
+    respond(changes(app.live.subscribe(), "change", concerns))
 }
 
 /// Events for the changes of a job.
 pub fn job_events(app: &App, id: i64) -> Response {
-    stream_of(app.live.subscribe_jobs(), move |changed| *changed == id)
+    respond(changes(
+        app.live.subscribe_jobs(),
+        "change",
+        move |changed| *changed == id,
+    ))
 }
 
-fn stream_of<T: Clone + Send + 'static>(
-    changes: Receiver<T>,
-    concerns: impl Fn(&T) -> bool + Send + Sync + 'static,
-) -> Response {
-    let stream = stream::unfold((changes, concerns), async |(mut changes, concerns)| {
-        loop {
-            match changes.recv().await {
-                Ok(change) if !concerns(&change) => {}
-                // A reader that has missed changes must look again, too.
-                Ok(_) | Err(RecvError::Lagged(_)) => {
-                    // Browsers drop events without data.
-                    let event = Event::default().event("change").data("changed");
-                    break Some((Ok::<_, Infallible>(event), (changes, concerns)));
-                }
-                Err(RecvError::Closed) => break None,
-            }
-        }
-    });
-    Sse::new(stream)
+/// A stream of events as an answer.
+pub fn respond(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+    Sse::new(events)
         .keep_alive(KeepAlive::default())
         .into_response()
+}
+
+/// The events of a page of a contest, for some minutes.
+pub fn respond_for_some_time(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
+    respond(events.take_until(tokio::time::sleep(STREAM_LASTS)))
+}
+
+/// An event with this name for each change that concerns a page.
+pub fn changes<T: Clone + Send + 'static>(
+    changes: Receiver<T>,
+    name: &'static str,
+    concerns: impl Fn(&T) -> bool + Send + Sync + 'static,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    stream::unfold(
+        (changes, concerns, name),
+        async |(mut changes, concerns, name)| {
+            loop {
+                match changes.recv().await {
+                    Ok(change) if !concerns(&change) => {}
+                    // A reader that has missed changes must look again, too.
+                    Ok(_) | Err(RecvError::Lagged(_)) => {
+                        // Browsers drop events without data.
+                        let event = Event::default().event(name).data("changed");
+                        break Some((Ok(event), (changes, concerns, name)));
+                    }
+                    Err(RecvError::Closed) => break None,
+                }
+            }
+        },
+    )
 }

@@ -116,6 +116,18 @@ pub enum Mistake {
         /// The limit.
         bytes: usize,
     },
+    /// The length of a question or an answer.
+    TextLength {
+        /// Characters of the longest text.
+        max: usize,
+    },
+    /// Canned answers are too many or too long.
+    CannedAnswers {
+        /// The greatest number.
+        max: usize,
+        /// Characters of the longest one.
+        length: usize,
+    },
     /// An input is too large.
     LargeInput {
         /// The limit.
@@ -170,6 +182,10 @@ impl Mistake {
             Mistake::LanguageMissing => Box::new(t::MistakeLanguageMissing),
             Mistake::NoSource => Box::new(t::MistakeNoSource),
             Mistake::LargeSource { bytes } => Box::new(t::MistakeLargeSource { kib: bytes >> 10 }),
+            Mistake::TextLength { max } => Box::new(t::MistakeTextLength { max }),
+            Mistake::CannedAnswers { max, length } => {
+                Box::new(t::MistakeCannedAnswers { max, length })
+            }
             Mistake::LargeInput { bytes } => Box::new(t::MistakeLargeInput { kib: bytes >> 10 }),
         }
     }

@@ -9,6 +9,7 @@
 //! | `scene` | a contest as its viewer may see it |
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
+//! | `clarifications`, `notices` | questions, answers and announcements; what is new |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `source` | sources with highlighting, and their changes |
 //! | `faults` | stopping and pausing judging, and what cannot be judged |
@@ -44,6 +45,7 @@ mod admin;
 mod api;
 mod assets;
 mod audit;
+mod clarifications;
 mod client;
 mod clocks;
 mod contests;
@@ -56,6 +58,7 @@ mod layout;
 mod live;
 mod members;
 mod mistake;
+mod notices;
 mod oidc;
 mod packages;
 mod participants;
@@ -209,6 +212,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/submissions/{id}/kind", post(submissions::set_kind))
         .route("/submissions/{id}/live", get(submissions::live))
         .merge(accounts())
+        .merge(talk())
         .merge(judging())
         .merge(care())
         .merge(api::routes())
@@ -265,6 +269,33 @@ fn accounts() -> Router<Arc<App>> {
             get(users::settings).post(users::change_settings),
         )
         .route("/audit", get(audit::show))
+}
+
+/// What contestants and the staff of a contest tell each other.
+fn talk() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/contests/{id}/clarifications",
+            get(clarifications::list).post(clarifications::ask),
+        )
+        .route(
+            "/contests/{id}/clarifications/read",
+            post(clarifications::read),
+        )
+        .route("/contests/{id}/clarifications/notice", get(notices::show))
+        .route("/contests/{id}/clarifications/live", get(notices::live))
+        .route(
+            "/contests/{id}/announcements",
+            post(clarifications::announce),
+        )
+        .route(
+            "/contests/{id}/canned-answers",
+            get(clarifications::canned).post(clarifications::set_canned),
+        )
+        .route(
+            "/clarifications/{id}",
+            get(clarifications::show).post(clarifications::answer),
+        )
 }
 
 /// What is judged, again or not at all.

@@ -68,6 +68,8 @@ pub enum Refusal {
     ServiceTaken,
     /// An administrator has disabled the user.
     AccountDisabled,
+    /// The question has another answer than the form has shown.
+    AnsweredMeanwhile,
 }
 
 impl Refusal {
@@ -104,6 +106,7 @@ impl Refusal {
             Refusal::ServiceNotLinked => Box::new(t::RefusalServiceNotLinked),
             Refusal::ServiceTaken => Box::new(t::RefusalServiceTaken),
             Refusal::AccountDisabled => Box::new(t::RefusalAccountDisabled),
+            Refusal::AnsweredMeanwhile => Box::new(t::RefusalAnsweredMeanwhile),
         }
     }
 }

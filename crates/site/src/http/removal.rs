@@ -13,7 +13,7 @@ use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemFields, Visibility};
 use crate::db::submission::{self, Kind};
-use crate::db::{Tx, problem};
+use crate::db::{Tx, clarification, problem};
 use axum::extract::{Form, Path, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Redirect};
@@ -196,7 +196,7 @@ async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
     Ok(copy)
 }
 
-/// `POST /contests/{id}/copy`: rounds and problems, but neither members nor submissions.
+/// `POST /contests/{id}/copy`: rounds, problems and canned answers, but no members or submissions.
 pub async fn copy_contest(
     State(app): State<Arc<App>>,
     session: Session,
@@ -215,6 +215,9 @@ pub async fn copy_contest(
     for round in contest::rounds(&mut tx, id).await? {
         copy_round(&mut tx, &round, copy).await?;
     }
+    let canned = clarification::canned(&mut tx, id).await?;
+    let canned: Vec<String> = canned.into_iter().map(|one| one.text).collect();
+    clarification::set_canned(&mut tx, copy, &canned).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{copy}/edit")).into_response())
 }

@@ -213,6 +213,9 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
             p.actions {
                 a.button href={ "/round-problems/" (id) "/submit" } { "Submit" }
                 a href={ "/round-problems/" (id) "/try" } { "Try a program" }
+                a href={ "/contests/" (problem.contest_id) "/clarifications?problem=" (id) } {
+                    "Clarifications"
+                }
             }
         }
         (statement(&manifest, text.as_deref(), &files))

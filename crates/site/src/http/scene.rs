@@ -5,8 +5,10 @@ use super::layout::{crumbs, nav_link};
 use super::session::Session;
 use crate::app::App;
 use crate::core::access::{self, ContestAccess};
+use crate::core::clarification::{self as rule, Facts, Seen};
 use crate::core::participant::{OwnTimes, Personal, Schedule};
 use crate::core::time::Time;
+use crate::db::clarification::{self, Clarification};
 use crate::db::contest::{self, Contest, Round, RoundProblem};
 use crate::db::participant::{self, Participant, Start};
 use crate::text::t;
@@ -18,8 +20,21 @@ pub struct Scene {
     pub access: ContestAccess,
     /// As which participant the viewer takes part.
     pub participant: Option<Participant>,
+    /// The viewer; `None` for guests.
+    user: Option<i64>,
     /// The clocks that the participant has started.
     starts: Vec<Start>,
+    /// What waits for the viewer.
+    pub news: News,
+}
+
+/// What waits for a viewer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct News {
+    /// Answers and announcements that the viewer has not read.
+    pub unread: usize,
+    /// Questions that wait for the staff; staff only.
+    pub unanswered: usize,
 }
 
 impl Scene {
@@ -43,12 +58,89 @@ impl Scene {
             Some(participant) => participant::starts_of(&app.db, participant.id).await?,
             None => Vec::new(),
         };
-        Ok(Scene {
+        let mut scene = Scene {
             contest,
             access,
             participant,
+            user: session.viewer().id(),
             starts,
+            news: News::default(),
+        };
+        scene.news = scene.find_news(app).await?;
+        Ok(scene)
+    }
+
+    async fn find_news(&self, app: &App) -> Page<News> {
+        let Some(user) = self.user else {
+            return Ok(News::default());
+        };
+        let all = self.access.manage;
+        let participant = self.participant.as_ref().map(|one| one.id);
+        let rows = clarification::news(&app.db, self.contest.id, user, participant, all).await?;
+        if all {
+            return Ok(News {
+                unread: 0,
+                unanswered: rows.len(),
+            });
+        }
+        let now = Time::now();
+        let unread = rows
+            .iter()
+            .filter(|one| self.seen(one, now).answer && self.is_unread(one));
+        Ok(News {
+            unread: unread.count(),
+            unanswered: 0,
         })
+    }
+
+    /// When the round of the problem begins for the viewer.
+    fn begins(&self, one: &Clarification) -> Option<Time> {
+        let (round, schedule) = one.round()?;
+        Some(self.times(round, schedule).begins)
+    }
+
+    /// What the viewer sees of a clarification of this contest.
+    pub fn seen(&self, one: &Clarification, now: Time) -> Seen {
+        let participant = self.participant.as_ref().map(|one| one.id);
+        let is_own = (self.user.is_some() && one.user_id == self.user)
+            || (participant.is_some() && one.participant_id == participant);
+        let facts = Facts {
+            is_own,
+            audience: one.audience,
+            is_answered: one.answered_at.is_some(),
+            begins: self.begins(one),
+        };
+        rule::seen(self.access, facts, now)
+    }
+
+    /// When an answer was shown to the viewer.
+    pub fn shown_at(&self, one: &Clarification) -> Option<Time> {
+        Some(rule::shown_at(one.answered_at?, self.begins(one)))
+    }
+
+    /// Whether an answer is new for the viewer. The staff has questions that wait instead.
+    pub fn is_unread(&self, one: &Clarification) -> bool {
+        let is_reader = self.user.is_some() && !self.access.manage;
+        let shown = self.shown_at(one);
+        is_reader && shown.is_some_and(|at| one.seen_at.is_none_or(|seen| at > seen))
+    }
+
+    /// What waits for the viewer, in words.
+    pub fn notice(&self) -> Markup {
+        let News { unread, unanswered } = self.news;
+        let root = format!("/contests/{}/clarifications", self.contest.id);
+        html! {
+            @if unread > 0 {
+                p.notice { a href=(root) { (t::ClarificationsUnread { count: unread }) } }
+            }
+            @if unanswered > 0 {
+                p.notice {
+                    a href={ (root) "?show=unanswered" } {
+                        (t::ClarificationsWaiting { count: unanswered })
+                    }
+                }
+            }
+        }
     }
 
     /// The times of a round for the viewer.
@@ -113,6 +205,9 @@ impl Scene {
             }
             h1 { (name) }
             (self.tabs(session, &root))
+            // The script replaces the content.
+            div role="status" data-notice={ (root) "/clarifications/notice" }
+                data-stream={ (root) "/clarifications/live" } { (self.notice()) }
         }
     }
 
@@ -122,7 +217,9 @@ impl Scene {
             let is_here = match part {
                 // Pages of rounds and problems have addresses of their own.
                 "" => session.path == href || session.path.starts_with("/round"),
-                _ => session.path.starts_with(&href),
+                _ => {
+                    session.path.starts_with(&href) || session.path.starts_with(&format!("{part}/"))
+                }
             };
             nav_link(&href, text, is_here)
         };
@@ -131,6 +228,7 @@ impl Scene {
                 ul {
                     (tab("", &t::ContestTabProblems))
                     (tab("/ranking", &t::ContestTabRanking))
+                    (tab("/clarifications", &t::Clarifications))
                     @if session.user.is_some() {
                         @if self.access.manage {
                             (tab("/submissions", &t::Submissions))

@@ -2,7 +2,8 @@
 
 use super::error::{InternalError, Page, PageError};
 use super::layout::{crumbs, live_page, page};
-use super::live::events;
+use super::live::{changes, events, respond_for_some_time};
+use super::notices::notices;
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
 use super::refusal::Refusal;
@@ -21,6 +22,7 @@ use crate::db::submission::{self, Filter, Kind, Submission};
 use axum::extract::{Form, Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
+use futures_util::stream;
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -377,7 +379,7 @@ async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
     Ok(users)
 }
 
-/// `GET /contests/{id}/live`: submissions of the own team, or all for the staff.
+/// `GET /contests/{id}/live`: submissions of the own team, or all for the staff, and notices.
 pub async fn live_of_contest(
     State(app): State<Arc<App>>,
     session: Session,
@@ -386,9 +388,11 @@ pub async fn live_of_contest(
     let scene = Scene::of(&app, &session, id).await?;
     let all = scene.access.manage;
     let users = team(&app, &session, &scene).await?;
-    Ok(events(&app, move |change| {
+    let submissions = changes(app.live.subscribe(), "change", move |change| {
         change.contest == Some(id) && (all || users.contains(&change.user))
-    }))
+    });
+    let notices = notices(&app, scene);
+    Ok(respond_for_some_time(stream::select(submissions, notices)))
 }
 
 /// The fields of `POST /submissions/{id}/kind`.

@@ -1,11 +1,12 @@
-//! What happens to submissions, for pages that follow it.
+//! What happens to submissions and clarifications, for pages that follow it.
 //!
 //! A change names a submission and nothing else. The page asks for its content again, which checks
 //! what the viewer may see.
 
 use crate::core::protocol::Test;
+use crate::db::clarification::Clarification;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast;
 
 /// Changes that a slow reader may lag behind.
@@ -24,6 +25,15 @@ pub struct Change {
     pub rejudging: Option<i64>,
 }
 
+/// A clarification has changed. The readers' streams ask the rule, and send no content.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// The contest.
+    pub contest: i64,
+    /// The clarification as it was and as it is.
+    pub versions: Arc<[Clarification]>,
+}
+
 /// Tests of a running judgement that have results.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
@@ -38,6 +48,7 @@ pub struct Progress {
 pub struct Live {
     changes: broadcast::Sender<Change>,
     jobs: broadcast::Sender<i64>,
+    notes: broadcast::Sender<Note>,
     running: Mutex<HashMap<i64, Progress>>,
 }
 
@@ -47,6 +58,7 @@ impl Live {
         Live {
             changes: broadcast::Sender::new(BACKLOG),
             jobs: broadcast::Sender::new(BACKLOG),
+            notes: broadcast::Sender::new(BACKLOG),
             running: Mutex::default(),
         }
     }
@@ -71,6 +83,17 @@ impl Live {
     pub fn job_changed(&self, id: i64) {
         // Without readers there is nothing to do.
         let _ = self.jobs.send(id);
+    }
+
+    /// The clarifications that change from now on.
+    pub fn subscribe_notes(&self) -> broadcast::Receiver<Note> {
+        self.notes.subscribe()
+    }
+
+    /// Reports that a clarification is new or has changed.
+    pub fn noted(&self, note: Note) {
+        // Without readers there is nothing to do.
+        let _ = self.notes.send(note);
     }
 
     /// The progress of a judgement, if it runs.

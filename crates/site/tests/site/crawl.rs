@@ -263,6 +263,26 @@ fn hidden_things_are_on_no_page() {
     let mut eve = Browser::new(&site);
     eve.sign_up("/sign-up", "eve");
 
+    // Clarifications: of the contest to all, of bob alone, and about a problem.
+    let talk = |browser: &mut Browser, path: &str, problem: i64, text: &str| {
+        let problem = match problem {
+            0 => String::new(),
+            id => id.to_string(),
+        };
+        let fields = [("problem", problem.as_str()), ("text", text)];
+        let sent = browser.post(&format!("/contests/{cup}/{path}"), &fields);
+        assert_eq!(sent.status, 303, "{sent:#?}");
+    };
+    talk(&mut admin, "announcements", 0, "announcement-to-all");
+    talk(
+        &mut admin,
+        "announcements",
+        points_problem,
+        "announcement-of-pear",
+    );
+    talk(&mut bob, "clarifications", 0, "question-of-bob");
+    let own = ["question-of-bob"];
+
     // Before the rounds begin.
     let always = ["Private-Cup-Fig", "Round-Mango", "Problem-Quince"];
     let early = ["Points-Round", "Icpc-Round", "Problem-Pear"];
@@ -270,11 +290,17 @@ fn hidden_things_are_on_no_page() {
         let answers = crawl(browser);
         assert_hidden(viewer, &answers, &always);
         assert_hidden(viewer, &answers, &early);
-        assert_shown(viewer, &answers, &["Cup"]);
+        assert_hidden(viewer, &answers, &["announcement-of-pear"]);
+        assert_shown(viewer, &answers, &["Cup", "announcement-to-all"]);
+        match viewer {
+            "bob" => assert_shown(viewer, &answers, &own),
+            _ => assert_hidden(viewer, &answers, &own),
+        }
     }
     let answers = crawl(&admin);
     assert_shown("the staff", &answers, &always);
     assert_shown("the staff", &answers, &early);
+    assert_shown("the staff", &answers, &["announcement-of-pear", own[0]]);
 
     // During the rounds. That in ICPC mode is frozen.
     set_round(&mut admin, points, "Points-Round", [PAST, "", FUTURE]);
@@ -309,6 +335,11 @@ fn hidden_things_are_on_no_page() {
             assert_hidden(&viewer, &answers, sources);
             assert_hidden(&viewer, &answers, &[&minute]);
             assert_shown(&viewer, &answers, &early);
+            assert_shown(&viewer, &answers, &["announcement-of-pear"]);
+            match std::ptr::eq(browser, bob) {
+                true => assert_shown(&viewer, &answers, &own),
+                false => assert_hidden(&viewer, &answers, &own),
+            }
         }
         let answers = crawl(admin);
         let sources = ["bob-source", "eve-source", "right-source", &minute];

@@ -2,6 +2,8 @@
 // the page is the same as after loading it again. A part with an address of its own is loaded from
 // there, without the page around it.
 const source = document.querySelector('meta[name=live]')?.content;
+// Pages of a contest show what is new in it. Their streams have events for that, too.
+const notices = document.querySelector('[data-notice]');
 const PAUSE_MS = 1000;
 let isLoading = false;
 let isStale = false;
@@ -38,7 +40,7 @@ async function refresh() {
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const [from, to] = [page, document].map((it) => it.querySelector('[data-live]'));
       if (from && to) replacePart(to, from);
-      if (!page.querySelector('meta[name=live]')) events.close();
+      if (!page.querySelector('meta[name=live]')) endEvents();
     }
   } catch {
     // The next change tries again.
@@ -50,7 +52,51 @@ async function refresh() {
   }
 }
 
-const events = source ? new EventSource(source) : null;
-// The page may have changed before the connection was open.
-events?.addEventListener('open', refresh);
-events?.addEventListener('change', refresh);
+async function refreshNotice() {
+  try {
+    const answer = await fetch(notices.dataset.notice, { credentials: 'same-origin' });
+    if (!answer.ok) return;
+    const content = new DOMParser().parseFromString(await answer.text(), 'text/html').body;
+    // Screen readers read what has changed.
+    if (content.textContent.trim() !== notices.textContent.trim()) {
+      notices.replaceChildren(...content.childNodes);
+    }
+  } catch {
+    // The next event tries again.
+  }
+}
+
+let events = null;
+let isOver = false;
+
+// A hidden page follows nothing: browsers open few connections to one site.
+function follow() {
+  const address = source ?? notices?.dataset.stream;
+  if (!address || events || isOver || document.hidden) return;
+  events = new EventSource(address);
+  // The page may have changed before the connection was open.
+  if (source) {
+    events.addEventListener('open', refresh);
+    events.addEventListener('change', refresh);
+  }
+  if (notices) {
+    events.addEventListener('open', refreshNotice);
+    events.addEventListener('notice', refreshNotice);
+  }
+}
+
+function pauseEvents() {
+  events?.close();
+  events = null;
+}
+
+function endEvents() {
+  isOver = true;
+  pauseEvents();
+}
+
+follow();
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) pauseEvents();
+  else follow();
+});

@@ -8,6 +8,8 @@ mod table;
 
 use super::error::{Page, PageError};
 use super::layout::{live_page, projector_page};
+use super::live;
+use super::notices::notices;
 use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
@@ -23,9 +25,9 @@ use axum::http::header::{
     IF_NONE_MATCH, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use std::convert::Infallible;
@@ -380,6 +382,8 @@ pub async fn live(
     let look = Look::of(&app, &session, id, choice).await?;
     let number = STREAMS.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
+    let scene = Scene::of(&app, &session, id).await?;
+    let notices = notices(&app, scene);
     let follower = Follower {
         app,
         look,
@@ -394,8 +398,8 @@ pub async fn live(
         let event = Event::default().event("change").data(etag);
         Some((Ok::<_, Infallible>(event), follower))
     });
-    let events = Sse::new(events).keep_alive(KeepAlive::default());
-    Ok(events.into_response())
+    let notices = notices.take_until(sleep_until(now + STREAM_LASTS));
+    Ok(live::respond(stream::select(events, notices)))
 }
 
 #[cfg(test)]

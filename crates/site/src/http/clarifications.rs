@@ -1,0 +1,610 @@
+//! Questions of participants, answers and announcements of the staff.
+
+use super::error::{Page, PageError};
+use super::layout::{live_page, page};
+use super::mistake::Mistake;
+use super::parts::{PAGE_ROWS, empty, time};
+use super::refusal::Refusal;
+use super::scene::Scene;
+use super::session::Session;
+use crate::app::App;
+use crate::core::clarification::{self as rule, MAX_CANNED, MAX_CANNED_TEXT, MAX_TEXT, Seen};
+use crate::core::time::Time;
+use crate::db::clarification::{self, Audience, Clarification, Filter, NewQuestion, Show};
+use crate::db::contest::{self, RoundProblem};
+use crate::judging::live::Note;
+use crate::text::{Message, t};
+use axum::extract::{Form, Path, Query, State};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, Render, html};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A clarification that the viewer may see.
+pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, Clarification, Seen)> {
+    let user = session.viewer().id().unwrap_or(-1);
+    let one = clarification::by_id(&app.db, user, id).await?;
+    let one = one.ok_or(PageError::NotFound)?;
+    let scene = Scene::of(app, session, one.contest_id).await?;
+    let seen = scene.seen(&one, Time::now());
+    if seen.any() {
+        Ok((scene, one, seen))
+    } else {
+        Err(PageError::NotFound)
+    }
+}
+
+/// The clarifications of a contest that the viewer may see, and the least id of the part.
+pub async fn listed(
+    app: &App,
+    session: &Session,
+    scene: &Scene,
+    choice: &Choice,
+) -> Page<(Vec<(Clarification, Seen)>, Option<i64>)> {
+    let filter = Filter {
+        contest: scene.contest.id,
+        user: session.viewer().id().unwrap_or(-1),
+        participant: scene.participant.as_ref().map(|one| one.id),
+        all: scene.access.manage,
+        before: choice.before,
+        show: choice.show(),
+        problem: choice.problem()?,
+    };
+    let rows = clarification::page(&app.db, &filter, PAGE_ROWS).await?;
+    let is_full = i64::try_from(rows.len()).is_ok_and(|count| count == PAGE_ROWS);
+    let next = rows.last().filter(|_| is_full).map(|one| one.id);
+    let now = Time::now();
+    let rows = rows.into_iter().map(|one| {
+        let seen = scene.seen(&one, now);
+        (one, seen)
+    });
+    Ok((rows.filter(|(_, seen)| seen.any()).collect(), next))
+}
+
+/// The problems that the viewer may see now.
+pub async fn problems(app: &App, scene: &Scene) -> Page<Vec<RoundProblem>> {
+    let now = Time::now();
+    let mut problems = contest::problems(&app.db, scene.contest.id).await?;
+    problems.retain(|one| {
+        let times = scene.times(one.round_id, one.schedule());
+        scene.access.sees_round(times.begins, now)
+    });
+    Ok(problems)
+}
+
+/// Which clarifications a list shows.
+#[derive(Debug, Default, Deserialize)]
+pub struct Choice {
+    /// A name of [`Show`]; empty: all.
+    #[serde(default)]
+    pub show: String,
+    /// The number of a problem; empty: all.
+    #[serde(default)]
+    pub problem: String,
+    pub before: Option<i64>,
+}
+
+impl Choice {
+    fn show(&self) -> Show {
+        Show::of_text(&self.show).unwrap_or(Show::All)
+    }
+
+    fn problem(&self) -> Page<Option<i64>> {
+        number(&self.problem)
+    }
+
+    /// The query of the next part.
+    fn next(&self, before: i64) -> String {
+        form_urlencoded::Serializer::new(String::new())
+            .append_pair("show", &self.show)
+            .append_pair("problem", &self.problem)
+            .append_pair("before", &before.to_string())
+            .finish()
+    }
+}
+
+/// The number of a problem in a form; empty: none.
+fn number(text: &str) -> Page<Option<i64>> {
+    match text {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| PageError::NotFound),
+    }
+}
+
+/// Tells pages that a clarification is new or has changed.
+async fn tell(app: &App, contest: i64, id: i64, before: Option<Clarification>) -> Page<()> {
+    let after = clarification::by_id(&app.db, -1, id).await?;
+    app.live.noted(Note {
+        contest,
+        versions: before.into_iter().chain(after).collect(),
+    });
+    Ok(())
+}
+
+fn checked(text: &str) -> Page<String> {
+    rule::text(text, MAX_TEXT).ok_or_else(|| Mistake::TextLength { max: MAX_TEXT }.into())
+}
+
+/// Checks that the viewer may see the problem of a question, and that the contest has it.
+async fn check_problem(
+    app: &App,
+    session: &Session,
+    contest: i64,
+    problem: Option<i64>,
+) -> Page<()> {
+    if let Some(id) = problem {
+        let (_, problem) = Scene::of_problem(app, session, id).await?;
+        if problem.contest_id != contest {
+            return Err(PageError::NotFound);
+        }
+    }
+    Ok(())
+}
+
+/// Adds a question. Returns the id.
+///
+/// # Errors
+/// The viewer may not ask this now, or the text is not accepted.
+pub async fn put_question(
+    app: &App,
+    session: &Session,
+    contest: i64,
+    problem: Option<i64>,
+    text: &str,
+) -> Page<i64> {
+    let scene = Scene::of(app, session, contest).await?;
+    let user = session.user_id()?;
+    check_problem(app, session, contest, problem).await?;
+    if !scene.access.take_part {
+        return Err(PageError::NotFound);
+    }
+    let text = checked(text)?;
+    if let Some(delay) = app.questions.delay(&user, Instant::now()) {
+        return Err(PageError::TooOften(delay));
+    }
+    app.questions.count(user, Instant::now());
+    let new = NewQuestion {
+        contest_id: contest,
+        round_problem_id: problem,
+        user_id: user,
+        participant_id: scene.participant.as_ref().map(|one| one.id),
+        text: &text,
+    };
+    let mut tx = app.db.begin().await?;
+    let id = clarification::ask(&mut tx, &new, Time::now()).await?;
+    tx.commit().await?;
+    tell(app, contest, id, None).await?;
+    Ok(id)
+}
+
+/// Adds an announcement. Returns the id.
+///
+/// # Errors
+/// The viewer does not manage the contest, or the text is not accepted.
+pub async fn put_announcement(
+    app: &App,
+    session: &Session,
+    contest: i64,
+    problem: Option<i64>,
+    text: &str,
+) -> Page<i64> {
+    Scene::managed(app, session, contest).await?;
+    check_problem(app, session, contest, problem).await?;
+    let text = checked(text)?;
+    let staff = session.user_id()?;
+    let mut tx = app.db.begin().await?;
+    let id = clarification::announce(&mut tx, contest, problem, staff, &text, Time::now()).await?;
+    tx.commit().await?;
+    tell(app, contest, id, None).await?;
+    Ok(id)
+}
+
+/// Answers a question, or changes an announcement.
+///
+/// # Errors
+/// The viewer does not manage the contest, the text is not accepted, or another member of the staff
+/// has answered since `answered_at`.
+pub async fn put_answer(
+    app: &App,
+    session: &Session,
+    id: i64,
+    text: &str,
+    audience: Audience,
+    answered_at: Option<Time>,
+) -> Page<Clarification> {
+    let (scene, one, _) = find(app, session, id).await?;
+    if !scene.access.manage {
+        return Err(PageError::NotFound);
+    }
+    let text = checked(text)?;
+    let audience = match audience {
+        // An announcement has no question.
+        Audience::Quoted if one.is_announcement() => Audience::All,
+        audience => audience,
+    };
+    if one.answered_at != answered_at {
+        return Err(Refusal::AnsweredMeanwhile.into());
+    }
+    let staff = session.user_id()?;
+    // Later than the answer before, so that it is new for its readers.
+    let now = one
+        .answered_at
+        .map_or(Time(0), |at| Time(at.0 + 1))
+        .max(Time::now());
+    let mut tx = app.db.begin().await?;
+    if clarification::answer(&mut tx, &one, &text, audience, staff, now).await? == 0 {
+        return Err(Refusal::AnsweredMeanwhile.into());
+    }
+    tx.commit().await?;
+    tell(app, scene.contest.id, id, Some(one)).await?;
+    let (_, one, _) = find(app, session, id).await?;
+    Ok(one)
+}
+
+/// What a clarification is about.
+fn subject(one: &Clarification) -> Markup {
+    html! {
+        @match (one.round_problem_id, &one.label, &one.problem_name) {
+            (Some(id), Some(label), Some(name)) => {
+                a href={ "/round-problems/" (id) } { b { (label) } " " (name) }
+            }
+            _ => (t::ClarificationOfContest),
+        }
+    }
+}
+
+/// A clarification as far as the viewer sees it.
+fn card(scene: &Scene, one: &Clarification, seen: Seen) -> Markup {
+    let staff = scene.access.manage;
+    html! {
+        article.card {
+            p.state {
+                span { (subject(one)) }
+                @if one.is_announcement() { span.chip { (t::Announcement) } }
+                @else if one.answered_at.is_none() { span.chip.busy { (t::ClarificationWaits) } }
+                @if scene.is_unread(one) { span.chip.good { (t::ClarificationNew) } }
+                span.muted { (time(one.answered_at.unwrap_or(one.created_at))) }
+            }
+            @if seen.question && !one.is_announcement() {
+                @if staff {
+                    p.hint { (t::ClarificationAskedBy {
+                        name: author(one),
+                        time: time(one.created_at),
+                    }) }
+                }
+                blockquote.text { (one.question) }
+            }
+            @if seen.answer && let Some(answer) = &one.answer { p.text { (answer) } }
+            @if staff {
+                @if let Some(login) = &one.answered_login {
+                    p.hint { (login) ": " (audience_words(one)) }
+                }
+                p { a href={ "/clarifications/" (one.id) } {
+                    @if one.answered_at.is_some() {
+                        (t::ClarificationChange { number: one.id })
+                    } @else {
+                        (t::ClarificationAnswerNumber { number: one.id })
+                    }
+                } }
+            }
+        }
+    }
+}
+
+/// The author of a question for the staff, with the team.
+fn author(one: &Clarification) -> Markup {
+    html! {
+        (one.login.as_deref().unwrap_or_default())
+        @if let Some(team) = one.team_name.as_ref().filter(|it| !it.is_empty()) {
+            " (" (team) ")"
+        }
+    }
+}
+
+fn audience_words(one: &Clarification) -> &'static dyn Message {
+    match (one.audience, one.is_announcement()) {
+        (Audience::Author, true) => &t::AudienceWithdrawn,
+        (Audience::Author, false) => &t::AudienceAuthor,
+        (Audience::All, _) => &t::AudienceAll,
+        (Audience::Quoted, _) => &t::AudienceQuoted,
+    }
+}
+
+/// `GET /contests/{id}/clarifications`.
+pub async fn list(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+) -> Page {
+    let scene = Scene::of(&app, &session, id).await?;
+    let (rows, next) = listed(&app, &session, &scene, &choice).await?;
+    let problems = problems(&app, &scene).await?;
+    let root = format!("/contests/{id}/clarifications");
+    let until = rows.iter().filter(|(_, seen)| seen.answer);
+    let until = until.filter_map(|(one, _)| scene.shown_at(one)).max();
+    let main = html! {
+        (scene.top(&session, Some(&t::Clarifications)))
+        h2 { (t::Clarifications) }
+        (chooser(&scene, &session, &choice, &problems))
+        div data-live {
+            @if scene.news.unread > 0 && let Some(until) = until {
+                form.inline method="post" action={ (root) "/read" } {
+                    input type="hidden" name="until" value=(until.0);
+                    button { (t::ClarificationsRead) }
+                }
+            }
+            @for (one, seen) in &rows { (card(&scene, one, *seen)) }
+            @if rows.is_empty() { (empty(t::ClarificationsEmpty, None)) }
+            @if let Some(next) = next {
+                p { a href={ (root) "?" (choice.next(next)) } { (t::ClarificationsEarlier) } }
+            }
+        }
+        @if scene.access.manage {
+            h2 { (t::AnnouncementNew) }
+            (text_form(&format!("/contests/{id}/announcements"), &choice, &problems,
+                t::AnnouncementButton))
+            p { a href={ "/contests/" (id) "/canned-answers" } { (t::CannedAnswers) } }
+        } @else if scene.access.take_part {
+            h2 { (t::QuestionNew) }
+            (text_form(&root, &choice, &problems, t::QuestionButton))
+            p.hint { (t::QuestionHint) }
+        }
+    };
+    let source = format!("{root}/live");
+    Ok(live_page(&session, t::Clarifications, &source, main).into_response())
+}
+
+fn chooser(scene: &Scene, session: &Session, choice: &Choice, problems: &[RoundProblem]) -> Markup {
+    let mut shows: Vec<(Show, &dyn Render)> = vec![(Show::All, &t::ClarificationsAll)];
+    if scene.access.manage {
+        shows.push((Show::Unanswered, &t::ClarificationsUnanswered));
+    } else if session.user.is_some() {
+        shows.push((Show::Own, &t::ClarificationsOwn));
+    }
+    shows.push((Show::Announcements, &t::Announcements));
+    html! {
+        form.inline method="get" {
+            label { (t::ClarificationsShow) select name="show" { @for (show, words) in shows {
+                option value=(show.text()) selected[show == choice.show()] { (words) }
+            } } }
+            label { (t::Problem) (problem_select(choice, problems, t::ClarificationsAll)) }
+            button { (t::Filter) }
+        }
+    }
+}
+
+fn problem_select(choice: &Choice, problems: &[RoundProblem], none: impl Render) -> Markup {
+    html! {
+        select name="problem" {
+            option value="" { (none) }
+            @for one in problems {
+                option value=(one.id) selected[choice.problem == one.id.to_string()] {
+                    (one.label) " " (one.name)
+                }
+            }
+        }
+    }
+}
+
+fn text_form(
+    action: &str,
+    choice: &Choice,
+    problems: &[RoundProblem],
+    words: impl Render,
+) -> Markup {
+    html! {
+        form.fields method="post" action=(action) {
+            label { (t::ClarificationAbout)
+                (problem_select(choice, problems, t::ClarificationOfContest)) }
+            label { (t::ClarificationText) textarea name="text" required maxlength=(MAX_TEXT) {} }
+            button { (words) }
+        }
+    }
+}
+
+/// The fields of a question or an announcement.
+#[derive(Deserialize)]
+pub struct Text {
+    #[serde(default)]
+    problem: String,
+    text: String,
+}
+
+/// `POST /contests/{id}/clarifications`: a question.
+pub async fn ask(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Text>,
+) -> Page {
+    let problem = number(&form.problem)?;
+    put_question(&app, &session, id, problem, &form.text).await?;
+    Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
+}
+
+/// `POST /contests/{id}/announcements`.
+pub async fn announce(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Text>,
+) -> Page {
+    let problem = number(&form.problem)?;
+    put_announcement(&app, &session, id, problem, &form.text).await?;
+    Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
+}
+
+/// The fields of `POST /contests/{id}/clarifications/read`.
+#[derive(Deserialize)]
+pub struct Read {
+    until: i64,
+}
+
+/// `POST /contests/{id}/clarifications/read`: what the page has shown.
+pub async fn read(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Read>,
+) -> Page {
+    Scene::of(&app, &session, id).await?;
+    let user = session.user_id()?;
+    let until = Time(form.until).min(Time::now());
+    let mut tx = app.db.begin().await?;
+    clarification::see(&mut tx, id, user, until).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
+}
+
+/// `GET /clarifications/{id}`.
+pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let (scene, one, seen) = find(&app, &session, id).await?;
+    let canned = clarification::canned(&app.db, scene.contest.id).await?;
+    let title: &'static dyn Message = if one.is_announcement() {
+        &t::Announcement
+    } else {
+        &t::Question
+    };
+    let main = html! {
+        (scene.top(&session, Some(&title)))
+        h2 { (title) }
+        (card(&scene, &one, seen))
+        @if scene.access.manage {
+            h2 { (t::ClarificationAnswer) }
+            form.fields method="post" {
+                input type="hidden" name="answered"
+                    value=[one.answered_at.map(|at| at.0)];
+                @if !canned.is_empty() && !one.is_announcement() {
+                    label { (t::CannedAnswer)
+                        select name="canned" {
+                            option value="" { (t::CannedNone) }
+                            @for canned in &canned {
+                                option value=(canned.id) { (canned.text) }
+                            }
+                        }
+                    }
+                }
+                label { (t::ClarificationText)
+                    textarea name="answer" maxlength=(MAX_TEXT) {
+                        "\n" (one.answer.as_deref().unwrap_or_default())
+                    }
+                }
+                label { (t::VisibleTo)
+                    select name="audience" {
+                        @for audience in Audience::ALL {
+                            @if *audience != Audience::Quoted || !one.is_announcement() {
+                                option value=(audience.text())
+                                    selected[*audience == one.audience] {
+                                    (choice_words(*audience, one.is_announcement()))
+                                }
+                            }
+                        }
+                    }
+                }
+                button { (t::Save) }
+            }
+        }
+        p { a href={ "/contests/" (scene.contest.id) "/clarifications" } {
+            (t::ClarificationsList)
+        } }
+    };
+    Ok(page(&session, title, main).into_response())
+}
+
+fn choice_words(audience: Audience, is_announcement: bool) -> &'static dyn Message {
+    match (audience, is_announcement) {
+        (Audience::Author, true) => &t::AudienceChoiceWithdraw,
+        (Audience::Author, false) => &t::AudienceChoiceAuthor,
+        (Audience::All, true) => &t::AudienceChoicePeople,
+        (Audience::All, false) => &t::AudienceChoiceAll,
+        (Audience::Quoted, _) => &t::AudienceChoiceQuoted,
+    }
+}
+
+/// The fields of `POST /clarifications/{id}`.
+#[derive(Deserialize)]
+pub struct Answer {
+    /// When the answer that the form has shown was given.
+    #[serde(default)]
+    answered: String,
+    #[serde(default)]
+    canned: String,
+    answer: String,
+    audience: Audience,
+}
+
+/// `POST /clarifications/{id}`.
+pub async fn answer(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Answer>,
+) -> Page {
+    let (scene, ..) = find(&app, &session, id).await?;
+    let text = match number(&form.canned)? {
+        Some(chosen) => {
+            let canned = clarification::canned(&app.db, scene.contest.id).await?;
+            let canned = canned.into_iter().find(|one| one.id == chosen);
+            canned.ok_or(PageError::NotFound)?.text
+        }
+        None => form.answer,
+    };
+    let before = number(&form.answered)?.map(Time);
+    put_answer(&app, &session, id, &text, form.audience, before).await?;
+    let list = format!("/contests/{}/clarifications", scene.contest.id);
+    Ok(Redirect::to(&list).into_response())
+}
+
+/// `GET /contests/{id}/canned-answers`.
+pub async fn canned(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    let scene = Scene::managed(&app, &session, id).await?;
+    let canned = clarification::canned(&app.db, id).await?;
+    let main = html! {
+        (scene.top(&session, Some(&t::CannedAnswers)))
+        h2 { (t::CannedAnswers) }
+        form.fields method="post" {
+            label { (t::CannedLines)
+                textarea name="list" {
+                    "\n" @for one in &canned { (one.text) "\n" }
+                }
+            }
+            button { (t::Save) }
+        }
+    };
+    Ok(page(&session, t::CannedAnswers, main).into_response())
+}
+
+/// The fields of `POST /contests/{id}/canned-answers`.
+#[derive(Deserialize)]
+pub struct CannedList {
+    list: String,
+}
+
+/// `POST /contests/{id}/canned-answers`.
+pub async fn set_canned(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<CannedList>,
+) -> Page {
+    Scene::managed(&app, &session, id).await?;
+    let lines = form.list.lines().map(str::trim);
+    let lines: Vec<String> = lines
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let is_long = |line: &String| line.chars().count() > MAX_CANNED_TEXT;
+    if lines.len() > MAX_CANNED || lines.iter().any(is_long) {
+        return Err(Mistake::CannedAnswers {
+            max: MAX_CANNED,
+            length: MAX_CANNED_TEXT,
+        }
+        .into());
+    }
+    let mut tx = app.db.begin().await?;
+    clarification::set_canned(&mut tx, id, &lines).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/canned-answers")).into_response())
+}
