@@ -70,7 +70,7 @@ impl Records {
     }
 }
 
-/// A part of the test, with the CPU time at its begin.
+/// A part of the test, with the CPU time at its start.
 pub struct Phase {
     name: &'static str,
     begin: Instant,

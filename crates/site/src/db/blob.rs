@@ -27,7 +27,8 @@ macro_rules! column {
     };
 }
 
-/// Every column that names files. A file that is named elsewhere is lost after a day.
+/// Every column that names files. The site removes a file after a day if none of these columns
+/// names it.
 const COLUMNS: &[Column] = &[
     column!("package_version", "digest"),
     // Statements and images.

@@ -110,7 +110,7 @@ pub struct NewJob<'a> {
     pub args: &'a str,
     pub problem_id: Option<i64>,
     pub contest_id: Option<i64>,
-    /// What no other job may change at the same time.
+    /// The keys of what the job changes. Jobs with a common key do not run at the same time.
     pub keys: &'a [String],
     pub user: i64,
 }

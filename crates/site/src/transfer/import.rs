@@ -230,7 +230,7 @@ impl Reader<'_> {
             .map_err(|error| wrong(number, error))?;
         let blob = match self.open.take() {
             Some((digest, blob)) if digest == sha256 => blob,
-            Some(_) => return Err(wrong(number, "another package is incomplete")),
+            Some(_) => return Err(wrong(number, "the package before it is incomplete")),
             None => self
                 .blobs
                 .begin()

@@ -160,7 +160,7 @@ fn assert_shown(viewer: &str, answers: &BTreeMap<String, String>, secrets: &[&st
     }
 }
 
-/// The times of a round: begin, end, full results. The ranking is shown from the begin.
+/// The times of a round: start, end, full results. The ranking is shown from the start on.
 fn set_round(admin: &mut Browser, round: i64, name: &str, [begins, ends, full]: [&str; 3]) {
     let fields = [
         ("name", name),

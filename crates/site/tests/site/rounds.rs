@@ -275,7 +275,8 @@ fn problems_are_seen_and_solved_by_the_own_clock() {
         assert_eq!(guest.get(&problem).status, 404);
         let submission = cup.submit(&mut bob, RIGHT);
         bob.wait_for(&submission, DONE);
-        // The minute counts from the own start, and not from the begin years ago.
+        // The minute counts from the participant's own start, and not from the round's start years
+        // ago.
         let json = cup.json(&mut bob, "");
         assert!(cell(&json, "bob")["minute"].as_i64() < Some(60), "{json}");
 
@@ -295,7 +296,7 @@ fn problems_are_seen_and_solved_by_the_own_clock() {
         assert_eq!(admin.post(&path, &fields).status, 422, "more than a year");
         fields[3].1 = "525600";
         assert_eq!(admin.post(&path, &fields).status, 303);
-        assert_eq!(bob.get(&problem).status, 200, "a year after the begin");
+        assert_eq!(bob.get(&problem).status, 200, "a year after the start");
         let fields = [
             ("name", "Round"),
             ("begins", "2001-01-01T00:00"),
