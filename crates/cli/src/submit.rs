@@ -201,7 +201,11 @@ fn token(args: &Args) -> Result<String, Failure> {
     let path = match (&args.token_file, std::env::var_os("HOME")) {
         (Some(path), _) => path.clone(),
         (None, Some(home)) => Path::new(&home).join(".config/millibox/token"),
-        (None, None) => return Err(Failure::option("name the file of the token: --token-file")),
+        (None, None) => {
+            return Err(Failure::option(
+                "HOME is not set; pass the file that contains the token with --token-file",
+            ));
+        }
     };
     let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
     let token = text.trim();

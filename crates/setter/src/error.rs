@@ -67,7 +67,7 @@ pub enum RequestError {
     /// The package is an archive, whose files cannot be changed.
     #[error("{} is an archive; unpack it, and name the directory", .0.display())]
     Archive(PathBuf),
-    /// A name of tests is not a valid pattern.
+    /// A pattern for test names is not valid.
     #[error(
         "{pattern:?} is not a valid pattern for test names: {reason} (at character {position})"
     )]

@@ -54,7 +54,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let runner = prepared.runner;
     let shared = runner.shared;
 
-    // Part one depends on the world.
+    // Part one: what depends only on the world.
     calls::setsid().map_err(at(Step::Session))?;
     // These limits of the runner apply to all runs together, so the target sets its own.
     for (resource, soft, hard) in runner.target_rlimits {
@@ -78,7 +78,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     }
     shared.prepared.store(1, Release);
 
-    // Part two depends on the launch.
+    // Part two: what depends on the launch.
     let mut byte = [0; 1];
     let received = calls::receive(runner.launches, &mut byte, 0).map_err(at(Step::Receive))?;
     if received.length != 1 || byte[0] != message::LAUNCH {

@@ -19,9 +19,9 @@ pub enum TemplateProblem {
     Ended(ProcessEnd),
     /// It was not ready in time, or did not make a copy in time.
     NotReady,
-    /// It used more CPU time until it was ready than it may.
+    /// It used more CPU time than allowed before it was ready.
     CpuTime,
-    /// It used more memory until it was ready than it may.
+    /// It used more memory than allowed before it was ready.
     OutOfMemory,
     /// The program, its world or the request does not allow copies.
     Unfit(Unfit),

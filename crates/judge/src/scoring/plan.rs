@@ -77,7 +77,7 @@ pub enum PlanError {
         /// The required group.
         required: String,
     },
-    /// The rules of a group contradict each other, or leave its points open.
+    /// The rules of a group contradict each other, or do not define its points.
     #[error("group {group} cannot be scored: {reason}")]
     Rules {
         /// The group.

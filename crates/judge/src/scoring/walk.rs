@@ -44,7 +44,8 @@ struct Walker<'a> {
     known: Vec<PartState>,
     /// Why each skipped group was skipped.
     skipped: Vec<Option<Obstacle>>,
-    /// Whether a result or a grader's answer is open. Then no later part is settled.
+    /// Whether the walk has passed an open result: one that a test or a grader has not returned
+    /// yet. Then no later part is settled.
     open: bool,
     /// The part that ended judging: a test, or a group by its points or its grader.
     ended: Option<Part>,

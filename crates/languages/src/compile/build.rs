@@ -39,8 +39,8 @@ const MAX_DISCARDED_BYTES: u64 = 1 << 20;
 /// Exit status of the shell if SIGXFSZ (25) killed the command (POSIX: above 128).
 const SIGXFSZ_STATUS: i32 = 128 + 25;
 /// Texts that compilers print when a file system is full or a file is too long: the C library's
-/// texts for ENOSPC, EFBIG and SIGXFSZ. A source gains nothing if it causes them: either result is
-/// a compile error.
+/// texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes a compiler print one of them gains
+/// nothing: with or without it, the result is a compile error.
 const DISK_FULL_MESSAGES: [&str; 3] = [
     "no space left on device",
     "file too large",

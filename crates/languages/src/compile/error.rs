@@ -1,4 +1,4 @@
-//! Why a compilation has no program.
+//! Why a compilation did not produce a program.
 
 use super::availability::Availability;
 use super::captured::RunFailure;
@@ -20,7 +20,7 @@ pub(super) const MAX_INCLUDED_FILES: usize = 10_000;
 /// Files that a compilation may leave.
 pub(super) const MAX_PRODUCT_FILES: u64 = MAX_STORED_FILES as u64;
 
-/// Why a compilation has no program.
+/// Why a compilation did not produce a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {

@@ -14,8 +14,8 @@ const MAX_IDLE_RESTS: u32 = 10;
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Connection {
-    /// Makes sure that the dispatcher runs. After an error the waiting threads still read, so
-    /// results arrive later, but they arrive.
+    /// Makes sure that the dispatcher runs. An error delays results but loses none, because the
+    /// waiting threads still read.
     pub(super) fn need_dispatcher(
         self: &Arc<Self>,
         state: &mut State,

@@ -49,7 +49,7 @@ const ALL: u8 = 15;
 const REJECTED: u8 = ALL & !AC;
 const VERDICTS: [(&str, u8); 4] = [("AC", AC), ("WA", WA), ("TLE", TLE), ("RTE", RTE)];
 
-/// The verdicts of this crate in a set.
+/// Translates a set of verdicts of the format into verdicts of this crate.
 pub fn meant(verdicts: u8) -> Vec<Expected> {
     let meaning: [(u8, &[Expected]); 4] = [
         (AC, &[Expected::Accepted]),

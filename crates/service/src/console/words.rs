@@ -90,7 +90,7 @@ pub const WORDS: [Words; 16] = [
         Kind::Bad,
         "Real time limit",
         "The program ran longer than the limit allows.",
-        "It probably waited: for input that never came, a sleep or a lock.",
+        "It probably waited for a lock, for the end of a sleep, or for input that never came.",
     ),
     words(
         "memory_limit",

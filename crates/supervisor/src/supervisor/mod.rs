@@ -311,7 +311,8 @@ impl Supervisor {
         while begin.elapsed() < Duration::from_secs(3) {
             match process::wait(-1, libc::__WALL | libc::WNOHANG) {
                 Ok(waited) if waited.pid == 0 => {
-                    // Most runners die within a millisecond, and the client waits.
+                    // The client waits, and most runners die within a millisecond, so the first
+                    // checks are frequent.
                     let soon = begin.elapsed() < Duration::from_millis(2);
                     std::thread::sleep(Duration::from_micros(if soon { 100 } else { 1000 }));
                 }

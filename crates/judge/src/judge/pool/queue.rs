@@ -24,7 +24,7 @@ pub trait PoolObserver: Send {
 /// A submission with its results so far.
 pub struct Entry<'a> {
     pub about: SubmissionInfo,
-    /// Why the submission has no program.
+    /// Why the submission could not be compiled.
     pub error: Option<CompileError>,
     pub progress: Progress<'a>,
     stage: Stage,

@@ -79,7 +79,10 @@ fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<()
     let mut comparison = Comparison::new("go-judge", "/bin/true by the request of go-judge")
         .metric(Metric::new(WALL_TIME, Unit::Nanoseconds))
         .metric(Metric::new("time to answer", Unit::Nanoseconds))
-        .metric(Metric::new("99th percentile of it", Unit::Nanoseconds))
+        .metric(Metric::new(
+            "time to answer, 99th percentile",
+            Unit::Nanoseconds,
+        ))
         .metric(Metric::new(CLIENT_TIME, Unit::Nanoseconds))
         .plan(plan(lab));
     let peer = start_go_judge(lab, report);
