@@ -3,8 +3,8 @@
 //! A file is complete before it gets its name, and never changes. It is stored before a row of the
 //! database names it, and its time of modification is the last time at which it was stored. So a
 //! file that is older than the longest request, and that no row names, is of no use to any request:
-//! [`Blobs::remove_unused`] removes it. A lock keeps the removal apart from storing, also that of
-//! other processes.
+//! [`Blobs::remove_unused`] removes it. A lock prevents the removal while this process or another
+//! one stores a file.
 
 use crate::core::token::hex;
 use rustix::fs::{FlockOperation, flock};

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 /// How long data is used although no transaction of this process has changed it.
 const MAX_AGE: Duration = Duration::from_secs(5);
-/// How much longer than a reading the pause after it is.
+/// The pause after a reading, as a multiple of the time that the reading took.
 const PAUSE_FACTOR: u32 = 4;
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Contests whose rankings are kept.

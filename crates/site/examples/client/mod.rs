@@ -98,7 +98,7 @@ impl Events {
         }
     }
 
-    /// Takes the events that have come already together: one event remains.
+    /// Merges the events that have already arrived into one.
     pub fn skip(&mut self) {
         while let Some(Some(Ok(frame))) = self.body.frame().now_or_never() {
             let data = frame.into_data().unwrap_or_default();
@@ -140,7 +140,8 @@ impl Browser {
         })
     }
 
-    /// Loads a page and accepts compression, as browsers do. The text of the answer is of no use.
+    /// Loads a page and accepts compression, as browsers do. The content of the answer is
+    /// discarded.
     pub async fn get_compressed(&mut self, path: &str) -> Result<Answer> {
         self.encoding = "gzip";
         let answer = self.get(path).await;

@@ -340,7 +340,8 @@ async fn open_problem(
     let count = users.len().max(1);
     let mut tasks = JoinSet::new();
     for (number, mut user) in users.into_iter().enumerate() {
-        // Spread without an order that the connections could have.
+        // The factor spreads the users over the second in an order unrelated to that of their
+        // connections.
         let share = (number * 7919 % count) as f64 / count as f64;
         let at = begin + Duration::from_secs_f64(share);
         let (contest, records) = (contest.clone(), records.clone());

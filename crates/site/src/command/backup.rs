@@ -1,8 +1,9 @@
 //! `millibox site backup` and `millibox site restore`.
 //!
 //! A backup is a directory with a copy of the database, the blobs and a description. It gets its
-//! name when it is complete. Blobs never change and are stored before a row names them: those that
-//! exist before the database is copied and those that exist after it are all that it names.
+//! name when it is complete. Blobs never change and are stored before a row names them: the blobs
+//! that exist before the database is copied, and those that exist after it, include all that the
+//! copy names.
 
 use super::{BLOBS, DATABASE, Place, postgres};
 use crate::blobs::is_digest;
@@ -141,7 +142,7 @@ pub async fn backup(args: &Backup) -> Result<(), Failure> {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    // Dropped and so removed after a failure.
+    // After a failure, the value is dropped, which removes the directory.
     let partial = tempfile::Builder::new()
         .prefix(".millibox-backup-")
         .tempdir_in(parent)

@@ -11,7 +11,7 @@ const MAX_EMAIL: usize = 254;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccountError {
-    /// The login is empty, too long or has other characters.
+    /// The login is empty or too long, or contains a character that is not allowed.
     #[error("A login has 1 to 64 letters, digits, dots, hyphens and underscores.")]
     Login,
     /// The name is empty or too long.
@@ -28,7 +28,7 @@ pub enum AccountError {
 /// Checks a login.
 ///
 /// # Errors
-/// It is empty, too long or has other characters than letters, digits and `_.-`.
+/// It is empty or too long, or contains characters other than letters, digits and `_.-`.
 pub fn check_login(login: &str) -> Result<(), AccountError> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let fits = (1..=MAX_NAME).contains(&login.len()) && login.chars().all(is_allowed);

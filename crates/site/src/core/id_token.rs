@@ -24,7 +24,7 @@ const MAX_TOKEN: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdTokenError {
-    /// It is no signed token in the compact form, or its claims are malformed.
+    /// It is not a signed token in the compact form, or its claims are malformed.
     #[error("the token is malformed")]
     Malformed,
     /// It names an algorithm without a public key, or an unknown one.

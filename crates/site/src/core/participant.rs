@@ -60,7 +60,7 @@ impl Schedule {
             // The problems are secret until the clock runs or can no longer be started.
             (Some(_), None) => (last_start, last_start, Some(last_start)),
         };
-        // A result that is due after the round is due after the own end.
+        // Full results that are due after the round are due after the participant's own end.
         let full_results = if self.full_results >= self.ends {
             shift(shift(self.full_results, personal.delay), personal.extra)
         } else {
@@ -135,7 +135,7 @@ mod tests {
                 [107, 107, 237, 157],
                 None,
             ),
-            // A clock that was started before the window was removed means nothing.
+            // A clock that was started before the window was removed is ignored.
             (None, s(200), started(120), [100, 100, 200, 200], None),
             (Some(50), s(200), none, [100, 200, 200, 200], Some(s(200))),
             (

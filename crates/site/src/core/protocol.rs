@@ -144,7 +144,7 @@ pub fn outcome(report: &SubmissionReport, is_initial: impl Fn(&str) -> bool) -> 
     };
     let (score, max_score) = match (report.score, report.max_score) {
         (Some(score), max) => (Score::of_points(score), max.map(Score::of_points)),
-        // Problems with points give none for sources that do not compile.
+        // In problems with points, a source that does not compile gets no points.
         (None, Some(max)) => (Score(0), Some(Score::of_points(max))),
         (None, None) if verdict == Verdict::Accepted => (PASSED, Some(PASSED)),
         (None, None) => (Score(0), Some(PASSED)),

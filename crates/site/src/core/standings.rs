@@ -65,7 +65,7 @@ pub struct Table {
     pub mode: Mode,
     /// Minutes of penalty for each wrong attempt.
     pub penalty_minutes: i64,
-    /// Since when new results are hidden.
+    /// The time from which new results are hidden.
     pub frozen_since: Option<Time>,
     pub problems: Vec<Head>,
     /// The best first.

@@ -124,7 +124,7 @@ impl Work {
         }
     }
 
-    /// Works with a common key do not run at the same time.
+    /// Jobs with a common key do not run at the same time.
     pub fn keys(&self) -> Vec<String> {
         let mut problems: Vec<i64> = self.problem().into_iter().collect();
         if let Work::MergeProblems { from, .. } = self {

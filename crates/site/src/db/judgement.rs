@@ -173,7 +173,7 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
     let mut tx = db.begin().await?;
     let statement = match tx {
         Tx::Sqlite(_) => claim!(""),
-        // Otherwise workers that look at the same time find the same judgement.
+        // Otherwise workers that look for work at the same time find the same judgement.
         Tx::Postgres(_) => claim!("FOR UPDATE SKIP LOCKED"),
     };
     let next: Option<Id> = (&mut tx)
@@ -301,8 +301,8 @@ record! {
     Failed { version_id: i64, failures: i64, worker: Option<String>, }
 }
 
-/// Gives an attempt up. The judgement is queued again. It is a fault after [`MAX_FAILURES`], or at
-/// once if its package cannot be judged. False: the worker has lost its lease.
+/// Gives an attempt up. The judgement is queued again. It becomes a fault after [`MAX_FAILURES`]
+/// failures, or at once if its package cannot be judged. False: the worker has lost its lease.
 pub async fn fail(
     db: &Db,
     id: i64,

@@ -64,7 +64,7 @@ pub enum DbError {
     /// The statement changed or returned no row, although one must exist.
     #[error("the database lacks a row of {0}")]
     Missing(&'static str),
-    /// A stored value is not one of those that this version knows.
+    /// This version does not know a stored value.
     #[error("the database has an unknown value in the column {column}")]
     Value {
         /// The column.

@@ -19,7 +19,7 @@ pub async fn insert(
     .await
 }
 
-/// Stores from where a session was begun.
+/// Stores the address and the browser from which a session was started.
 pub async fn describe(tx: &mut Tx, hash: [u8; 32], address: &str, agent: &str) -> Result<u64> {
     tx.execute(
         "UPDATE session SET address = $2, agent = $3 WHERE hash = $1",
@@ -49,7 +49,7 @@ pub async fn of_user(db: &Db, user_id: i64, now: Time) -> Result<Vec<Begun>> {
     .await
 }
 
-/// Ends all sessions of a user but one.
+/// Ends all sessions of a user except one.
 pub async fn delete_others(tx: &mut Tx, user_id: i64, hash: [u8; 32]) -> Result<u64> {
     tx.execute(
         "DELETE FROM session WHERE user_id = $1 AND hash <> $2",

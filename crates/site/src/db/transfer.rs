@@ -40,7 +40,7 @@ pub struct Table {
     pub references: &'static [(&'static str, Target)],
     /// The column by which the rows of `select` are ordered.
     pub cursor: &'static str,
-    /// Some rows of the contest `$1` whose cursor is greater than `$2`, in order.
+    /// Some rows of the contest `$1` whose cursor is greater than `$2`, in the order of the cursor.
     pub select: &'static str,
 }
 

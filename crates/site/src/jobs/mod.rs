@@ -36,7 +36,7 @@ use tokio::task::JoinHandle;
 
 /// How long a runner may be silent before its job is given to another one.
 const LEASE: Duration = Duration::from_secs(60);
-/// How often the runner looks without being woken.
+/// How often the runner looks for a job without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The pause after the database could not be read.
 const ERROR_PAUSE: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ const ERROR_PAUSE: Duration = Duration::from_secs(5);
 /// Why a job has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// What it would change does not allow it.
+    /// The change is not allowed, for the reason in the text.
     #[error("{0}")]
     Refused(String),
     /// The package has mistakes or cannot be stored.
@@ -157,7 +157,7 @@ impl Runner {
                 Ok(Some(job)) => self.run(&job),
                 Ok(None) => {
                     let bell = self.app.bell.0.notified();
-                    // Either reason to look is fine.
+                    // After the timeout and after the bell, the runner looks for a job again.
                     let wait = async { tokio::time::timeout(POLL_INTERVAL, bell).await };
                     let _ = self.handle.block_on(wait);
                 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast;
 
-/// Changes that a slow reader may lag behind.
+/// The number of changes by which a slow reader may lag behind.
 const BACKLOG: usize = 1024;
 
 /// A submission has changed.

@@ -75,7 +75,7 @@ pub struct DatabaseQueue {
     added: Arc<Notify>,
 }
 
-/// How often a worker looks without being woken.
+/// How often a worker looks for a judgement without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl DatabaseQueue {
@@ -120,7 +120,7 @@ impl Queue for DatabaseQueue {
     }
 
     async fn wait(&self) {
-        // Either reason to look is fine.
+        // After the timeout and after the bell, the worker looks for a judgement again.
         let _ = tokio::time::timeout(POLL_INTERVAL, self.added.notified()).await;
     }
 }

@@ -193,7 +193,7 @@ impl<Q: Queue> Worker<Q> {
         let shop = self.shop.clone();
         self.shop.handle.spawn(async move {
             loop {
-                // The first renewal notices a cancellation that was earlier than the token.
+                // The first renewal notices a cancellation that happened before the token existed.
                 match shop.queue.renew(lease).await {
                     Ok(true) => {}
                     Ok(false) => break token.cancel(),

@@ -34,7 +34,7 @@ pub enum LocaleError {
     /// The name of a file is not the tag of a language.
     #[error("{} is not named by the tag of a language, such as fr.ftl", .0.display())]
     Name(PathBuf),
-    /// A file has lines that are no messages.
+    /// A file has lines that are not messages.
     #[error("{}: {detail}", .path.display())]
     Syntax { path: PathBuf, detail: String },
     /// The site has no such language.

@@ -1,8 +1,8 @@
 //! Messages, their arguments, and how they become text.
 //!
 //! Fluent sees markup and numbers as short marks. After the text is escaped, markup replaces its
-//! mark, and numbers get the form of the language. The marks are noncharacters of Unicode, which
-//! texts of users lose before they come in.
+//! mark, and numbers get the form of the language. The marks are noncharacters of Unicode. The site
+//! removes them from texts of users.
 
 use super::current::current;
 use super::locale::{FALLBACK, Locale};

@@ -369,7 +369,7 @@ impl Importer {
             return Ok(value);
         };
         let Value::Integer(Some(old)) = value else {
-            return Err(wrong(number, format!("{column} is no number")));
+            return Err(wrong(number, format!("{column} is not a number")));
         };
         let new = self.ids.get(target).and_then(|ids| ids.get(&old));
         let missing = || {

@@ -159,7 +159,7 @@ fn token_ends_with_its_user_and_is_no_session() {
     assert_eq!((me(&first), me(&second)), (200, 200));
     let page = Browser::new(&site).get_as(&first, "/account");
     assert_eq!(page.status, 303, "a token opens no page");
-    assert_eq!(bob.get("/api/v1/me").status, 401, "a cookie is no token");
+    assert_eq!(bob.get("/api/v1/me").status, 401, "a cookie is not a token");
     let tokens = bob.get("/account/tokens").body;
     assert!(!tokens.contains(&first), "a token is shown once");
     let id = tokens.split("/account/tokens/").nth(1).expect("a form");

@@ -302,7 +302,7 @@ fn hidden_things_are_on_no_page() {
     assert_shown("the staff", &answers, &early);
     assert_shown("the staff", &answers, &["announcement-of-pear", own[0]]);
 
-    // During the rounds. That in ICPC mode is frozen.
+    // During the rounds. The round in ICPC mode is frozen.
     set_round(&mut admin, points, "Points-Round", [PAST, "", FUTURE]);
     set_round(&mut admin, icpc, "Icpc-Round", [PAST, "", FUTURE]);
     set_rules(&mut admin, icpc, "icpc", "2002-01-01T00:00");
