@@ -180,7 +180,7 @@ pub enum SipfileFault {
 pub enum RangeFault {
     #[error("nothing follows the hyphen")]
     NoEnd,
-    #[error("its ends begin differently, with {first:?} and {last:?}")]
+    #[error("the names at its ends have different prefixes, {first:?} and {last:?}")]
     Prefixes { first: Excerpt, last: Excerpt },
     #[error("{digits:?} is not the number of a group")]
     GroupNumber { digits: Excerpt },
