@@ -211,7 +211,7 @@ fn token(args: &Args) -> Result<String, Failure> {
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(Failure::option(format!(
-            "{}: this is no token; make one on the page of your account",
+            "{} does not contain a token; make one on the page of your account",
             path.display()
         )));
     }
@@ -239,7 +239,7 @@ impl Site {
         let Some(contest) = args.contest else {
             let number = args.problem.parse().map_err(|_| {
                 Failure::option(format!(
-                    "{} is no number of a problem; name the contest with --contest",
+                    "{} is not the number of a problem; name the contest with --contest",
                     args.problem
                 ))
             })?;

@@ -1,4 +1,4 @@
-//! Clients that leave, and a full queue.
+//! Clients that disconnect, and a full queue.
 
 use super::{Judge, shell};
 use millibox_tests::{HANG_TIMEOUT, eventually, processes_with_argument, token};
@@ -81,7 +81,7 @@ fn full_queue_refuses_at_once_and_empties_when_clients_leave() {
         "{refused} refused"
     );
     streams.clear();
-    // The queue stays full until the server has seen the clients leave.
+    // The queue stays full until the server has noticed that the clients have disconnected.
     let mut after = Value::Null;
     let is_accepted = || {
         let command = shell("echo still", Value::Null);

@@ -55,7 +55,7 @@ fn result_is_sent_to_an_allowed_address_and_sent_again_without_an_answer() {
         json!({ "id": 3, "description": "Accepted" })
     );
     assert_eq!(result.as_object().unwrap().len(), 8, "{result}");
-    // The answer 500 is an answer: the next request is the next submission's.
+    // The status 500 counts as an answer, so the next request is that of the next submission.
     let token = judge.create(&with(text("second"), &callback));
     assert_eq!(receive(&listener, true).2["token"], json!(token));
     assert_eq!(judge.get("/config_info").1["enable_callbacks"], json!(true));

@@ -23,7 +23,8 @@ fn kill_supervisor(server: &Server, known: &mut BTreeSet<i32>) -> bool {
     found.is_some()
 }
 
-/// How many runs have begun. A second run would find that out too, but could be admitted first.
+/// How many runs have begun. The service reports it, because a second run that checks could be
+/// admitted before the first.
 fn running(server: &Server) -> u64 {
     let info = server.get("/v1/info").json();
     info["running_real_time"]

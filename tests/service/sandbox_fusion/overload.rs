@@ -1,4 +1,4 @@
-//! Requests that cannot run in time, and clients that leave.
+//! Requests that cannot run in time, and clients that disconnect.
 
 use super::Fusion;
 use millibox_tests::{HANG_TIMEOUT, eventually};

@@ -3,7 +3,7 @@
 use crate::server::{Server, python_client};
 use std::process::Command;
 
-/// Two operations with the same id, for example, are no valid description.
+/// For example, two operations with the same id make a description invalid.
 #[test]
 fn description_is_valid_openapi() {
     let Some(python) = python_client("openapi") else {

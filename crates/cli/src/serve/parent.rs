@@ -37,8 +37,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-/// Set in the service. Its value is the process id of the parent, and standard input is the
-/// socket.
+/// The environment variable that the parent sets for the service. Its value is the process id of
+/// the parent. The service's standard input is the socket.
 pub const PARENT: &str = "MILLIBOX_SERVE_PARENT";
 /// Number of supervisors that may exist at the same time: two for all runs, and one for each
 /// judging.

@@ -45,7 +45,7 @@ pub enum FieldFault {
     /// Results may not be sent to this address.
     #[error("setting callback is not allowed")]
     Callback,
-    /// The value is no number.
+    /// The value is not a number.
     #[error("is not a number")]
     NotNumber,
     /// The number is below the minimum.

@@ -3,7 +3,7 @@
 //!
 //! One task serves a connection. It polls the job, sends its events, and reads messages. If the
 //! program does not read its input, the task stops reading messages until it does, so that the task
-//! holds only a few messages. If the client leaves, the job is dropped, which cancels it.
+//! holds only a few messages. If the client disconnects, the job is dropped, which cancels it.
 
 use super::Authorized;
 use super::error::JobError;

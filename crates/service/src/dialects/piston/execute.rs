@@ -34,7 +34,7 @@ const MIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
 
-/// Executes a program: `POST /execute`. If the client leaves, the job is cancelled.
+/// Executes a program: `POST /execute`. If the client disconnects, the job is cancelled.
 pub(super) async fn execute(
     State(service): State<Arc<Service>>,
     Extension(runtimes): Extension<Arc<Runtimes>>,

@@ -288,7 +288,7 @@ async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>
         outgoing.send(Message::Close(None)).await?;
         outgoing.close().await
     };
-    // The client has left, or received everything. A run continues in any case.
+    // The client has disconnected, or received everything. A run continues in any case.
     tokio::select! {
         () = async { tokio::join!(receive, write); } => {}
         _ = send => {}

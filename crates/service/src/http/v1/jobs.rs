@@ -319,7 +319,7 @@ fn log_event(job: &Job, ids: &[String], event: Event) {
     }
 }
 
-/// Cancels the job when the client leaves while it waits.
+/// Cancels the job when the client disconnects while it waits.
 struct CancelOnLeave<'a>(Option<&'a Job>);
 
 impl Drop for CancelOnLeave<'_> {
@@ -332,8 +332,8 @@ impl Drop for CancelOnLeave<'_> {
 
 /// Waits for a job as long as the client wants, and answers the request that began it.
 ///
-/// If the client leaves meanwhile and has no key with which to ask again, no other request can find
-/// the job, and it is cancelled.
+/// If the client disconnects meanwhile and has no key with which to ask again, no other request can
+/// find the job, and it is cancelled.
 pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bool) -> Response {
     let mut leaving = CancelOnLeave((!has_key).then_some(job));
     let answer = match waiting.limit {

@@ -118,7 +118,7 @@ async fn file_delete(State(service): State<Arc<Service>>, request: HttpRequest) 
     unary(service, request, delete).await
 }
 
-/// Runs an interactive group. If the client leaves, the group is cancelled.
+/// Runs an interactive group. If the client disconnects, the group is cancelled.
 async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
     let (client, request) = match authenticate(&service, request) {
         Ok(authenticated) => authenticated,
