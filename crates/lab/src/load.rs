@@ -29,7 +29,7 @@ pub struct Load {
 pub struct Turn {
     /// The measured time.
     pub duration: Duration,
-    /// How long each answer took that came in this time.
+    /// The time that each answer took, of the answers that arrived within `duration`.
     pub answers: Vec<Duration>,
     /// CPU time that the load generator used for each answer, in nanoseconds.
     pub cpu_ns: f64,
@@ -51,7 +51,8 @@ impl Load {
         }
     }
 
-    /// Keeps a request in flight on each connection. A fifth of the time comes before, uncounted.
+    /// Keeps a request in flight on each connection. A warm-up of a fifth of the time comes first
+    /// and is not counted.
     ///
     /// # Errors
     /// The server cannot be reached, or an answer is not a success.

@@ -326,7 +326,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// After how many runs a template has paid for its start.
+/// The number of runs after which a template has made up for the cost of its start.
 fn break_even(lab: &Lab, subject: &Subject, report: &mut Report) -> Result<(), Error> {
     let [executed, copied] = &subject.inside[..] else {
         return Ok(());

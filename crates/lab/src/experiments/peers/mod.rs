@@ -253,7 +253,9 @@ fn tried(
             // Run again, for its standard error.
             error => match quiet(&mut make()) {
                 Err(words) => words,
-                Ok(()) => Error::other(format!("{error}, between runs that succeeded")),
+                Ok(()) => Error::other(format!(
+                    "{error}; the same command succeeded before and after"
+                )),
             },
         })
     };

@@ -27,9 +27,9 @@ pub const EXPERIMENT: Experiment = Experiment {
 const CONNECTIONS: [usize; 3] = [1, 2, 8];
 /// The same for the service's own interface.
 const OWN_CONNECTIONS: [usize; 4] = [1, 2, 8, 32];
-/// A fifth of go-judge's time for each run is five times its runs.
+/// A fifth of go-judge's time for each run means five times as many runs.
 const GO_JUDGE_BOUND: f64 = 0.2;
-/// 70 % of the runs take 1/0.7 of the time.
+/// A rate of 70 % means 1/0.7 of the time for each run.
 const LIBRARY_BOUND: f64 = 1.0 / 0.7;
 const GO_JUDGE: &str = "go-judge";
 const WALL_TIME: &str = "wall time for each run";

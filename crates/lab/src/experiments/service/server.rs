@@ -34,7 +34,7 @@ impl Server {
             .map_err(Error::system("start millibox serve"))?;
         let mut line = String::new();
         if let Some(stdout) = child.stdout.take() {
-            // An end of the service before the line leaves it empty.
+            // If the service ends before it prints a line, `line` stays empty.
             let _ = BufReader::new(stdout).read_line(&mut line);
         }
         let address = line
