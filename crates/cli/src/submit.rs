@@ -332,7 +332,9 @@ fn key() -> Result<String, Failure> {
     let mut bytes = [0; 16];
     let filled = getrandom(&mut bytes, GetRandomFlags::empty());
     if filled != Ok(bytes.len()) {
-        return Err(Failure::sandbox("the kernel has no random numbers"));
+        return Err(Failure::sandbox(
+            "cannot get random numbers from the kernel",
+        ));
     }
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -340,7 +342,7 @@ fn key() -> Result<String, Failure> {
 fn refusal(status: StatusCode, text: &str) -> String {
     match serde_json::from_str::<Details>(text) {
         Ok(details) => format!("{}: {}", details.title, details.detail),
-        Err(_) => format!("the site has answered {status}; is this the address of a site?"),
+        Err(_) => format!("the site answered {status}; is this the address of a site?"),
     }
 }
 
@@ -368,7 +370,7 @@ fn follow(site: &Site, args: &Args, id: i64) -> Result<ExitCode, Failure> {
         }
         if begin.elapsed() >= args.timeout {
             return Err(Failure::sandbox(format!(
-                "submission {id} has no result yet; it is still judged"
+                "submission {id} has no result yet; it is still being judged"
             )));
         }
         std::thread::sleep(pause);

@@ -215,8 +215,8 @@ fn start_log() {
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     if rustix::process::geteuid().is_root() {
         return Err(Failure::option(
-            "the site reads requests and archives of strangers, so it does not run as root; start \
-             it as an unprivileged user",
+            "the site reads requests and archives of untrusted users, so it does not run as root; \
+             start it as an unprivileged user",
         ));
     }
     if cli.command.is_none() {

@@ -78,7 +78,7 @@ pub struct Config {
 #[non_exhaustive]
 pub enum OidcError {
     /// An address must have https. Only this machine may be reached without.
-    #[error("{0} is no address with https")]
+    #[error("{0} is not an https address")]
     Insecure(String),
     /// A file with certificates is unreadable.
     #[error("{file}: {why}")]

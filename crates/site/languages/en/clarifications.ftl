@@ -35,7 +35,7 @@ announcement-button = Announce
 question = Question
 question-new = Ask the staff
 question-button = Ask
-question-hint = The staff answers you alone or all participants.
+question-hint = The staff answers either you alone or all participants.
 audience-withdrawn = withdrawn
 audience-author = to the author
 audience-all = to all
@@ -52,4 +52,4 @@ canned-lines = One answer in each line
 mistake-text-length = The text has 1 to { $max } characters.
 mistake-canned-answers =
     A contest has at most { $max } canned answers of at most { $length } characters.
-refusal-answered-meanwhile = Another member of the staff has answered meanwhile.
+refusal-answered-meanwhile = Another member of the staff has already answered.

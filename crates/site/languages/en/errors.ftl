@@ -10,7 +10,7 @@ error-too-often-detail =
         [one] { $seconds } second
        *[other] { $seconds } seconds
     }.
-error-busy-title = Too much to do
+error-busy-title = The site is busy
 error-busy-detail = Too many people sign in at this moment. Try again in a few seconds.
 error-internal-title = The site has failed
 error-internal-detail = The failure is in the site's log. Your request was not carried out.
@@ -37,9 +37,9 @@ refusal-round-not-open = This round is not open.
 refusal-freeze-owner = Only an owner can change when the ranking freezes and thaws.
 refusal-thaw-owner = Only an owner can thaw the ranking.
 refusal-in-queue = This submission is in the queue already.
-refusal-rejudging-decided = This rejudging is decided.
+refusal-rejudging-decided = This rejudging has already been applied or dropped.
 refusal-rejudging-not-ready =
-    This rejudging is decided, or some of its submissions are still to be judged.
+    This rejudging has already been applied or dropped, or some of its submissions are not judged yet.
 refusal-rejudging-open = Apply or drop this rejudging first.
 
 # What is wrong with a field of a form.
@@ -61,14 +61,14 @@ mistake-unknown-role = The role is unknown.
 mistake-submission-target = Name either round_problem or problem.
 mistake-time = "{ $text }" is not a time.
 mistake-number = "{ $text }" is not a number.
-mistake-round-order = A round ends after it begins.
-mistake-personal-time = A personal time is a number of minutes.
-mistake-penalty = The penalty is a number of minutes.
+mistake-round-order = A round must end after it begins.
+mistake-personal-time = A personal time must be a number of minutes.
+mistake-penalty = The penalty must be a number of minutes.
 mistake-icpc-needs-begin = A round in ICPC mode needs a start time.
 mistake-personal-time-needs-end = A round with a personal time needs an end.
-mistake-thaw-order = The ranking thaws after it freezes.
-mistake-colour = A colour is # and six hexadecimal digits.
-mistake-minutes = Delay, extra time and penalty are numbers of minutes.
+mistake-thaw-order = The ranking must thaw after it freezes.
+mistake-colour = A colour is written as # and six hexadecimal digits.
+mistake-minutes = Delay, extra time and penalty must be numbers of minutes.
 mistake-not-a-member = The user is not a member of the contest.
 mistake-statement-name = A statement has a plain name that ends in .md, .pdf or .tex.
 mistake-too-many-tags = A problem has at most { $max } tags.
@@ -79,7 +79,7 @@ mistake-token-days = A token lasts 1 to { $max } days.
 mistake-two-files = Upload one file.
 mistake-long-field = A field is too long.
 mistake-field-not-utf8 = A field is not in UTF-8.
-mistake-not-utf8 = The list is no text in UTF-8.
+mistake-not-utf8 = The list is not UTF-8 text.
 mistake-no-submission-fits = No submission fits the filter.
 mistake-no-language = Choose a language, or upload a file with its extension.
 mistake-language-missing = This language is not installed.

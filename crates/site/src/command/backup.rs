@@ -213,7 +213,7 @@ fn describe(from: &Path) -> Result<Description, Failure> {
         .map_err(|error| Failure::option(format!("{}: {error}", path.display())))?;
     if description.format != FORMAT || description.version != 1 {
         return Err(Failure::option(format!(
-            "{} is no backup that this version can read",
+            "{} is not a backup that this version can read",
             from.display()
         )));
     }

@@ -31,9 +31,9 @@ pub struct Import {
     place: Place,
     /// The file that `millibox site export` has made; `-` is standard input
     ///
-    /// Users with a login that exists here are the same users. All others are added as users
-    /// without further rights. Results are taken from the file as they are, so import only files
-    /// of sites that you trust.
+    /// Users whose logins exist here are matched to the existing users. All others are added as
+    /// users without further rights. Results are taken from the file as they are, so import only
+    /// files of sites that you trust.
     #[arg(value_name = "FILE")]
     from: PathBuf,
 }

@@ -31,13 +31,13 @@ pub enum IdTokenError {
     #[error("the token names an algorithm that is not accepted")]
     Algorithm,
     /// No key of the provider fits.
-    #[error("no key of the provider fits the token")]
+    #[error("no key of the provider matches the token")]
     UnknownKey,
     /// The signature does not belong to the content.
     #[error("the signature of the token is wrong")]
     Signature,
     /// Another provider has issued it.
-    #[error("the token is of another issuer")]
+    #[error("the token is from another issuer")]
     Issuer,
     /// It is for another client.
     #[error("the token is for another client")]

@@ -365,7 +365,7 @@ fn choose(ready: &Ready, path: &Path, language: &str) -> Result<Submission, Atte
     judge::choose(ready.problem.problem(), path, Some(language))
         .map_err(|error| AttemptError::Machine(error.to_string()))?
         .pop()
-        .ok_or_else(|| AttemptError::Machine("the source has gone".to_owned()))
+        .ok_or_else(|| AttemptError::Machine("the source does not exist any more".to_owned()))
 }
 
 /// Sets what the package expects of its submission.

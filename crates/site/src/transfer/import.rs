@@ -151,7 +151,10 @@ impl Reader<'_> {
                     is_first = false;
                 }
                 (true, _) => {
-                    return Err(wrong(number, "this is no contest that this version reads"));
+                    return Err(wrong(
+                        number,
+                        "this is not a contest that this version can read",
+                    ));
                 }
                 (false, Line::Header { .. }) => return Err(wrong(number, "a second header")),
                 (false, Line::End { rows }) => {
@@ -308,7 +311,7 @@ impl Importer {
             None => {
                 let password = password.unwrap_or(&self.unknown);
                 if !password.starts_with("$argon2id$") {
-                    return Err(wrong(number, "the password is no hash of argon2id"));
+                    return Err(wrong(number, "the password is not an argon2id hash"));
                 }
                 let new = NewUser {
                     login,
