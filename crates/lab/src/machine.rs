@@ -108,7 +108,11 @@ pub fn wait_until_idle() {
 
 /// Idle time and all time of all CPUs, from the first line of /proc/stat (proc_stat(5)).
 fn cpu_ticks(stat: &str) -> Option<(u64, u64)> {
-    let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+    let fields = stat
+        .lines()
+        .next()?
+        .strip_prefix("cpu ")?
+        .split_whitespace();
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
     // user, nice, system, idle, iowait, irq, softirq, steal; the rest is part of user and nice.
     let idle = ticks.get(3)? + ticks.get(4)?;

@@ -24,7 +24,8 @@ use url::Url;
 
 /// How long a flow waits for the provider's answer.
 pub const FLOW_LASTS: Duration = Duration::from_secs(10 * 60);
-/// Flows that wait at one time. Each further one is refused.
+/// Flows that wait at one time. Each further one ends the oldest, so that requests without an answer
+/// do not stop the sign-ins of others.
 const MAX_FLOWS: usize = 10_000;
 /// How long a request to the provider may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,9 +89,6 @@ pub enum OidcError {
         /// What is wrong.
         why: String,
     },
-    /// Too many flows wait.
-    #[error("too many sign-ins wait")]
-    Busy,
     /// The browser has no flow, or the answer belongs to another one.
     #[error("the sign-in does not exist or has ended")]
     Flow,
@@ -266,7 +264,7 @@ impl Provider {
     /// to which the browser must go.
     ///
     /// # Errors
-    /// Too many flows wait, or the provider cannot be reached.
+    /// The provider cannot be reached.
     pub async fn begin(self: &Arc<Self>, purpose: Purpose) -> Result<(Token, String), OidcError> {
         let (description, _) = self.known(false).await?;
         let malformed = |_| OidcError::Malformed { step: "discovery" };
@@ -289,14 +287,22 @@ impl Provider {
             .append_pair("nonce", &flow.nonce)
             .append_pair("code_challenge", &challenge)
             .append_pair("code_challenge_method", "S256");
-        let token = Token::random();
+        Ok((self.add_flow(flow, now), url.into()))
+    }
+
+    /// Keeps a flow. Returns its token.
+    fn add_flow(&self, flow: Flow, now: Instant) -> Token {
         let mut flows = self.flows();
         flows.retain(|_, flow| now < flow.ends);
         if flows.len() >= MAX_FLOWS {
-            return Err(OidcError::Busy);
+            let oldest = flows.iter().min_by_key(|(_, flow)| flow.ends);
+            if let Some(oldest) = oldest.map(|(digest, _)| *digest) {
+                flows.remove(&oldest);
+            }
         }
+        let token = Token::random();
         flows.insert(token.digest(), flow);
-        Ok((token, url.into()))
+        token
     }
 
     /// Ends a flow with the provider's answer. Returns its purpose and the claims about the person.
@@ -452,6 +458,39 @@ fn json(step: &'static str, answer: Answer) -> Result<Value, OidcError> {
 mod tests {
     use super::*;
 
+    fn provider() -> Provider {
+        let config = Config {
+            name: "School".to_owned(),
+            issuer: "https://id.example.org".to_owned(),
+            client_id: "site".to_owned(),
+            secret: Secret::new(" swordfish\n"),
+            site: "https://contest.example.org".to_owned(),
+            adds_users: false,
+        };
+        Provider::new(config, None).unwrap()
+    }
+
+    #[test]
+    fn newest_flows_are_kept_when_too_many_wait() {
+        let provider = provider();
+        let now = Instant::now();
+        let add = |milliseconds| {
+            let flow = Flow {
+                state: String::new(),
+                nonce: String::new(),
+                verifier: String::new(),
+                purpose: Purpose::SignIn,
+                ends: now + FLOW_LASTS + Duration::from_millis(milliseconds),
+            };
+            provider.add_flow(flow, now).digest()
+        };
+        let digests: Vec<_> = (0..=MAX_FLOWS as u64).map(add).collect();
+        let flows = provider.flows();
+        assert_eq!(flows.len(), MAX_FLOWS);
+        assert!(!flows.contains_key(&digests[0]));
+        assert!(flows.contains_key(&digests[1]) && flows.contains_key(&digests[MAX_FLOWS]));
+    }
+
     #[test]
     fn secrets_are_sent_encrypted_only_and_never_printed() {
         for address in [
@@ -471,15 +510,7 @@ mod tests {
         ] {
             assert!(check_address(address).is_err(), "{address}");
         }
-        let config = Config {
-            name: "School".to_owned(),
-            issuer: "https://id.example.org".to_owned(),
-            client_id: "site".to_owned(),
-            secret: Secret::new(" swordfish\n"),
-            site: "https://contest.example.org".to_owned(),
-            adds_users: false,
-        };
-        let provider = Provider::new(config, None).unwrap();
+        let provider = provider();
         assert_eq!(provider.config.secret.0, "swordfish");
         assert!(!format!("{provider:?}").contains("swordfish"));
     }

@@ -32,7 +32,6 @@ const MAX_TRIES: u32 = 20;
 impl From<OidcError> for PageError {
     fn from(error: OidcError) -> PageError {
         match &error {
-            OidcError::Busy => PageError::Busy,
             OidcError::Flow => Refusal::ServiceFlow.into(),
             OidcError::Refused(_) => Refusal::ServiceRefused.into(),
             _ => {
