@@ -114,7 +114,8 @@ impl Blobs {
                 if !is_unused && !name.starts_with(PARTIAL) {
                     continue;
                 }
-                // A file that is stored again is younger from now on, or does not exist.
+                // While the lock is held, no process can store the file again and so make it
+                // younger.
                 let _lock = self.lock(FlockOperation::LockExclusive)?;
                 if is_older(&entry.path(), age)? {
                     std::fs::remove_file(entry.path())?;

@@ -50,7 +50,8 @@ pub(super) fn read(
     read_below(&base, &paths, root)
 }
 
-/// Checks sources that were not read from the host. Storing them checks the rest of their names.
+/// Checks sources that were not read from the host. Other properties of their names are checked
+/// when the sources are stored.
 pub(super) fn check(files: &[SourceFile]) -> Result<(), Refusal> {
     check_count(files.len())?;
     let mut bytes: u64 = 0;

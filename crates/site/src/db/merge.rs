@@ -67,7 +67,8 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
         "participant",
         "user_id",
         Fate::Joined(&[
-            // In a contest of both, the submissions of one join those of the other.
+            // In a contest in which both users take part, the submissions of the first become the
+            // second user's.
             "UPDATE submission SET participant_id = (SELECT own.id FROM participant AS own
                 JOIN participant AS other ON other.contest_id = own.contest_id
                 WHERE other.id = submission.participant_id AND own.user_id = $2)

@@ -16,8 +16,8 @@
 //!
 //! A run has begun when a target has received its launch. The supervisor holds both ends of the
 //! launch socket. Until a target has received the launch, the supervisor can receive it itself,
-//! with the run's descriptors ([`Runner::take_back`]). Exactly one of the two receives it. An
-//! ordinary run has no cost from this, and a run whose runner dies, hangs or cannot prepare goes to
+//! with the run's descriptors ([`Runner::take_back`]). Exactly one of the two receives it. This
+//! costs an ordinary run nothing. A run whose runner dies, hangs or cannot prepare a target goes to
 //! another runner.
 
 use crate::backend::cgroup2::WATCHED_FILES;

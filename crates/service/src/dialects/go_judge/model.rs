@@ -30,11 +30,11 @@ pub struct Command {
     pub cpu_limit: u64,
     /// Real time. 0 is the CPU time.
     pub clock_limit: u64,
-    /// Memory. 0 is a limit of 0.
+    /// Limit on memory. 0 is a limit of 0.
     pub memory_limit: u64,
     /// Limit on the stack. 0: no separate limit.
     pub stack_limit: u64,
-    /// Processes and threads. 0 is as many as the service allows.
+    /// Limit on processes and threads. 0: the largest limit that the service allows.
     pub process_limit: u64,
     /// The CPUs to run on.
     pub cpu_set: String,

@@ -78,7 +78,7 @@ impl RunCodeRequest {
     /// Compares the request with the largest limits.
     ///
     /// # Errors
-    /// A limit is larger.
+    /// A limit of the request is larger than its maximum.
     pub fn check(&self, max: &LimitValues) -> Result<(), Vec<Invalid>> {
         let mut invalid = Vec::new();
         invalid.extend(time_above(max, "compile_timeout", self.compile_timeout));
@@ -114,7 +114,7 @@ impl RunJupyterRequest {
     /// Compares the request with the largest limits.
     ///
     /// # Errors
-    /// A limit is larger.
+    /// A limit of the request is larger than its maximum.
     pub fn check(&self, max: &LimitValues) -> Result<(), Vec<Invalid>> {
         let mut invalid = Vec::new();
         invalid.extend(time_above(max, "total_timeout", self.total_timeout));
