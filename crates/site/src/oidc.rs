@@ -24,8 +24,8 @@ use url::Url;
 
 /// How long a flow waits for the provider's answer.
 pub const FLOW_LASTS: Duration = Duration::from_secs(10 * 60);
-/// Flows that wait at one time. Each further one ends the oldest, so that requests without an answer
-/// do not stop the sign-ins of others.
+/// Flows that wait at one time. Each further one ends the oldest, so that requests that are never
+/// continued do not stop the sign-ins of others.
 const MAX_FLOWS: usize = 10_000;
 /// How long a request to the provider may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
