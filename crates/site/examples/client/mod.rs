@@ -75,34 +75,37 @@ pub struct Browser {
 pub struct Events {
     body: Incoming,
     _browser: Browser,
-    /// Whether an event has come that was not returned.
-    is_waiting: bool,
+    /// The data of an event that was not returned.
+    waiting: Option<String>,
 }
 
 impl Events {
-    /// Waits for an event. False: the stream has ended.
-    pub async fn next(&mut self) -> Result<bool> {
-        if std::mem::take(&mut self.is_waiting) {
-            return Ok(true);
-        }
+    /// Waits for an event and returns its data. `None`: the stream has ended.
+    pub async fn next(&mut self) -> Result<Option<String>> {
         loop {
-            let Some(frame) = self.body.frame().await else {
-                return Ok(false);
-            };
-            if let Ok(data) = frame?.into_data() {
-                // Comments keep the connection open.
-                if data.windows(6).any(|part| part == b"event:") {
-                    return Ok(true);
-                }
+            if let Some(data) = self.waiting.take() {
+                return Ok(Some(data));
             }
+            let Some(frame) = self.body.frame().await else {
+                return Ok(None);
+            };
+            self.take(&frame?.into_data().unwrap_or_default());
+        }
+    }
+
+    /// Comments, which keep the connection open, have no data.
+    fn take(&mut self, frame: &[u8]) {
+        let text = String::from_utf8_lossy(frame);
+        let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        if let Some(data) = data.next_back() {
+            self.waiting = Some(data.trim().to_owned());
         }
     }
 
     /// Merges the events that have already arrived into one.
     pub fn skip(&mut self) {
         while let Some(Some(Ok(frame))) = self.body.frame().now_or_never() {
-            let data = frame.into_data().unwrap_or_default();
-            self.is_waiting |= data.windows(6).any(|part| part == b"event:");
+            self.take(&frame.into_data().unwrap_or_default());
         }
     }
 }
@@ -136,7 +139,7 @@ impl Browser {
         Ok(Events {
             body: response.into_body(),
             _browser: self,
-            is_waiting: false,
+            waiting: None,
         })
     }
 

@@ -348,11 +348,17 @@ async fn open_problem(
         tasks.spawn(async move {
             sleep_until(at.into()).await;
             let path = format!("/round-problems/{}", contest.problem);
-            records.time("problem", 200, user.browser.get(&path)).await;
-            user
+            let page = records.time("problem", 200, user.browser.get(&path)).await;
+            let notices = match page {
+                Some(page) => follow_notices(&mut user.browser, &page, &records).await,
+                None => None,
+            };
+            (user, notices)
         });
     }
-    Ok(tasks.join_all().await)
+    let opened = tasks.join_all().await;
+    // The users leave the page for another one later, which ends its stream.
+    Ok(opened.into_iter().map(|(user, _)| user).collect())
 }
 
 /// Users follow the ranking, which changes, and others submit. Returns the submissions.
@@ -438,6 +444,41 @@ async fn contest_end(
     Ok(sent.into_iter().flatten().collect())
 }
 
+/// The value of an attribute of a page.
+fn attribute(page: &client::Answer, name: &str) -> Option<String> {
+    let value = page.body.split(&format!("{name}=\"")).nth(1)?;
+    Some(value.split('"').next()?.replace("&amp;", "&"))
+}
+
+/// Opens the stream of notices of a page, and loads the present notice, as the script does.
+async fn follow_notices(
+    browser: &mut Browser,
+    page: &client::Answer,
+    records: &Records,
+) -> Option<client::Events> {
+    let (stream, notice) = (
+        attribute(page, "data-stream")?,
+        attribute(page, "data-notice")?,
+    );
+    let opening = async {
+        let begin = Instant::now();
+        let events = browser.twin().events(&stream).await;
+        (events, begin.elapsed())
+    };
+    let (events, passed) = opening.await;
+    match events {
+        Ok(events) => {
+            records.add("stream of notices", passed);
+            records.time("notice", 200, browser.get(&notice)).await;
+            Some(events)
+        }
+        Err(error) => {
+            records.fail("stream of notices", &error.to_string());
+            None
+        }
+    }
+}
+
 /// Loads a page and follows its changes, as the script of the pages does.
 async fn follow(
     mut browser: Browser,
@@ -449,33 +490,41 @@ async fn follow(
     let Some(page) = records.time(first, 200, browser.get(path)).await else {
         return;
     };
-    let attribute = |name: &str| {
-        let value = page.body.split(&format!("{name}=\"")).nth(1)?;
-        Some(value.split('"').next()?.replace("&amp;", "&"))
-    };
     let live = page.body.split("name=\"live\" content=\"").nth(1);
     let Some(live) = live.and_then(|rest| rest.split('"').next()) else {
         // Nothing can change any more.
         return;
     };
     let live = live.replace("&amp;", "&");
-    let part = attribute("data-live-source").unwrap_or_else(|| path.to_owned());
+    let part = attribute(&page, "data-live-source").unwrap_or_else(|| path.to_owned());
     let mut events = match browser.twin().events(&live).await {
         Ok(events) => events,
         Err(error) => return records.fail("events", &error.to_string()),
     };
+    // The page may have changed before the stream was open.
+    if let Some(notice) = attribute(&page, "data-notice") {
+        records.time("notice", 200, browser.get(&notice)).await;
+    }
+    records
+        .time(changed, 200, browser.get_compressed(&part))
+        .await;
     while !is_over.load(Ordering::SeqCst) {
-        match timeout(LOAD_PAUSE, events.next()).await {
-            Ok(Ok(true)) => {}
-            Ok(Ok(false)) => return,
+        let data = match timeout(LOAD_PAUSE, events.next()).await {
+            Ok(Ok(Some(data))) => data,
+            Ok(Ok(None)) => return,
             Ok(Err(error)) => return records.fail("events", &error.to_string()),
             // A second without a change.
             Err(_) => continue,
-        }
+        };
         records.event();
-        records
-            .time(changed, 200, browser.get_compressed(&part))
-            .await;
+        let tag: String = form_urlencoded::byte_serialize(data.as_bytes()).collect();
+        // As the script does.
+        let address = match part.split_once('?') {
+            Some(_) => format!("{part}&event={tag}"),
+            None => part.clone(),
+        };
+        let loading = browser.get_compressed(&address);
+        records.time(changed, 200, loading).await;
         sleep(LOAD_PAUSE).await;
         events.skip();
     }

@@ -38,6 +38,12 @@ impl Records {
         });
     }
 
+    /// Adds a measurement of a request without a body.
+    pub fn add(&self, kind: &'static str, passed: Duration) {
+        let passed = passed.as_secs_f64() * 1000.0;
+        self.change(kind, |kind| kind.milliseconds.push(passed));
+    }
+
     /// Counts an event.
     pub fn event(&self) {
         self.events
