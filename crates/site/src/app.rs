@@ -29,6 +29,10 @@ const FAILURES_OF_ADDRESS: u32 = 200;
 /// Wrong one-time passwords of one user in [`SIGN_IN_WINDOW`].
 const FAILURES_OF_CODE: u32 = 8;
 const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
+/// Forms for signing up from one address in [`SIGN_IN_WINDOW`]. All contestants may have one.
+const SIGN_UPS: u32 = 600;
+/// Requests of one user of the interface for programs, or from one address, in [`SUBMIT_WINDOW`].
+const API_CALLS: u32 = 1200;
 /// Submissions of one user in [`SUBMIT_WINDOW`].
 const SUBMISSIONS: u32 = 20;
 /// Trials of one user in [`TRY_WINDOW`].
@@ -67,6 +71,12 @@ pub struct App {
     pub failures_of_address: Throttle<IpAddr>,
     /// Wrong one-time passwords by user, from any address.
     pub failures_of_code: Throttle<i64>,
+    /// Forms for signing up, by address.
+    pub sign_ups: Throttle<IpAddr>,
+    /// Requests of programs by user.
+    pub calls_of_user: Throttle<i64>,
+    /// Requests of programs without a token, or with a wrong one, by address.
+    pub calls_of_address: Throttle<IpAddr>,
     /// Sign-ins that wait for a one-time password.
     pub pending: Pending,
     /// Submissions by user.
@@ -113,6 +123,9 @@ impl App {
             failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),
             failures_of_address: Throttle::new(FAILURES_OF_ADDRESS, SIGN_IN_WINDOW),
             failures_of_code: Throttle::new(FAILURES_OF_CODE, SIGN_IN_WINDOW),
+            sign_ups: Throttle::new(SIGN_UPS, SIGN_IN_WINDOW),
+            calls_of_user: Throttle::new(API_CALLS, SUBMIT_WINDOW),
+            calls_of_address: Throttle::new(API_CALLS, SUBMIT_WINDOW),
             pending: Pending::default(),
             submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
             statements: Statements::default(),

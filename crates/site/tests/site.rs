@@ -17,6 +17,8 @@ mod crawl;
 mod demo;
 #[path = "site/languages.rs"]
 mod languages;
+#[path = "site/limits.rs"]
+mod limits;
 #[path = "site/oidc.rs"]
 mod oidc;
 #[path = "site/rounds.rs"]

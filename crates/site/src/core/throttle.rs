@@ -47,6 +47,18 @@ impl<K: Hash + Eq> Throttle<K> {
         entry.1 += 1;
     }
 
+    /// Counts an event, or returns the time to wait before it.
+    ///
+    /// # Errors
+    /// The key must wait.
+    pub fn admit(&self, key: K, now: Instant) -> Result<(), Duration> {
+        if let Some(delay) = self.delay(&key, now) {
+            return Err(delay);
+        }
+        self.count(key, now);
+        Ok(())
+    }
+
     /// Forgets the events of a key.
     pub fn forget(&self, key: &K) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,5 +86,7 @@ mod tests {
         throttle.count("a", at(11));
         throttle.forget(&"a");
         assert_eq!(throttle.delay(&"a", at(12)), None);
+        let admitted: Vec<_> = (0..3).map(|_| throttle.admit("c", at(20))).collect();
+        assert_eq!(admitted, [Ok(()), Ok(()), Err(Duration::from_secs(10))]);
     }
 }

@@ -194,6 +194,8 @@ impl SignUp {
 
 /// Adds a user. An administrator is added only if no other exists.
 async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
+    let admitted = app.sign_ups.admit(client.address, Instant::now());
+    admitted.map_err(PageError::TooOften)?;
     form.check()?;
     let password = app.passwords.hash(&form.password).await?;
     let new = NewUser {

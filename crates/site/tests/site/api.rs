@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// A token of the signed-in user.
-fn token(browser: &mut Browser, scope: &str) -> String {
+pub fn token(browser: &mut Browser, scope: &str) -> String {
     let fields = [("name", "test"), ("scope", scope), ("days", "1")];
     let page = browser.post("/account/tokens", &fields);
     let document = scraper::Html::parse_document(&page.body);

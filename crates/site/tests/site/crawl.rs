@@ -1,7 +1,7 @@
 //! What is hidden is on no page: a crawler follows every link, asks for every route of the router
 //! with each small number, and searches the answers for secrets. The staff finds them all.
 
-use crate::support::{Browser, Site, archive};
+use crate::support::{Browser, Site, archive, postgres};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -234,10 +234,21 @@ fn minute(admin: &mut Browser, contest: i64, round: i64) -> String {
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "one story")]
 fn hidden_things_are_on_no_page() {
-    let site = Site::start(None);
-    let mut admin = Browser::new(&site);
+    check(&Site::start(None));
+}
+
+#[test]
+fn hidden_things_are_on_no_page_with_postgres() {
+    match postgres::database() {
+        Ok(url) => check(&Site::start(Some(url))),
+        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
+    }
+}
+
+#[allow(clippy::too_many_lines, reason = "one story")]
+fn check(site: &Site) {
+    let mut admin = Browser::new(site);
     admin.sign_up(site.setup.as_deref().expect("a link"), "ada");
     let mut upload = |name: &str| {
         let fields = [("visibility", "private")];
@@ -257,10 +268,10 @@ fn hidden_things_are_on_no_page() {
     let (icpc, icpc_problem) = add_round(&mut admin, cup, "Icpc-Round", pear);
     add_round(&mut admin, cup, "Round-Mango", quince);
 
-    let guest = Browser::new(&site);
-    let mut bob = Browser::new(&site);
+    let guest = Browser::new(site);
+    let mut bob = Browser::new(site);
     bob.sign_up("/sign-up", "bob");
-    let mut eve = Browser::new(&site);
+    let mut eve = Browser::new(site);
     eve.sign_up("/sign-up", "eve");
 
     // Clarifications: of the contest to all, of bob alone, and about a problem.

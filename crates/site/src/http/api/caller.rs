@@ -7,11 +7,14 @@ use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
 use crate::db::user::User;
 use crate::http::actor::Actor;
+use crate::http::error::PageError;
 use crate::http::session::Session;
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Microseconds between two notes that a token was used.
 const TOUCH_INTERVAL: i64 = 60 * 1_000_000;
@@ -43,7 +46,11 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Answer<Caller> {
+        let address = parts.extensions.get::<IpAddr>().copied();
+        let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let by_address = || app.calls_of_address.admit(address, Instant::now());
         let Some(header) = parts.headers.get(AUTHORIZATION) else {
+            by_address().map_err(PageError::TooOften)?;
             return Ok(Caller {
                 session: Session::guest(),
                 scope: Scope::Read,
@@ -57,7 +64,12 @@ impl FromRequestParts<Arc<App>> for Caller {
         let token = token.ok_or(ApiError::Token)?;
         let now = Time::now();
         let grant = api_token::grant(&app.db, token.digest(), now).await?;
-        let (user, grant) = grant.ok_or(ApiError::Token)?;
+        let Some((user, grant)) = grant else {
+            by_address().map_err(PageError::TooOften)?;
+            return Err(ApiError::Token);
+        };
+        let by_user = app.calls_of_user.admit(user.id, Instant::now());
+        by_user.map_err(PageError::TooOften)?;
         if grant
             .last_used_at
             .is_none_or(|at| now.0 - at.0 > TOUCH_INTERVAL)

@@ -16,7 +16,8 @@ const SECURITY_SCHEME: &str = "token";
 const DESCRIPTION: &str = "\
 Contests, problems and submissions of a site. Users make tokens on the page /account/tokens and \
 programs send them as `Authorization: Bearer TOKEN`. A token sees what its user sees. Errors are \
-problem details (RFC 9457) with the field `code`.";
+problem details (RFC 9457) with the field `code`. A user may send 1,200 requests in a minute; \
+further ones are answered with 429 and the header `Retry-After`.";
 
 /// The description, made from the types of the handlers.
 fn document() -> OpenApi {
