@@ -2,8 +2,10 @@
 //!
 //! Viewers with equal scopes share the same bytes. Each transaction that this process commits makes
 //! the data stale. Stale data is read again for the next request, once for all requests that wait.
-//! A ranking is therefore never older than the request, and still the site spends at most a fifth
+//! A ranking is therefore never older than the request, and still the site spends at most a third
 //! of one CPU's time on the rankings of a contest: requests wait until the share allows a reading.
+//! Only a browser that asks after an event gets a ranking that was rendered a moment ago, because
+//! otherwise each change would let all that follow the ranking wait for the next one.
 //!
 //! Transactions of other processes, such as commands of an administrator, are seen after
 //! [`MAX_AGE`].
@@ -18,15 +20,17 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long data is used although no transaction of this process has changed it.
 const MAX_AGE: Duration = Duration::from_secs(5);
 /// The pause after a reading, as a multiple of the time that the reading took.
-const PAUSE_FACTOR: u32 = 4;
-const MAX_PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_FACTOR: u32 = 2;
+const MAX_PAUSE: Duration = Duration::from_millis(200);
+/// How old a ranking may be that a browser loads after an event.
+const RECENT: Duration = Duration::from_secs(2);
 /// Contests whose rankings are kept.
 const MAX_CONTESTS: usize = 64;
 /// Renderings of one contest that are kept: scopes times formats and languages.
@@ -74,10 +78,34 @@ impl Rendered {
 /// The rankings of all contests.
 #[derive(Debug, Default)]
 pub struct Rankings {
-    contests: Mutex<HashMap<i64, Arc<tokio::sync::Mutex<Contest>>>>,
+    contests: Mutex<HashMap<i64, Arc<Shared>>>,
     /// How often data was read.
     #[cfg(test)]
     readings: std::sync::atomic::AtomicU64,
+}
+
+/// What is known of one contest, and the last renderings, which are read without waiting.
+#[derive(Debug, Default)]
+struct Shared {
+    contest: tokio::sync::Mutex<Contest>,
+    recent: Mutex<Recent>,
+}
+
+/// Data and renderings with the times at which the data was read.
+#[derive(Debug, Default)]
+struct Recent {
+    data: Option<(Instant, Arc<Data>)>,
+    /// A rendering holds until a point in time.
+    pages: HashMap<Key, (Instant, Time, Arc<Rendered>)>,
+}
+
+/// What a rendering follows from beside the data.
+type Key = (Scope, Format, String);
+
+impl Shared {
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is known of one contest. Its lock is held while data is read or rendered, so that other
@@ -97,7 +125,7 @@ struct Known {
     spent: Duration,
     /// Until when the pages hold.
     until: Time,
-    pages: HashMap<(Scope, Format, String), Arc<Rendered>>,
+    pages: HashMap<Key, Arc<Rendered>>,
 }
 
 impl Known {
@@ -122,7 +150,7 @@ async fn read(db: &Db, contest: i64) -> Result<Data, DbError> {
 }
 
 impl Rankings {
-    fn contest(&self, id: i64) -> Arc<tokio::sync::Mutex<Contest>> {
+    fn contest(&self, id: i64) -> Arc<Shared> {
         let mut contests = self.contests.lock().unwrap_or_else(PoisonError::into_inner);
         if contests.len() >= MAX_CONTESTS && !contests.contains_key(&id) {
             contests.clear();
@@ -160,38 +188,59 @@ impl Rankings {
         contest.known.as_mut().ok_or(DbError::Missing("contest"))
     }
 
-    /// The data of a contest.
+    /// The data of a contest after a number of commits.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn data(&self, db: &Db, id: i64) -> Result<Arc<Data>, DbError> {
-        let commits = *db::commits().borrow();
-        let contest = self.contest(id);
-        let mut contest = contest.lock().await;
-        Ok(self
-            .fresh(db, id, &mut contest, commits)
-            .await?
-            .data
-            .clone())
+    pub async fn data(&self, db: &Db, id: i64, commits: u64) -> Result<Arc<Data>, DbError> {
+        let shared = self.contest(id);
+        let mut contest = shared.contest.lock().await;
+        let known = self.fresh(db, id, &mut contest, commits).await?;
+        let data = known.data.clone();
+        shared.recent().data = Some((known.read_at, data.clone()));
+        Ok(data)
     }
 
-    /// The ranking of a contest for a scope, in a language. The text of a format follows from
-    /// `render` alone.
+    /// The data of a contest a moment ago, if it is known.
+    pub fn recent_data(&self, id: i64) -> Option<Arc<Data>> {
+        let shared = self.contest(id);
+        let recent = shared.recent();
+        let (read_at, data) = recent.data.as_ref()?;
+        (read_at.elapsed() < RECENT).then(|| data.clone())
+    }
+
+    /// The ranking of a moment ago, if it is known.
+    pub fn recent(
+        &self,
+        id: i64,
+        scope: &Scope,
+        format: Format,
+        locale: &Locale,
+    ) -> Option<Arc<Rendered>> {
+        let shared = self.contest(id);
+        let recent = shared.recent();
+        let key = (scope.clone(), format, locale.tag().to_owned());
+        let (read_at, until, page) = recent.pages.get(&key)?;
+        let holds = read_at.elapsed() < RECENT && Time::now() < *until;
+        holds.then(|| page.clone())
+    }
+
+    /// The ranking of a contest after a number of commits, for a scope, in a language. The text of
+    /// a format follows from `render` alone.
     ///
     /// # Errors
     /// The database cannot be read.
     pub async fn get(
         &self,
-        db: &Db,
+        (db, commits): (&Db, u64),
         id: i64,
         scope: &Scope,
         format: Format,
         locale: &Arc<Locale>,
         render: Render,
     ) -> Result<Arc<Rendered>, DbError> {
-        let commits = *db::commits().borrow();
-        let contest = self.contest(id);
-        let mut contest = contest.lock().await;
+        let shared = self.contest(id);
+        let mut contest = shared.contest.lock().await;
         let known = self.fresh(db, id, &mut contest, commits).await?;
         let now = Time::now();
         if known.until <= now || known.pages.len() >= MAX_PAGES {
@@ -212,7 +261,13 @@ impl Rankings {
         let page = rendering.await.map_err(|_| DbError::Missing("ranking"))?;
         let page = Arc::new(page);
         known.spent += begin.elapsed();
-        known.pages.insert(key, page.clone());
+        known.pages.insert(key.clone(), page.clone());
+        let mut recent = shared.recent();
+        if recent.pages.len() >= MAX_PAGES {
+            recent.pages.clear();
+        }
+        let rendered = (known.read_at, known.until, page.clone());
+        recent.pages.insert(key, rendered);
         Ok(page)
     }
 }
@@ -251,7 +306,9 @@ mod tests {
                 let (db, rankings) = (db.clone(), rankings.clone());
                 tokio::spawn(async move {
                     let (scope, locale) = (scope(None), text::current());
-                    let page = rankings.get(&db, 1, &scope, Format::Html, &locale, render);
+                    let commits = *db::commits().borrow();
+                    let page =
+                        rankings.get((&db, commits), 1, &scope, Format::Html, &locale, render);
                     page.await.unwrap().etag.clone()
                 })
             })
@@ -271,8 +328,31 @@ mod tests {
 
         db.begin().await.unwrap().commit().await.unwrap();
         let (scope, locale) = (scope(Some("g")), text::current());
-        let page = rankings.get(&db, 1, &scope, Format::Html, &locale, render);
+        let commits = *db::commits().borrow();
+        let page = rankings.get((&db, commits), 1, &scope, Format::Html, &locale, render);
         assert_ne!(page.await.unwrap().etag, tags[0]);
         assert!(rankings.readings.load(Ordering::Relaxed) > readings);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn announced_ranking_waits_for_no_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = Db::sqlite(&directory.path().join("site.db")).await.unwrap();
+        db::migrate::migrate(&db).await.unwrap();
+        let rankings = Rankings::default();
+        let locale = text::current();
+        let scope = scope(None);
+        assert!(rankings.recent(1, &scope, Format::Html, &locale).is_none());
+        let page = rankings.get((&db, 0), 1, &scope, Format::Html, &locale, render);
+        let page = page.await.unwrap();
+        db.begin().await.unwrap().commit().await.unwrap();
+        let readings = rankings.readings.load(Ordering::Relaxed);
+        let recent = rankings.recent(1, &scope, Format::Html, &locale).unwrap();
+        assert!(Arc::ptr_eq(&recent, &page));
+        assert!(rankings.recent(2, &scope, Format::Html, &locale).is_none());
+        assert!(rankings.recent(1, &scope, Format::Json, &locale).is_none());
+        assert_eq!(rankings.readings.load(Ordering::Relaxed), readings);
+        tokio::time::sleep(RECENT).await;
+        assert!(rankings.recent(1, &scope, Format::Html, &locale).is_none());
     }
 }

@@ -458,7 +458,8 @@ async fn ranks(app: &App, items: &[Item]) -> Page<Markup> {
 async fn ranks_of(app: &App, contest_id: i64, items: &[Item]) -> Page<Markup> {
     let contest = contest::by_id(&app.db, contest_id).await?;
     let contest = contest.ok_or(PageError::NotFound)?;
-    let old = app.rankings.data(&app.db, contest_id).await?;
+    let commits = *crate::db::commits().borrow();
+    let old = app.rankings.data(&app.db, contest_id, commits).await?;
     let items: HashMap<i64, &Item> = settled(items).map(|one| (one.submission_id, one)).collect();
     let mut new = Data::clone(&old);
     for one in &mut new.submissions {

@@ -353,6 +353,8 @@ fn ranking_is_sent_again_only_if_it_has_changed() {
         assert!(!events.contains("zoe"), "{events}");
     });
     assert!(watcher.raw(&path, Duration::ZERO).contains("zoe"));
+    let announced = format!("{path}&event=tag");
+    assert!(watcher.raw(&announced, Duration::ZERO).contains("zoe"));
     let projector = watcher.raw(
         &format!("/contests/{}/projector", cup.contest),
         Duration::ZERO,

@@ -7,6 +7,7 @@ const notices = document.querySelector('[data-notice]');
 const PAUSE_MS = 1000;
 let isLoading = false;
 let isStale = false;
+let announced = '';
 
 // Replaces a part of the page. The focus stays on the same link.
 function replacePart(to, from) {
@@ -27,7 +28,10 @@ async function refresh() {
   const part = document.querySelector('[data-live-source]');
   try {
     if (part) {
-      const answer = await fetch(part.dataset.liveSource, { credentials: 'same-origin' });
+      const address = new URL(part.dataset.liveSource, location.href);
+      // The server need not look for changes after the one that the event has announced.
+      if (announced) address.searchParams.set('event', announced);
+      const answer = await fetch(address, { credentials: 'same-origin' });
       if (answer.ok) {
         const content = new DOMParser().parseFromString(await answer.text(), 'text/html');
         part.replaceChildren(...content.body.childNodes);
@@ -76,8 +80,14 @@ function follow() {
   events = new EventSource(address);
   // The page may have changed before the connection was open.
   if (source) {
-    events.addEventListener('open', refresh);
-    events.addEventListener('change', refresh);
+    events.addEventListener('open', () => {
+      announced = '';
+      refresh();
+    });
+    events.addEventListener('change', (event) => {
+      announced = event.data;
+      refresh();
+    });
   }
   if (notices) {
     events.addEventListener('open', refreshNotice);

@@ -58,6 +58,10 @@ pub struct Choice {
     /// `tables`: without the page around them.
     #[serde(default)]
     part: String,
+    /// With `part`: the tag of a ranking that an event has announced. The answer is this ranking or
+    /// a newer one, and does not wait for changes after it.
+    #[serde(default)]
+    event: String,
 }
 
 impl Choice {
@@ -70,6 +74,11 @@ impl Choice {
 
     fn is_public(&self) -> bool {
         self.view == "public"
+    }
+
+    /// Whether a ranking of a moment ago is good enough.
+    fn is_announced(&self) -> bool {
+        self.part == "tables" && !self.event.is_empty()
     }
 
     /// The query that repeats the choice, after other arguments.
@@ -101,17 +110,28 @@ struct Look {
     scene: Scene,
     choice: Choice,
     data: Arc<Data>,
+    /// The number of commits that the ranking must contain.
+    commits: u64,
 }
 
 impl Look {
     async fn of(app: &App, session: &Session, id: i64, choice: Choice) -> Page<Look> {
+        let commits = *db::commits().borrow();
         let scene = Scene::of(app, session, id).await?;
-        let data = app.rankings.data(&app.db, id).await?;
+        let data = match app
+            .rankings
+            .recent_data(id)
+            .filter(|_| choice.is_announced())
+        {
+            Some(data) => data,
+            None => app.rankings.data(&app.db, id, commits).await?,
+        };
         let look = Look {
             locale: text::current(),
             scene,
             choice,
             data,
+            commits,
         };
         let round = look.choice.round()?;
         let is_known = |shown: &[Shown]| shown.iter().any(|one| Some(one.round) == round);
@@ -176,9 +196,15 @@ impl Look {
         };
         let scope = self.scope(Time::now())?;
         let id = self.scene.contest.id;
+        if self.choice.is_announced()
+            && let Some(page) = app.rankings.recent(id, &scope, format, &self.locale)
+        {
+            return Ok(page);
+        }
+        let state = (&app.db, self.commits);
         let page = app
             .rankings
-            .get(&app.db, id, &scope, format, &self.locale, render);
+            .get(state, id, &scope, format, &self.locale, render);
         Ok(page.await?)
     }
 }
@@ -350,7 +376,7 @@ impl Follower {
             if self.end <= Instant::now() {
                 return None;
             }
-            self.commits.mark_unchanged();
+            self.look.commits = *self.commits.borrow_and_update();
             let page = self.look.rendered(&self.app, Format::Html).await.ok()?;
             let is_known = self.etag.as_ref() == Some(&page.etag);
             let is_first = self.etag.is_none();
