@@ -51,7 +51,7 @@ async fn administrator_names_a_teacher(stage: &Stage, admin: &Window, teacher: &
     admin.select("[name=role]", "teacher").await;
     admin.click("form:has([name=role]) button").await;
     admin.element("a[href='/users/import']").await;
-    assert!(admin.text("tbody").await.contains("teacher"));
+    assert!(admin.text("tbody").await.contains("Teacher"));
 }
 
 /// Returns the path of the entry link.

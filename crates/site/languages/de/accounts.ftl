@@ -25,3 +25,65 @@ reset-for-login = Für den Benutzernamen { $login }.
 reset-set = Passwort festlegen
 reset-sessions-end = Alle Sitzungen dieses Benutzers werden beendet.
 person-name = Name
+
+# The own account.
+account-title = Ihr Konto
+account-login = Benutzername: { $login }
+account-email = E-Mail-Adresse (freiwillig)
+account-totp = Einmalpasswörter
+account-tokens = Token für Programme
+account-sessions = Sitzungen
+session-begun = Begonnen
+session-ends = Endet
+session-address = Adresse
+session-browser = Browser
+session-this = Diese Sitzung
+sessions-end = Alle anderen Sitzungen beenden
+
+# One-time passwords.
+totp-code = Code des Generators oder ein Wiederherstellungscode
+totp-is-on =
+    Zum Anmelden brauchen Sie einen Code Ihres Generators. { $left ->
+        [one] Es ist noch { $left } Wiederherstellungscode übrig.
+       *[other] Es sind noch { $left } Wiederherstellungscodes übrig.
+    }
+totp-off = Einmalpasswörter ausschalten
+totp-lead =
+    Mit Einmalpasswörtern brauchen Sie zum Anmelden Ihr Passwort und einen Code, den eine App auf
+    Ihrem Telefon anzeigt.
+totp-set-up = Einrichten
+totp-read = Lesen Sie dieses Bild mit der App ein, oder geben Sie das Geheimnis dort ein:
+totp-qr = Das Geheimnis als QR-Code
+totp-shown-code = Der Code, den die App anzeigt
+totp-confirm = Bestätigen
+totp-now-on = Einmalpasswörter sind eingeschaltet
+totp-keep = Bewahren Sie diese Wiederherstellungscodes auf. Jeder ersetzt einmal einen Code der App.
+totp-go-to-account = Zu Ihrem Konto
+
+# Tokens of programs.
+tokens-lead =
+    Mit einem Token handelt ein Programm in Ihrem Namen: { $command } und die { $interface }
+    brauchen eines.
+tokens-interface = Schnittstelle für Programme
+tokens-new = Das neue Token wird nur jetzt angezeigt:
+token-scope = Umfang
+token-made = Erstellt
+token-expires = Läuft ab
+token-last-used = Zuletzt verwendet
+tokens-none = Sie haben keine Token.
+tokens-make = Token erstellen
+tokens-make-button = Token erstellen
+token-days = Tage, bis es abläuft
+scope-submit = Lesen und einsenden
+scope-read = Nur lesen
+scope-manage = Alles, was Sie dürfen
+
+# The interface for programs.
+api-title = Schnittstelle für Programme
+api-lead =
+    Programme senden ein { $token } als { $header } und sehen, was dessen Benutzer sieht. {
+    $document } beschreibt alle Objekte.
+api-token = Token
+api-operation = Operation
+api-purpose = Zweck
+api-command = Eine Einsendung auf der Kommandozeile:

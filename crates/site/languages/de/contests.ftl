@@ -32,3 +32,114 @@ round-frozen-from = ab { $from }
 round-frozen-to = von { $from } bis { $until }
 round-start-clock = Uhr starten ({ $duration })
 round-start-hint = Sie sehen die Aufgaben, sobald Ihre Uhr läuft. Sie kann nicht angehalten werden.
+
+# The settings of rounds and of their problems.
+round-field-hint =
+    Zeiten sind in UTC angegeben. Ein leeres Feld bedeutet: von Anfang an oder ohne Ende.
+round-field-full-results = Vollständige Ergebnisse ab
+round-field-ranking = Rangliste ab
+round-field-empty = Leer: wenn die Runde beginnt
+round-copy = Runde kopieren
+round-delete = Runde löschen
+round-problem-number = Nummer der Aufgabe (in ihrer Adresse)
+round-final-method = Welche Einsendung zählt
+round-method-best = Die mit den meisten Punkten
+round-method-last = Die letzte, die sich übersetzen lässt
+round-reveal = Was Teilnehmer vor den vollständigen Ergebnissen sehen
+round-reveal-nothing = Nur die Vorabtests
+round-reveal-score = Auch die Punkte
+round-reveal-status = Auch Punkte und Ergebnis
+round-problem-version = Version des Aufgabenpakets
+round-version-hint =
+    Eine andere Version gilt für spätere Einsendungen. Frühere behalten ihre Ergebnisse, bis sie neu
+    bewertet werden, was die nächste Seite anbietet.
+round-judge-all-again = Alle neu bewerten
+round-problem-remove = Aus der Runde entfernen
+round-pause = Bewertung anhalten
+round-paused = Die Bewertung ist angehalten. Einsendungen warten.
+round-continue = Bewertung fortsetzen
+
+# The scoring of a round.
+rules-title = Wertung
+rules-mode = Modus
+rules-mode-points = Punkte der gewerteten Einsendungen
+rules-mode-icpc = ICPC: gelöste Aufgaben, dann Strafzeit
+rules-penalty = Strafminuten für einen falschen Versuch (ICPC-Modus)
+rules-window = Minuten persönlicher Zeit (leer: alle Teilnehmer haben dieselbe Zeit)
+rules-window-hint =
+    Mit persönlicher Zeit startet jeder Teilnehmer zwischen Beginn und Ende der Runde eine Uhr und
+    sieht dann die Aufgaben.
+rules-freeze = Rangliste einfrieren ab (leer: nie)
+rules-thaw = Rangliste freigeben (leer: mit der Schaltfläche)
+rules-save = Wertung speichern
+rules-frozen-since = Die Rangliste ist seit { $time } eingefroren.
+rules-thaw-now = Rangliste jetzt freigeben
+rules-colour = Farbe in Ranglisten und der Ballons (etwa #e11d48; leer: keine)
+rules-colour-save = Farbe speichern
+
+# Members, and the link with which users enter.
+members-none = Kein Mitglied
+members-change = Mitglied hinzufügen, ändern oder entfernen
+members-link = Zugangslink
+members-link-shown = Teilnehmer kommen über diesen Pfad herein. Er wird nur jetzt angezeigt:
+members-link-make = Neuen Link erstellen
+members-link-remove = Link entfernen
+members-link-hint = Ein neuer Link macht den alten ungültig.
+enter-button = Am Wettbewerb teilnehmen
+enter-hint = { $sign_in } oder { $sign_up }, dann öffnen Sie diesen Link erneut.
+enter-sign-up = registrieren
+
+# Participants.
+participants-login = Benutzername oder Mitglieder
+participants-organization = Organisation
+participants-differences = Abweichungen
+participants-empty = Es gibt keine Teilnehmer.
+participants-add-team = Team hinzufügen
+participants-add-team-button = Team hinzufügen
+participants-in-team = (in einem Team)
+participants-team = Team: { $members }
+participant-hidden = verborgen
+participant-unofficial = außer Konkurrenz
+participant-delay = Verschiebung { $minutes } min
+participant-extra = Zusatzzeit { $minutes } min
+participant-penalty = Strafzeit { $minutes } min
+participant-remove = Teilnehmer entfernen
+participant-remove-hint = Nur ein Teilnehmer ohne Einsendungen kann entfernt werden.
+participant-name-of-user = Name (leer: der des Benutzers)
+participant-unofficial-field = Außer Konkurrenz: nimmt keinen Platz in der Rangliste ein
+participant-hidden-field = Verborgen: nur die Leitung sieht ihn in der Rangliste
+participant-delay-field = Minuten, um die Runden später beginnen und enden
+participant-extra-field = Minuten Zusatzzeit
+participant-penalty-field = Strafminuten, die hinzukommen (ICPC-Modus)
+participant-times-hint =
+    Eigene Zeiten gelten nur für diesen Teilnehmer. In einem öffentlichen Wettbewerb sehen Gäste,
+    was die Zeiten der Runde erlauben.
+participant-members = Mitglieder
+participant-add-member = Mitglied hinzufügen
+participant-team-hint =
+    Mitglieder teilen sich die Einsendungen des Teams. Frühere Einsendungen eines Mitglieds bleiben
+    dessen eigene.
+
+# Rankings.
+ranking = Rangliste
+ranking-projector = Für einen Beamer
+ranking-view = Ansicht
+ranking-view-staff = Der Leitung
+ranking-view-public = Der Öffentlichkeit
+ranking-show = Anzeigen
+ranking-not-shown = Die Rangliste wird noch nicht angezeigt.
+ranking-frozen = Die Rangliste ist seit { $time } eingefroren. Spätere Einsendungen sind noch offen.
+ranking-place = Platz
+ranking-solved = Gelöst
+ranking-penalty = Strafzeit
+ranking-sum = Summe
+ranking-empty = Es gibt keine Ergebnisse.
+ranking-icpc-hint =
+    Eine gelöste Aufgabe zeigt +, die Zahl der falschen Versuche und die Minute. Sie kostet ihre
+    Minute und { $minutes } Minuten für jeden falschen Versuch. Ein Stern kennzeichnet die erste
+    Lösung, ein Fragezeichen die Zahl der offenen Versuche.
+ranking-hidden = (verborgen)
+ranking-unofficial = (außer Konkurrenz)
+ranking-first = zuerst gelöst
+
+contest-copy-name = { $name } (Kopie)

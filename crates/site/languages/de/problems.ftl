@@ -1,2 +1,56 @@
 # Problems and packages.
 package-file = Aufgabenpaket (ZIP-Archiv im ICPC- oder Sim-Format)
+
+problems = Aufgaben
+problems-add = Aufgabe hinzufügen
+problems-add-button = Aufgabe hinzufügen
+problems-empty = Es gibt keine Aufgaben, die für Sie sichtbar sind.
+problems-number = Nummer
+problems-further = Weitere Aufgaben
+problem-visible-owner = Eigentümer
+problem-visible-teachers = Lehrkräfte
+problem-private = Privat: nur Sie
+problem-contest-only = Für Wettbewerbe: Lehrkräfte dürfen sie verwenden
+problem-public = Öffentlich: alle
+problem-try = Programm ausprobieren
+problem-download = Aufgabenpaket herunterladen
+problem-judge-again = Einsendungen neu bewerten
+problem-tags = Schlagwörter: { $tags }
+problem-versions = Versionen, Limits und Einsendungen des Aufgabenpakets
+problem-delete = Aufgabe löschen
+problem-merge = Mit einer anderen Aufgabe zusammenführen
+problem-merge-hint =
+    Runden, Versionen, Einsendungen und Schlagwörter gehen auf die andere Aufgabe über.
+problem-merge-number = Nummer der anderen Aufgabe
+problem-merge-rejudge =
+    Deren Aufgabenpaket in allen Runden verwenden und alle Einsendungen neu bewerten
+problem-merge-button = Zusammenführen
+problem-warnings = Warnungen zum Aufgabenpaket
+problem-short-name = Kurzname
+problem-tags-field = Schlagwörter (durch Kommas getrennt)
+problem-tags-hidden = Schlagwörter, die nur Lehrkräfte sehen
+
+# Versions of problems.
+versions-title = { $name }: Versionen
+versions-go-to-problem = Zur Aufgabe
+versions-hint =
+    Eine neue Version ändert keinen Wettbewerb: Jede Runde behält die Version, die sie verwendet.
+versions-solutions = Einsendungen des Aufgabenpakets
+versions-add = Version hinzufügen
+versions-what = Was sich geändert hat
+versions-statement = Aufgabenstellung ändern
+versions-statement-file = Aufgabenstellung, etwa problem.en.md oder problem.en.pdf
+versions-statement-button = Version mit dieser Aufgabenstellung hinzufügen
+versions-limits = Zeitlimits
+versions-limits-button = Musterlösung messen und Version mit ihren Limits hinzufügen
+versions-jobs = Aufträge
+versions-package = Aufgabenpaket
+versions-expectation = Erwartung
+versions-unexpected = nicht wie erwartet
+versions-expected = wie erwartet
+versions-no-solutions = Das Aufgabenpaket enthält keine Einsendungen.
+
+# Copying and deleting.
+removal-warning =
+    Alle Einsendungen dazu und ihre Ergebnisse werden ebenfalls gelöscht. Das kann nicht rückgängig
+    gemacht werden.

@@ -25,3 +25,63 @@ reset-for-login = For the login { $login }.
 reset-set = Set the password
 reset-sessions-end = All sessions of this login end.
 person-name = Name
+
+# The own account.
+account-title = Your account
+account-login = Login: { $login }
+account-email = E-mail address (optional)
+account-totp = One-time passwords
+account-tokens = Tokens for programs
+account-sessions = Sessions
+session-begun = Begun
+session-ends = Ends
+session-address = Address
+session-browser = Browser
+session-this = This session
+sessions-end = End all other sessions
+
+# One-time passwords.
+totp-code = Code of the generator, or a recovery code
+totp-is-on =
+    Signing in needs a code of your generator. { $left ->
+        [one] { $left } recovery code is left.
+       *[other] { $left } recovery codes are left.
+    }
+totp-off = Turn one-time passwords off
+totp-lead =
+    With one-time passwords, signing in needs your password and a code that an application on your
+    phone shows.
+totp-set-up = Set up
+totp-read = Read this picture with the application, or type the secret into it:
+totp-qr = The secret as a QR code
+totp-shown-code = The code that the application shows
+totp-confirm = Confirm
+totp-now-on = One-time passwords are on
+totp-keep = Keep these recovery codes. Each one replaces a code of the application once.
+totp-go-to-account = Go to your account
+
+# Tokens of programs.
+tokens-lead = With a token a program acts as you: { $command } and the { $interface } need one.
+tokens-interface = interface for programs
+tokens-new = The new token is shown only now:
+token-scope = Scope
+token-made = Made
+token-expires = Expires
+token-last-used = Last used
+tokens-none = You have no tokens.
+tokens-make = Make a token
+tokens-make-button = Make the token
+token-days = Days until it expires
+scope-submit = Read and submit
+scope-read = Read only
+scope-manage = Everything that you may do
+
+# The interface for programs.
+api-title = Interface for programs
+api-lead =
+    Programs send a { $token } as { $header } and see what its user sees. { $document } describes
+    all objects.
+api-token = token
+api-operation = Operation
+api-purpose = Purpose
+api-command = A submission from the command line:

@@ -32,3 +32,113 @@ round-frozen-from = from { $from }
 round-frozen-to = from { $from } to { $until }
 round-start-clock = Start the clock ({ $duration })
 round-start-hint = You see the problems when your clock runs. It cannot be stopped.
+
+# The settings of rounds and of their problems.
+round-field-hint = Times are in UTC. An empty field means: from the beginning, or without an end.
+round-field-full-results = Full results from
+round-field-ranking = Ranking from
+round-field-empty = Empty: when the round begins
+round-copy = Copy the round
+round-delete = Delete the round
+round-problem-number = Number of the problem (in its address)
+round-final-method = Which submission counts
+round-method-best = The one with the most points
+round-method-last = The last one that compiles
+round-reveal = What contestants see before the full results
+round-reveal-nothing = Only the initial tests
+round-reveal-score = Also the points
+round-reveal-status = Also points and verdict
+round-problem-version = Version of the package
+round-version-hint =
+    Another version is used for later submissions. Earlier ones keep their results until they are
+    judged again, which the next page offers.
+round-judge-all-again = Judge all again
+round-problem-remove = Remove from the round
+round-pause = Pause judging
+round-paused = Judging is paused. Submissions wait.
+round-continue = Continue judging
+
+# The scoring of a round.
+rules-title = Scoring
+rules-mode = Mode
+rules-mode-points = Points of the final submissions
+rules-mode-icpc = ICPC: solved problems, then penalty
+rules-penalty = Minutes of penalty for a wrong attempt (ICPC mode)
+rules-window = Minutes of personal time (empty: all participants have the same time)
+rules-window-hint =
+    With a personal time, each participant starts a clock between the begin and the end of the
+    round, and sees the problems then.
+rules-freeze = Freeze the ranking from (empty: never)
+rules-thaw = Thaw the ranking (empty: by the button)
+rules-save = Save the scoring
+rules-frozen-since = The ranking is frozen since { $time }.
+rules-thaw-now = Thaw the ranking now
+rules-colour = Colour in rankings and of balloons (such as #e11d48; empty: none)
+rules-colour-save = Save the colour
+
+# Members, and the link with which users enter.
+members-none = Not a member
+members-change = Add, change or remove a member
+members-link = Entry link
+members-link-shown = Contestants enter at this path. It is shown only now:
+members-link-make = Make a new link
+members-link-remove = Remove the link
+members-link-hint = A new link makes the old one invalid.
+enter-button = Enter the contest
+enter-hint = { $sign_in } or { $sign_up }, then open this link again.
+enter-sign-up = sign up
+
+# Participants.
+participants-login = Login or members
+participants-organization = Organization
+participants-differences = Differences
+participants-empty = There are no participants.
+participants-add-team = Add a team
+participants-add-team-button = Add the team
+participants-in-team = (in a team)
+participants-team = Team: { $members }
+participant-hidden = hidden
+participant-unofficial = unofficial
+participant-delay = delay { $minutes } min
+participant-extra = extra time { $minutes } min
+participant-penalty = penalty { $minutes } min
+participant-remove = Remove the participant
+participant-remove-hint = Only a participant without submissions can be removed.
+participant-name-of-user = Name (empty: that of the user)
+participant-unofficial-field = Unofficial: takes no place in the ranking
+participant-hidden-field = Hidden: only the staff sees it in the ranking
+participant-delay-field = Minutes by which rounds begin and end later
+participant-extra-field = Minutes of extra time
+participant-penalty-field = Minutes of penalty that are added (ICPC mode)
+participant-times-hint =
+    Own times hold for this participant alone. In a public contest, guests see what the times of the
+    round allow.
+participant-members = Members
+participant-add-member = Add a member
+participant-team-hint =
+    Members share the submissions of the team. Submissions that a member has made before stay the
+    member's own.
+
+# Rankings.
+ranking = Ranking
+ranking-projector = For a projector
+ranking-view = View
+ranking-view-staff = Of the staff
+ranking-view-public = Of the public
+ranking-show = Show
+ranking-not-shown = The ranking is not shown yet.
+ranking-frozen = The ranking is frozen since { $time }. Later submissions are pending.
+ranking-place = Place
+ranking-solved = Solved
+ranking-penalty = Penalty
+ranking-sum = Sum
+ranking-empty = There are no results.
+ranking-icpc-hint =
+    A solved problem shows +, the number of wrong attempts, and the minute. It costs its minute and
+    { $minutes } minutes for each wrong attempt. A star marks the first solution, and a question
+    mark the number of pending attempts.
+ranking-hidden = (hidden)
+ranking-unofficial = (unofficial)
+ranking-first = first to solve
+
+contest-copy-name = { $name } (copy)

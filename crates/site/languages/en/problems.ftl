@@ -1,2 +1,51 @@
 # Problems and packages.
 package-file = Package (zip archive, ICPC or Sim format)
+
+problems = Problems
+problems-add = Add a problem
+problems-add-button = Add the problem
+problems-empty = There are no problems that you can see.
+problems-number = Number
+problems-further = Further problems
+problem-visible-owner = Owner
+problem-visible-teachers = Teachers
+problem-private = Private: only you
+problem-contest-only = For contests: teachers may use it
+problem-public = Public: all people
+problem-try = Try a program
+problem-download = Download the package
+problem-judge-again = Judge submissions again
+problem-tags = Tags: { $tags }
+problem-versions = Versions, limits and submissions of the package
+problem-delete = Delete the problem
+problem-merge = Merge into another problem
+problem-merge-hint = Rounds, versions, submissions and tags move to the other problem.
+problem-merge-number = Number of the other problem
+problem-merge-rejudge = Use its package in all rounds, and judge all submissions again
+problem-merge-button = Merge
+problem-warnings = Warnings about the package
+problem-short-name = Short name
+problem-tags-field = Tags (separated by commas)
+problem-tags-hidden = Tags that only teachers see
+
+# Versions of problems.
+versions-title = { $name }: versions
+versions-go-to-problem = Go to the problem
+versions-hint = A new version changes no contest: each round keeps the version that it uses.
+versions-solutions = Submissions of the package
+versions-add = Add a version
+versions-what = What has changed
+versions-statement = Change the statement
+versions-statement-file = Statement, such as problem.en.md or problem.en.pdf
+versions-statement-button = Add a version with this statement
+versions-limits = Time limits
+versions-limits-button = Measure the model solution and add a version with its limits
+versions-jobs = Jobs
+versions-package = Package
+versions-expectation = Expectation
+versions-unexpected = not as expected
+versions-expected = as expected
+versions-no-solutions = The package has no submissions.
+
+# Copying and deleting.
+removal-warning = All submissions to it and their results are deleted, too. This cannot be undone.

@@ -25,3 +25,63 @@ reset-for-login = Dla loginu { $login }.
 reset-set = Zapisz hasło
 reset-sessions-end = Wszystkie sesje tego użytkownika zostaną zakończone.
 person-name = Imię i nazwisko
+
+# The own account.
+account-title = Twoje konto
+account-login = Login: { $login }
+account-email = Adres e-mail (opcjonalnie)
+account-totp = Hasła jednorazowe
+account-tokens = Tokeny dla programów
+account-sessions = Sesje
+session-begun = Rozpoczęta
+session-ends = Kończy się
+session-address = Adres
+session-browser = Przeglądarka
+session-this = Ta sesja
+sessions-end = Zakończ wszystkie inne sesje
+
+# One-time passwords.
+totp-code = Kod z generatora albo kod odzyskiwania
+totp-is-on =
+    Logowanie wymaga kodu z generatora. { $left ->
+        [one] Pozostał { $left } kod odzyskiwania.
+        [few] Pozostały { $left } kody odzyskiwania.
+       *[other] Pozostało { $left } kodów odzyskiwania.
+    }
+totp-off = Wyłącz hasła jednorazowe
+totp-lead =
+    Z hasłami jednorazowymi logowanie wymaga hasła i kodu, który pokazuje aplikacja w telefonie.
+totp-set-up = Skonfiguruj
+totp-read = Zeskanuj ten obraz aplikacją albo wpisz do niej sekret:
+totp-qr = Sekret jako kod QR
+totp-shown-code = Kod, który pokazuje aplikacja
+totp-confirm = Potwierdź
+totp-now-on = Hasła jednorazowe są włączone
+totp-keep = Zachowaj te kody odzyskiwania. Każdy z nich jednorazowo zastępuje kod z aplikacji.
+totp-go-to-account = Przejdź do konta
+
+# Tokens of programs.
+tokens-lead = Z tokenem program działa w Twoim imieniu: potrzebują go { $command } i { $interface }.
+tokens-interface = interfejs dla programów
+tokens-new = Nowy token jest pokazywany tylko teraz:
+token-scope = Zakres
+token-made = Utworzono
+token-expires = Wygasa
+token-last-used = Ostatnio użyto
+tokens-none = Nie masz żadnych tokenów.
+tokens-make = Utwórz token
+tokens-make-button = Utwórz token
+token-days = Dni do wygaśnięcia
+scope-submit = Odczyt i wysyłanie
+scope-read = Tylko odczyt
+scope-manage = Wszystko, co Ci wolno
+
+# The interface for programs.
+api-title = Interfejs dla programów
+api-lead =
+    Programy wysyłają { $token } jako { $header } i widzą to, co jego użytkownik. { $document }
+    opisuje wszystkie obiekty.
+api-token = token
+api-operation = Operacja
+api-purpose = Przeznaczenie
+api-command = Zgłoszenie z wiersza poleceń:

@@ -32,3 +32,114 @@ round-frozen-from = od { $from }
 round-frozen-to = od { $from } do { $until }
 round-start-clock = Uruchom zegar ({ $duration })
 round-start-hint = Zadania zobaczysz po uruchomieniu zegara. Zegara nie można zatrzymać.
+
+# The settings of rounds and of their problems.
+round-field-hint = Czasy podaje się w UTC. Puste pole oznacza: od początku albo bez końca.
+round-field-full-results = Pełne wyniki od
+round-field-ranking = Ranking od
+round-field-empty = Puste: od początku rundy
+round-copy = Skopiuj rundę
+round-delete = Usuń rundę
+round-problem-number = Numer zadania (w jego adresie)
+round-final-method = Które zgłoszenie się liczy
+round-method-best = To z największą liczbą punktów
+round-method-last = Ostatnie, które się kompiluje
+round-reveal = Co zawodnicy widzą przed pełnymi wynikami
+round-reveal-nothing = Tylko testy wstępne
+round-reveal-score = Także punkty
+round-reveal-status = Także punkty i werdykt
+round-problem-version = Wersja paczki
+round-version-hint =
+    Inna wersja obowiązuje dla późniejszych zgłoszeń. Wcześniejsze zachowują wyniki, dopóki nie
+    zostaną ocenione ponownie, co umożliwia następna strona.
+round-judge-all-again = Oceń wszystkie ponownie
+round-problem-remove = Usuń z rundy
+round-pause = Wstrzymaj sprawdzanie
+round-paused = Sprawdzanie jest wstrzymane. Zgłoszenia czekają.
+round-continue = Wznów sprawdzanie
+
+# The scoring of a round.
+rules-title = Punktacja
+rules-mode = Tryb
+rules-mode-points = Punkty liczonych zgłoszeń
+rules-mode-icpc = ICPC: rozwiązane zadania, potem kara
+rules-penalty = Minuty kary za błędną próbę (tryb ICPC)
+rules-window = Minuty czasu indywidualnego (puste: wszyscy uczestnicy mają ten sam czas)
+rules-window-hint =
+    Przy czasie indywidualnym każdy uczestnik uruchamia zegar między początkiem a końcem rundy i
+    wtedy widzi zadania.
+rules-freeze = Zamroź ranking od (puste: nigdy)
+rules-thaw = Odmroź ranking (puste: przyciskiem)
+rules-save = Zapisz punktację
+rules-frozen-since = Ranking jest zamrożony od { $time }.
+rules-thaw-now = Odmroź ranking teraz
+rules-colour = Kolor w rankingach i kolor balonów (na przykład #e11d48; puste: brak)
+rules-colour-save = Zapisz kolor
+
+# Members, and the link with which users enter.
+members-none = Nie jest członkiem
+members-change = Dodaj, zmień lub usuń członka
+members-link = Link wejściowy
+members-link-shown = Zawodnicy wchodzą przez tę ścieżkę. Jest pokazywana tylko teraz:
+members-link-make = Utwórz nowy link
+members-link-remove = Usuń link
+members-link-hint = Nowy link unieważnia poprzedni.
+enter-button = Wejdź do konkursu
+enter-hint = { $sign_in } lub { $sign_up }, a potem otwórz ten link ponownie.
+enter-sign-up = zarejestruj się
+
+# Participants.
+participants-login = Login lub członkowie
+participants-organization = Organizacja
+participants-differences = Różnice
+participants-empty = Nie ma uczestników.
+participants-add-team = Dodaj zespół
+participants-add-team-button = Dodaj zespół
+participants-in-team = (w zespole)
+participants-team = Zespół: { $members }
+participant-hidden = ukryty
+participant-unofficial = poza konkursem
+participant-delay = opóźnienie { $minutes } min
+participant-extra = dodatkowy czas { $minutes } min
+participant-penalty = kara { $minutes } min
+participant-remove = Usuń uczestnika
+participant-remove-hint = Można usunąć tylko uczestnika bez zgłoszeń.
+participant-name-of-user = Nazwa (puste: nazwa użytkownika)
+participant-unofficial-field = Poza konkursem: nie zajmuje miejsca w rankingu
+participant-hidden-field = Ukryty: w rankingu widzą go tylko organizatorzy
+participant-delay-field = O ile minut rundy zaczynają się i kończą później
+participant-extra-field = Minuty dodatkowego czasu
+participant-penalty-field = Dodane minuty kary (tryb ICPC)
+participant-times-hint =
+    Własne czasy dotyczą tylko tego uczestnika. W konkursie publicznym goście widzą to, na co
+    pozwalają czasy rundy.
+participant-members = Członkowie
+participant-add-member = Dodaj członka
+participant-team-hint =
+    Członkowie mają wspólne zgłoszenia zespołu. Wcześniejsze zgłoszenia członka pozostają jego
+    własnymi.
+
+# Rankings.
+ranking = Ranking
+ranking-projector = Na rzutnik
+ranking-view = Widok
+ranking-view-staff = Organizatorów
+ranking-view-public = Publiczny
+ranking-show = Pokaż
+ranking-not-shown = Ranking nie jest jeszcze pokazywany.
+ranking-frozen =
+    Ranking jest zamrożony od { $time }. Wyniki późniejszych zgłoszeń nie są jeszcze znane.
+ranking-place = Miejsce
+ranking-solved = Rozwiązane
+ranking-penalty = Kara
+ranking-sum = Suma
+ranking-empty = Nie ma wyników.
+ranking-icpc-hint =
+    Rozwiązane zadanie pokazuje +, liczbę błędnych prób i minutę. Kosztuje tyle, ile wynosi ta
+    minuta, oraz { $minutes } min za każdą błędną próbę. Gwiazdka oznacza pierwsze rozwiązanie, a
+    znak zapytania liczbę nierozstrzygniętych prób.
+ranking-hidden = (ukryty)
+ranking-unofficial = (poza konkursem)
+ranking-first = pierwsze rozwiązanie
+
+contest-copy-name = { $name } (kopia)

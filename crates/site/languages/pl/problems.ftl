@@ -1,2 +1,52 @@
 # Problems and packages.
 package-file = Paczka (archiwum ZIP w formacie ICPC lub Sim)
+
+problems = Zadania
+problems-add = Dodaj zadanie
+problems-add-button = Dodaj zadanie
+problems-empty = Nie ma zadań, które możesz zobaczyć.
+problems-number = Numer
+problems-further = Dalsze zadania
+problem-visible-owner = Właściciel
+problem-visible-teachers = Nauczyciele
+problem-private = Prywatne: tylko Ty
+problem-contest-only = Do konkursów: mogą go używać nauczyciele
+problem-public = Publiczne: wszyscy
+problem-try = Wypróbuj program
+problem-download = Pobierz paczkę
+problem-judge-again = Oceń zgłoszenia ponownie
+problem-tags = Tagi: { $tags }
+problem-versions = Wersje, limity i zgłoszenia z paczki
+problem-delete = Usuń zadanie
+problem-merge = Scal z innym zadaniem
+problem-merge-hint = Rundy, wersje, zgłoszenia i tagi przejdą do drugiego zadania.
+problem-merge-number = Numer drugiego zadania
+problem-merge-rejudge = Użyj jego paczki we wszystkich rundach i oceń ponownie wszystkie zgłoszenia
+problem-merge-button = Scal
+problem-warnings = Ostrzeżenia dotyczące paczki
+problem-short-name = Krótka nazwa
+problem-tags-field = Tagi (oddzielone przecinkami)
+problem-tags-hidden = Tagi widoczne tylko dla nauczycieli
+
+# Versions of problems.
+versions-title = { $name }: wersje
+versions-go-to-problem = Przejdź do zadania
+versions-hint = Nowa wersja nie zmienia żadnego konkursu: każda runda zachowuje swoją wersję.
+versions-solutions = Zgłoszenia z paczki
+versions-add = Dodaj wersję
+versions-what = Co się zmieniło
+versions-statement = Zmień treść zadania
+versions-statement-file = Treść zadania, na przykład problem.en.md lub problem.en.pdf
+versions-statement-button = Dodaj wersję z tą treścią
+versions-limits = Limity czasu
+versions-limits-button = Zmierz rozwiązanie wzorcowe i dodaj wersję z jego limitami
+versions-jobs = Procesy
+versions-package = Paczka
+versions-expectation = Oczekiwanie
+versions-unexpected = niezgodne z oczekiwaniem
+versions-expected = zgodne z oczekiwaniem
+versions-no-solutions = Paczka nie zawiera zgłoszeń.
+
+# Copying and deleting.
+removal-warning =
+    Usunięte zostaną także wszystkie związane z tym zgłoszenia i ich wyniki. Tego nie można cofnąć.

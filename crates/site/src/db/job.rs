@@ -45,21 +45,6 @@ impl Kind {
             Kind::AddProblem | Kind::AddVersion => 10,
         }
     }
-
-    /// The name for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Kind::AddProblem => "Add a problem",
-            Kind::AddVersion => "Add a version",
-            Kind::ChangeStatement => "Change the statement",
-            Kind::ResetLimits => "Reset the time limits",
-            Kind::MergeProblems => "Merge problems",
-            Kind::DeleteProblem => "Delete a problem",
-            Kind::DeleteContest => "Delete a contest",
-            Kind::DeleteRound => "Delete a round",
-            Kind::DeleteRoundProblem => "Delete a problem of a round",
-        }
-    }
 }
 
 text_enum! {

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::time::Time;
 use crate::db::{session, user};
+use crate::text::t;
 use axum::extract::{Form, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
@@ -17,9 +18,9 @@ use std::sync::Arc;
 /// The inputs of name and e-mail address.
 pub fn profile_inputs(name: &str, email: Option<&str>) -> Markup {
     html! {
-        label { "Name"
+        label { (t::PersonName)
             input name="name" value=(name) autocomplete="name" required maxlength=(MAX_NAME); }
-        label { "E-mail address (optional)"
+        label { (t::AccountEmail)
             input name="email" type="email" autocomplete="email" value=[email]; }
     }
 }
@@ -55,37 +56,38 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
     let own = session.digest();
     let is_own = |hash: &[u8]| own.is_some_and(|own| own == hash);
     let main = html! {
-        h1 { "Your account" }
-        p { "Login: " strong { (user.login) } }
+        h1 { (t::AccountTitle) }
+        p { (t::AccountLogin { login: html! { strong { (user.login) } } }) }
         p.actions {
-            a href="/password" { "Change the password" }
-            a href="/account/totp" { "One-time passwords" }
-            a href="/account/tokens" { "Tokens for programs" }
+            a href="/password" { (t::PasswordChange) }
+            a href="/account/totp" { (t::AccountTotp) }
+            a href="/account/tokens" { (t::AccountTokens) }
         }
         form.fields method="post" {
             (profile_inputs(&user.name, user.email.as_deref()))
-            button { "Save" }
+            button { (t::Save) }
         }
-        h2 { "Sessions" }
+        h2 { (t::AccountSessions) }
         div.scroll { table {
             thead { tr {
-                th { "Begun" } th { "Ends" } th { "Address" } th { "Browser" }
-                th { span.visually-hidden { "Actions" } }
+                th { (t::SessionBegun) } th { (t::SessionEnds) } th { (t::SessionAddress) }
+                th { (t::SessionBrowser) }
+                th { span.visually-hidden { (t::Actions) } }
             } }
             tbody { @for one in &sessions { tr {
                 td { (time(one.created_at)) }
                 td { (time(one.expires_at)) }
                 td { (one.address.as_deref().unwrap_or_default()) }
-                td { (one.agent.as_deref().unwrap_or_default()) }
-                td { @if is_own(&one.hash) { "This session" } }
+                td translate="no" { (one.agent.as_deref().unwrap_or_default()) }
+                td { @if is_own(&one.hash) { (t::SessionThis) } }
             } } }
         } }
         form method="post" action="/account/sessions/end" {
-            button { "End all other sessions" }
+            button { (t::SessionsEnd) }
         }
         (super::oidc::account_part(&app, user.id).await?)
     };
-    Ok(page(&session, "Your account", main).into_response())
+    Ok(page(&session, t::AccountTitle, main).into_response())
 }
 
 /// `POST /account`.

@@ -4,8 +4,10 @@ use super::error::{Page, PageError};
 use super::layout::page;
 use super::parts::{PAGE_ROWS, time};
 use super::session::Session;
+use super::vocabulary;
 use crate::app::App;
 use crate::db::judgement;
+use crate::text::t;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use maud::html;
@@ -24,24 +26,26 @@ pub async fn queue(State(app): State<Arc<App>>, session: Session) -> Page {
     check(&session)?;
     let entries = judgement::queue(&app.db, PAGE_ROWS).await?;
     let main = html! {
-        h1 { "Queue" }
+        h1 { (t::Queue) }
         div.scroll { table {
             thead { tr {
-                th { "Submission" } th { "State" } th.number { "Priority" } th.number { "Attempt" }
-                th { "Worker" } th { "Queued" } th { "Started" } th { "Ended" } th { "Fault" }
+                th { (t::Submission) } th { (t::State) } th.number { (t::QueuePriority) }
+                th.number { (t::QueueAttempt) }
+                th { (t::QueueWorker) } th { (t::QueueQueued) } th { (t::Started) }
+                th { (t::Ended) } th { (t::QueueFault) }
             } }
             tbody { @for one in &entries { tr {
                 td { a href={ "/submissions/" (one.submission_id) } { "#" (one.submission_id) } }
-                td { (one.state.text()) }
+                td { (vocabulary::judgement_state(one.state)) }
                 td.number { (one.priority) }
                 td.number { (one.attempt) }
-                td { (one.worker.as_deref().unwrap_or_default()) }
+                td translate="no" { (one.worker.as_deref().unwrap_or_default()) }
                 td { (time(one.queued_at)) }
                 td { @if let Some(at) = one.started_at { (time(at)) } }
                 td { @if let Some(at) = one.ended_at { (time(at)) } }
-                td.text { (one.fault.as_deref().unwrap_or_default()) }
+                td.text translate="no" { (one.fault.as_deref().unwrap_or_default()) }
             } } }
         } }
     };
-    Ok(page(&session, "Queue", main).into_response())
+    Ok(page(&session, t::Queue, main).into_response())
 }

@@ -11,6 +11,7 @@ use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::audit::{self, NewEntry};
+use crate::text::t;
 use axum::extract::{MatchedPath, Query, RawPathParams, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
@@ -94,33 +95,34 @@ pub async fn show(
     let before = filter.before.unwrap_or(i64::MAX);
     let entries = audit::page(&app.db, before, actor, action, PAGE_ROWS).await?;
     let main = html! {
-        h1 { "Log of changes" }
+        h1 { (t::AuditTitle) }
         form.fields method="get" {
-            label { "Login" input name="actor" value=(actor); }
-            label { "Action" input name="action" value=(action); }
-            button { "Filter" }
+            label { (t::Login) input name="actor" value=(actor); }
+            label { (t::AuditAction) input name="action" value=(action); }
+            button { (t::AuditFilter) }
         }
         div.scroll { table {
             thead { tr {
-                th { "Time" } th { "User" } th { "Address" } th { "Action" } th { "Object" }
+                th { (t::Time) } th { (t::User) } th { (t::AuditAddress) } th { (t::AuditAction) }
+                th { (t::AuditObject) }
             } }
             tbody { @for one in &entries { tr {
                 td { (time(one.at)) }
                 td { (one.actor) }
                 td { (one.address) }
-                td { (one.action) }
+                td translate="no" { (one.action) }
                 td { (one.object) }
             } } }
         } }
-        @if entries.is_empty() { p.muted { "There are no changes." } }
+        @if entries.is_empty() { p.muted { (t::AuditEmpty) } }
         @if let Some(last) = entries.last() && entries.len() == PAGE_ROWS as usize {
             @let query = form_urlencoded::Serializer::new(String::new())
                 .append_pair("actor", actor)
                 .append_pair("action", action)
                 .append_pair("before", &last.id.to_string())
                 .finish();
-            p { a href={ "/audit?" (query) } { "Earlier changes" } }
+            p { a href={ "/audit?" (query) } { (t::AuditEarlier) } }
         }
     };
-    Ok(page(&session, "Log of changes", main).into_response())
+    Ok(page(&session, t::AuditTitle, main).into_response())
 }

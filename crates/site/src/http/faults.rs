@@ -11,6 +11,7 @@ use crate::core::time::Time;
 use crate::db::fault::{self, Fault, Kind};
 use crate::db::{contest, judgement};
 use crate::judging::live::Change;
+use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
@@ -59,18 +60,18 @@ pub async fn pause(
     Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
 }
 
-fn kind(fault: &Fault) -> &'static str {
+fn kind(fault: &Fault) -> &'static dyn Message {
     match fault.kind {
-        Kind::Package => "The package cannot be judged",
-        Kind::Machine => "The judge failed several times",
+        Kind::Package => &t::FaultPackage,
+        Kind::Machine => &t::FaultMachine,
     }
 }
 
 fn state(fault: &Fault) -> Markup {
     html! {
         @match fault.closed_at {
-            Some(at) => { "closed " (time(at)) },
-            None => span.bad { "open" },
+            Some(at) => (t::FaultClosed { time: time(at) }),
+            None => span.bad { (t::FaultOpen) },
         }
     }
 }
@@ -90,12 +91,13 @@ async fn visible(app: &App, session: &Session) -> Page<Vec<Fault>> {
 pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
     let faults = visible(&app, &session).await?;
     let main = html! {
-        h1 { "Faults" }
-        p { "What the judge could not judge. The submissions wait until the fault is closed." }
+        h1 { (t::Faults) }
+        p { (t::FaultsLead) }
         div.scroll { table {
             thead { tr {
-                th { "Fault" } th { "Problem" } th.number { "Version" } th { "What failed" }
-                th { "Last" } th { "State" }
+                th { (t::QueueFault) } th { (t::Problem) } th.number { (t::Version) }
+                th { (t::FaultWhat) }
+                th { (t::FaultLast) } th { (t::State) }
             } }
             tbody { @for one in &faults { tr {
                 td { a href={ "/faults/" (one.id) } { "#" (one.id) } }
@@ -106,9 +108,9 @@ pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
                 td { (state(one)) }
             } } }
         } }
-        @if faults.is_empty() { p.muted { "There are no faults." } }
+        @if faults.is_empty() { p.muted { (t::FaultsEmpty) } }
     };
-    Ok(page(&session, "Faults", main).into_response())
+    Ok(page(&session, t::Faults, main).into_response())
 }
 
 /// A fault that the viewer sees.
@@ -128,42 +130,49 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let hanging = fault::hanging(&app.db, id).await?;
     let failures = fault::failures(&app.db, id, PAGE_ROWS).await?;
     let main = html! {
-        h1 { "Fault #" (id) }
+        h1 { (t::FaultTitle { id: id.to_string() }) }
         dl.facts {
-            dt { "Problem" }
+            dt { (t::Problem) }
             dd {
-                a href={ "/problems/" (fault.problem_id) } { (fault.problem_name) }
-                ", version " (fault.version)
+                @let problem = html! {
+                    a href={ "/problems/" (fault.problem_id) } { (fault.problem_name) }
+                };
+                (t::FaultVersion { problem, version: fault.version })
             }
-            dt { "What failed" } dd { (kind(&fault)) }
-            dt { "First" } dd { (time(fault.first_at)) }
-            dt { "Last" } dd { (time(fault.last_at)) }
-            dt { "State" } dd { (state(&fault)) }
-            dt { "Submissions that wait" }
+            dt { (t::FaultWhat) } dd { (kind(&fault)) }
+            dt { (t::FaultFirst) } dd { (time(fault.first_at)) }
+            dt { (t::FaultLast) } dd { (time(fault.last_at)) }
+            dt { (t::State) } dd { (state(&fault)) }
+            dt { (t::FaultWaiting) }
             dd {
                 @for one in &hanging {
                     a href={ "/submissions/" (one.submission_id) } { "#" (one.submission_id) } " "
                 }
-                @if hanging.is_empty() { "none" }
+                @if hanging.is_empty() { (t::None) }
             }
         }
         @if fault.closed_at.is_none() {
             form method="post" action={ "/faults/" (id) "/close" } {
-                button { "Close the fault and judge the submissions again" }
+                button { (t::FaultClose) }
             }
-            p.hint { "They are judged with the version that their rounds or problems use now." }
+            p.hint { (t::FaultCloseHint) }
         }
-        h2 { "Evidence" }
+        h2 { (t::FaultEvidence) }
         @for one in &failures {
             p {
-                "Submission #" (one.submission_id) ", attempt " (one.attempt)
-                @if let Some(worker) = &one.worker { ", worker " (worker) }
-                ", " (time(one.failed_at))
+                @let submission = one.submission_id.to_string();
+                @let (attempt, time) = (one.attempt, time(one.failed_at));
+                @match &one.worker {
+                    Some(worker) => {
+                        (t::FaultAttemptWorker { submission, attempt, worker, time })
+                    }
+                    None => (t::FaultAttempt { submission, attempt, time }),
+                }
             }
             pre tabindex="0" { "\n" (one.reason) }
         }
     };
-    Ok(page(&session, "Fault", main).into_response())
+    Ok(page(&session, t::QueueFault, main).into_response())
 }
 
 /// `POST /faults/{id}/close`.

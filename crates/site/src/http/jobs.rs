@@ -7,6 +7,7 @@ use super::parts::{PAGE_ROWS, time};
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::access::{self, JobAccess};
 use crate::core::time::Time;
@@ -14,6 +15,7 @@ use crate::core::work::Work;
 use crate::db::job::{self, Job, State as JobState};
 use crate::db::problem;
 use crate::jobs;
+use crate::text::{Message, t};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
@@ -64,18 +66,19 @@ pub fn table(jobs: &[Job]) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
-                th { "Job" } th { "What" } th { "State" } th { "By" } th { "Added" } th { "Ended" }
+                th { (t::Job) } th { (t::JobWhat) } th { (t::State) } th { (t::By) }
+                th { (t::Added) } th { (t::Ended) }
             } }
             tbody { @for one in jobs { tr {
                 td { a href={ "/jobs/" (one.id) } { "#" (one.id) } }
-                td { (one.kind.words()) }
-                td { (one.state.text()) }
+                td { (vocabulary::job_kind(one.kind)) }
+                td { (vocabulary::job_state(one.state)) }
                 td { (one.login) }
                 td { (time(one.created_at)) }
                 td { @if let Some(at) = one.ended_at { (time(at)) } }
             } } }
         } }
-        @if jobs.is_empty() { p.muted { "There are no jobs." } }
+        @if jobs.is_empty() { p.muted { (t::JobsEmpty) } }
     }
 }
 
@@ -93,16 +96,16 @@ pub async fn list(
         return Err(PageError::NotFound);
     }
     let main = html! {
-        h1 { "Jobs" }
+        h1 { (t::Jobs) }
         p.actions {
-            a href="/jobs" { "All" }
+            a href="/jobs" { (t::All) }
             @for state in JobState::ALL {
-                a href={ "/jobs?state=" (state.text()) } { (state.text()) }
+                a href={ "/jobs?state=" (state.text()) } { (vocabulary::job_state(*state)) }
             }
         }
         (table(&jobs))
     };
-    Ok(page(&session, "Jobs", main).into_response())
+    Ok(page(&session, t::Jobs, main).into_response())
 }
 
 /// `GET /jobs/{id}`.
@@ -113,42 +116,43 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     } else {
         Vec::new()
     };
-    let title = format!("Job #{id}");
+    let title = t::JobTitle { id: id.to_string() };
     let is_open = matches!(job.state, JobState::Queued | JobState::Running);
     let main = html! {
-        h1 { (title) ": " (job.kind.words()) }
+        @let detail = vocabulary::job_kind(job.kind);
+        h1 { (t::Colon { what: &title, detail }) }
         div data-live {
             dl.facts {
-                dt { "State" } dd #state { (job.state.text()) }
-                dt { "By" } dd { (job.login) ", " (time(job.created_at)) }
-                @if let Some(at) = job.started_at { dt { "Started" } dd { (time(at)) } }
-                @if let Some(at) = job.ended_at { dt { "Ended" } dd { (time(at)) } }
+                dt { (t::State) } dd #state { (vocabulary::job_state(job.state)) }
+                dt { (t::By) } dd { (job.login) ", " (time(job.created_at)) }
+                @if let Some(at) = job.started_at { dt { (t::Started) } dd { (time(at)) } }
+                @if let Some(at) = job.ended_at { dt { (t::Ended) } dd { (time(at)) } }
                 @if let Some(result) = &job.result {
-                    dt { "Result" } dd { a href=(result) { (result) } }
+                    dt { (t::Result) } dd { a href=(result) { (result) } }
                 }
             }
             @if access.control { (actions(&job)) }
             @if access.log {
-                h2 { "Log" }
+                h2 { (t::JobLog) }
                 pre #log tabindex="0" {
                     "\n" @for line in &lines { (line.written_at) " " (line.line) "\n" }
                 }
-                p { a href={ "/jobs/" (id) "/log" } { "Download the log" } }
+                p { a href={ "/jobs/" (id) "/log" } { (t::JobLogDownload) } }
             }
         }
     };
     let answer = if is_open {
-        live_page(&session, &title, &format!("/jobs/{id}/live"), main)
+        live_page(&session, title, &format!("/jobs/{id}/live"), main)
     } else {
-        page(&session, &title, main)
+        page(&session, title, main)
     };
     Ok(answer.into_response())
 }
 
 fn actions(job: &Job) -> Markup {
-    let (action, words) = match job.state {
-        JobState::Queued | JobState::Running => ("cancel", "Stop the job"),
-        JobState::Failed | JobState::Cancelled => ("restart", "Start the job again"),
+    let (action, words): (_, &dyn Message) = match job.state {
+        JobState::Queued | JobState::Running => ("cancel", &t::JobStop),
+        JobState::Failed | JobState::Cancelled => ("restart", &t::JobRestart),
         JobState::Done => return html! {},
     };
     html! {

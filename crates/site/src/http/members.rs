@@ -7,12 +7,14 @@ use super::parts::select;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::contest::{self, Contest, MemberRole};
 use crate::db::participant;
 use crate::db::user;
+use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Render, html};
@@ -20,10 +22,10 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 const ROLES: [(&str, &dyn Render); 4] = [
-    ("contestant", &"Contestant"),
-    ("moderator", &"Moderator"),
-    ("owner", &"Owner"),
-    ("", &"Not a member"),
+    ("contestant", &t::MemberContestant),
+    ("moderator", &t::MemberModerator),
+    ("owner", &t::MemberOwner),
+    ("", &t::MembersNone),
 ];
 
 /// `GET /contests/{id}/members`.
@@ -36,36 +38,37 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
     let scene = Scene::managed(app, session, id).await?;
     let members = contest::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(session, Some(&"Members")))
-        h2 { "Members" }
+        (scene.top(session, Some(&t::ContestTabMembers)))
+        h2 { (t::ContestTabMembers) }
         div.scroll { table {
-            thead { tr { th { "Login" } th { "Name" } th { "Role" } } }
+            thead { tr { th { (t::Login) } th { (t::Name) } th { (t::Role) } } }
             tbody { @for member in &members { tr {
-                td { (member.login) } td { (member.name) } td { (member.role.text()) }
+                td { (member.login) } td { (member.name) }
+                td { (vocabulary::member_role(member.role)) }
             } } }
         } }
-        h2 { "Add, change or remove a member" }
+        h2 { (t::MembersChange) }
         form.fields method="post" {
-            label { "Login" input name="login" required; }
-            (select("role", "Role", &ROLES, "contestant"))
-            button { "Save" }
+            label { (t::Login) input name="login" required; }
+            (select("role", t::Role, &ROLES, "contestant"))
+            button { (t::Save) }
         }
-        h2 { "Entry link" }
+        h2 { (t::MembersLink) }
         @if let Some(link) = link {
-            p { "Contestants enter at this path. It is shown only now:" }
+            p { (t::MembersLinkShown) }
             pre #entry-link tabindex="0" { "\n" (link) }
         }
         div.actions {
             form.inline method="post" action={ "/contests/" (id) "/link" } {
-                button { "Make a new link" }
+                button { (t::MembersLinkMake) }
             }
             form.inline method="post" action={ "/contests/" (id) "/link/delete" } {
-                button { "Remove the link" }
+                button { (t::MembersLinkRemove) }
             }
         }
-        p.hint { "A new link makes the old one invalid." }
+        p.hint { (t::MembersLinkHint) }
     };
-    Ok(page(session, "Members", main).into_response())
+    Ok(page(session, t::ContestTabMembers, main).into_response())
 }
 
 /// The fields of `POST /contests/{id}/members`.
@@ -159,12 +162,11 @@ pub async fn enter_form(
     let main = html! {
         h1 { (contest.name) }
         @if session.user.is_some() {
-            form method="post" { button { "Enter the contest" } }
+            form method="post" { button { (t::EnterButton) } }
         } @else {
-            p {
-                a href="/sign-in" { "Sign in" } " or " a href="/sign-up" { "sign up" }
-                ", then open this link again."
-            }
+            @let sign_in = html! { a href="/sign-in" { (t::SignIn) } };
+            @let sign_up = html! { a href="/sign-up" { (t::EnterSignUp) } };
+            p { (t::EnterHint { sign_in, sign_up }) }
         }
     };
     Ok(page(&session, &contest.name, main).into_response())

@@ -32,7 +32,7 @@
 //! | `statements` | rendered statements |
 //! | `upload` | large files that arrive or are sent |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
-//! | `parts`, `assets` | common parts; style sheet and script |
+//! | `parts`, `vocabulary`, `assets` | common parts and words; style sheet and script |
 //! | `error`, `refusal`, `mistake` | why requests were not carried out, and pages about it |
 //! | `server` | connections |
 //!
@@ -87,6 +87,7 @@ mod trial;
 pub mod upload;
 mod users;
 mod versions;
+mod vocabulary;
 
 use crate::app::App;
 use axum::Router;

@@ -11,9 +11,10 @@ use super::session::Session;
 use crate::app::App;
 use crate::db::participant::{self, Entry, Participant, TeamMember};
 use crate::db::{contest, user};
+use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -26,23 +27,24 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let participants = participant::all(&app.db, id).await?;
     let members = participant::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(&session, Some(&"Participants")))
-        h2 { "Participants" }
+        (scene.top(&session, Some(&t::ContestTabParticipants)))
+        h2 { (t::ContestTabParticipants) }
         div.scroll { table {
             thead { tr {
-                th { "Name" } th { "Login or members" } th { "Organization" } th { "Group" }
-                th { "Differences" }
+                th { (t::Name) } th { (t::ParticipantsLogin) } th { (t::ParticipantsOrganization) }
+                th { (t::Group) }
+                th { (t::ParticipantsDifferences) }
             } }
             tbody { @for one in &participants { (row(one, &members)) } }
         } }
-        @if participants.is_empty() { p.muted { "There are no participants." } }
-        h2 { "Add a team" }
+        @if participants.is_empty() { p.muted { (t::ParticipantsEmpty) } }
+        h2 { (t::ParticipantsAddTeam) }
         form.fields method="post" {
-            label { "Name" input name="name" required maxlength=(MAX_NAME); }
-            button { "Add the team" }
+            label { (t::Name) input name="name" required maxlength=(MAX_NAME); }
+            button { (t::ParticipantsAddTeamButton) }
         }
     };
-    Ok(page(&session, "Participants", main).into_response())
+    Ok(page(&session, t::ContestTabParticipants, main).into_response())
 }
 
 fn row(one: &Entry, members: &[TeamMember]) -> Markup {
@@ -55,35 +57,43 @@ fn row(one: &Entry, members: &[TeamMember]) -> Markup {
             td { a href={ "/participants/" (one.id) } { (one.shown_name()) } }
             td {
                 @match &one.login {
-                    Some(login) => { (login) @if one.team_id.is_some() { " (in a team)" } }
-                    None => { "Team: " (members.join(", ")) }
+                    Some(login) => {
+                        (login) @if one.team_id.is_some() { " " (t::ParticipantsInTeam) }
+                    }
+                    None => (t::ParticipantsTeam { members: members.join(", ") }),
                 }
             }
             td { (one.organization) }
             td { (one.group_name) }
-            td { (differences(one).join(", ")) }
+            td { (differences(one)) }
         }
     }
 }
 
-fn differences(one: &Entry) -> Vec<String> {
-    let mut list = Vec::new();
+fn differences(one: &Entry) -> Markup {
+    let mut list: Vec<Box<dyn Message>> = Vec::new();
     if one.hidden {
-        list.push("hidden".to_owned());
+        list.push(Box::new(t::ParticipantHidden));
     }
     if one.unofficial {
-        list.push("unofficial".to_owned());
+        list.push(Box::new(t::ParticipantUnofficial));
     }
-    for (words, minutes) in [
-        ("delay", one.delay_seconds / 60),
-        ("extra time", one.extra_seconds / 60),
-        ("penalty", one.penalty_minutes),
-    ] {
-        if minutes != 0 {
-            list.push(format!("{words} {minutes} min"));
+    if let minutes @ 1.. = one.delay_seconds / 60 {
+        list.push(Box::new(t::ParticipantDelay { minutes }));
+    }
+    if let minutes @ 1.. = one.extra_seconds / 60 {
+        list.push(Box::new(t::ParticipantExtra { minutes }));
+    }
+    if one.penalty_minutes != 0 {
+        let minutes = one.penalty_minutes;
+        list.push(Box::new(t::ParticipantPenalty { minutes }));
+    }
+    html! {
+        @for (index, words) in list.iter().enumerate() {
+            @if index > 0 { ", " }
+            (words)
         }
     }
-    list
 }
 
 /// The fields of `POST /contests/{id}/participants`.
@@ -133,64 +143,63 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         h2 { (title) }
         (form(&one))
         @if one.user_id.is_none() { (team(id, &members)) }
-        h2 { "Remove" }
+        h2 { (t::Remove) }
         form method="post" action={ "/participants/" (id) "/delete" } {
-            button { "Remove the participant" }
+            button { (t::ParticipantRemove) }
         }
-        p.hint { "Only a participant without submissions can be removed." }
+        p.hint { (t::ParticipantRemoveHint) }
     };
     Ok(page(&session, &title, main).into_response())
 }
 
 fn form(one: &Participant) -> Markup {
-    let number = |name: &str, label: &str, value: i64, min: i64| {
+    let number = |name: &str, label: &dyn Render, value: i64, min: i64| {
         html! { label { (label) input name=(name) type="number" min=(min) value=(value); } }
     };
-    let check = |name: &str, label: &str, value: bool| {
+    let check = |name: &str, label: &dyn Render, value: bool| {
         html! {
             label.check { input type="checkbox" name=(name) value="1" checked[value]; (label) }
         }
     };
     html! {
         form.fields method="post" {
-            label { @if one.user_id.is_some() { "Name (empty: that of the user)" } @else { "Name" }
+            label { @if one.user_id.is_some() { (t::ParticipantNameOfUser) } @else { (t::Name) }
                 input name="name" maxlength=(MAX_NAME) value=(one.name)
                     required[one.user_id.is_none()]; }
-            label { "Organization"
+            label { (t::ParticipantsOrganization)
                 input name="organization" maxlength=(MAX_NAME) value=(one.organization); }
-            label { "Group" input name="group_name" maxlength=(MAX_NAME) value=(one.group_name); }
-            (check("unofficial", "Unofficial: takes no place in the ranking", one.unofficial))
-            (check("hidden", "Hidden: only the staff sees it in the ranking", one.hidden))
-            (number("delay", "Minutes by which rounds begin and end later",
+            label { (t::Group)
+                input name="group_name" maxlength=(MAX_NAME) value=(one.group_name); }
+            (check("unofficial", &t::ParticipantUnofficialField, one.unofficial))
+            (check("hidden", &t::ParticipantHiddenField, one.hidden))
+            (number("delay", &t::ParticipantDelayField,
                 one.delay_seconds / 60, 0))
-            (number("extra", "Minutes of extra time", one.extra_seconds / 60, 0))
-            (number("penalty", "Minutes of penalty that are added (ICPC mode)",
+            (number("extra", &t::ParticipantExtraField, one.extra_seconds / 60, 0))
+            (number("penalty", &t::ParticipantPenaltyField,
                 one.penalty_minutes, -MAX_MINUTES))
-            button { "Save" }
+            button { (t::Save) }
         }
-        p.hint { "Own times hold for this participant alone. In a public contest, guests see what
-            the times of the round allow." }
+        p.hint { (t::ParticipantTimesHint) }
     }
 }
 
 fn team(id: i64, members: &[TeamMember]) -> Markup {
     html! {
-        h2 { "Members" }
+        h2 { (t::ParticipantMembers) }
         ul { @for one in members.iter().filter(|one| one.participant_id == id) {
             li {
                 form.inline method="post" action={ "/participants/" (id) "/remove" } {
                     (one.name) " (" (one.login) ")"
                     input type="hidden" name="login" value=(one.login);
-                    button.quiet { "Remove" }
+                    button.quiet { (t::Remove) }
                 }
             }
         } }
         form.fields method="post" action={ "/participants/" (id) "/members" } {
-            label { "Login" input name="login" required; }
-            button { "Add a member" }
+            label { (t::Login) input name="login" required; }
+            button { (t::ParticipantAddMember) }
         }
-        p.hint { "Members share the submissions of the team. Submissions that a member has made
-            before stay the member's own." }
+        p.hint { (t::ParticipantTeamHint) }
     }
 }
 

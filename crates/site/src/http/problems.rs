@@ -19,6 +19,7 @@ use crate::core::work::Work;
 use crate::db::problem::{self, Problem, Version, Visibility};
 use crate::db::submission::{self, Filter};
 use crate::jobs::packages as archives;
+use crate::text::t;
 use axum::extract::{Form, Multipart, Path, Query, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -34,9 +35,9 @@ const FILE_POLICY: &str = "default-src 'none'; style-src 'none'; sandbox";
 const PDF_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 const VISIBILITIES: [(&str, &dyn Render); 3] = [
-    ("private", &"Private: only you"),
-    ("contest_only", &"For contests: teachers may use it"),
-    ("public", &"Public: all people"),
+    ("private", &t::ProblemPrivate),
+    ("contest_only", &t::ProblemContestOnly),
+    ("public", &t::ProblemPublic),
 ];
 
 /// The place in a list that is shown in parts.
@@ -83,22 +84,24 @@ pub async fn list(
     )
     .await?;
     let main = html! {
-        h1 { "Problems" }
-        @if viewer.is_teacher() { p { (button_link("/problems/new", "Add a problem")) } }
+        h1 { (t::Problems) }
+        @if viewer.is_teacher() { p { (button_link("/problems/new", t::ProblemsAdd)) } }
         @if problems.is_empty() {
-            (empty("There are no problems that you can see.", None))
+            (empty(t::ProblemsEmpty, None))
         } @else {
             div.scroll { table {
-                thead { tr { th.number { "Number" } th { "Name" } th { "Visible to" } } }
+                thead { tr {
+                    th.number { (t::ProblemsNumber) } th { (t::Name) } th { (t::VisibleTo) }
+                } }
                 tbody { @for one in &problems { tr {
                     td.number { (one.id) }
                     td { a href={ "/problems/" (one.id) } { (one.name) } }
                     td {
                         span.chip {
                             @match one.visibility {
-                                Visibility::Private => "Owner",
-                                Visibility::ContestOnly => "Teachers",
-                                Visibility::Public => "All people",
+                                Visibility::Private => (t::ProblemVisibleOwner),
+                                Visibility::ContestOnly => (t::ProblemVisibleTeachers),
+                                Visibility::Public => (t::VisibleAllPeople),
                             }
                         }
                     }
@@ -106,10 +109,10 @@ pub async fn list(
             } }
         }
         @if let Some(last) = problems.last() && problems.len() == PAGE_ROWS as usize {
-            p { a href={ "/problems?after=" (last.id) } { "Further problems" } }
+            p { a href={ "/problems?after=" (last.id) } { (t::ProblemsFurther) } }
         }
     };
-    Ok(page(&session, "Problems", main).into_response())
+    Ok(page(&session, t::Problems, main).into_response())
 }
 
 /// `GET /problems/new`.
@@ -118,15 +121,15 @@ pub async fn form(session: Session) -> Page {
         return Err(PageError::NotFound);
     }
     let main = html! {
-        (crumbs(&[("/problems", &"Problems")], "Add a problem"))
-        h1 { "Add a problem" }
+        (crumbs(&[("/problems", &t::Problems)], t::ProblemsAdd))
+        h1 { (t::ProblemsAdd) }
         form.fields method="post" enctype="multipart/form-data" {
             (package_input())
-            (select("visibility", "Visible to", &VISIBILITIES, "private"))
-            button { "Add the problem" }
+            (select("visibility", t::VisibleTo, &VISIBILITIES, "private"))
+            button { (t::ProblemsAddButton) }
         }
     };
-    Ok(page(&session, "Add a problem", main).into_response())
+    Ok(page(&session, t::ProblemsAdd, main).into_response())
 }
 
 /// `POST /problems/new`.
@@ -232,22 +235,22 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         .map(|tag| tag.name)
         .collect();
     let main = html! {
-        (crumbs(&[("/problems", &"Problems")], &problem.name))
+        (crumbs(&[("/problems", &t::Problems)], &problem.name))
         h1 { (problem.name) }
         p.actions {
-            @if access.submit { a.button href={ "/problems/" (id) "/submit" } { "Submit" } }
-            @if access.submit { a href={ "/problems/" (id) "/try" } { "Try a program" } }
-            @if access.edit { a href={ "/problems/" (id) "/package" } { "Download the package" } }
+            @if access.submit { a.button href={ "/problems/" (id) "/submit" } { (t::Submit) } }
+            @if access.submit { a href={ "/problems/" (id) "/try" } { (t::ProblemTry) } }
+            @if access.edit { a href={ "/problems/" (id) "/package" } { (t::ProblemDownload) } }
             @if access.edit {
-                a href={ "/rejudgings/new?problem=" (id) } { "Judge submissions again" }
+                a href={ "/rejudgings/new?problem=" (id) } { (t::ProblemJudgeAgain) }
             }
         }
         @if !shown.is_empty() {
-            p { "Tags: " (shown.join(", ")) }
+            p { (t::ProblemTags { tags: shown.join(", ") }) }
         }
         (statement(&manifest, text.as_deref(), &files))
         @if session.user.is_some() {
-            h2 { @if access.edit { "Submissions" } @else { "Your submissions" } }
+            h2 { @if access.edit { (t::Submissions) } @else { (t::YourSubmissions) } }
             (submissions(&list, None))
         }
         @if access.edit { (settings(&app, &problem, &manifest).await?) }
@@ -258,34 +261,35 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 /// What the owner of a problem may change.
 async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Markup> {
     Ok(html! {
-        h2 { "Settings" }
+        h2 { (t::Settings) }
         form.fields method="post" action={ "/problems/" (problem.id) "/edit" } {
-            label { "Name" input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
-            (select("visibility", "Visible to", &VISIBILITIES, problem.visibility.text()))
-            button { "Save" }
+            label { (t::Name)
+                input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
+            (select("visibility", t::VisibleTo, &VISIBILITIES, problem.visibility.text()))
+            button { (t::Save) }
         }
         (tags_form(app, problem).await?)
         p.actions {
             a href={ "/problems/" (problem.id) "/versions" } {
-                "Versions, limits and submissions of the package"
+                (t::ProblemVersions)
             }
-            a href={ "/problems/" (problem.id) "/delete" } { "Delete the problem" }
+            a href={ "/problems/" (problem.id) "/delete" } { (t::ProblemDelete) }
         }
-        h2 { "Merge into another problem" }
-        p.hint { "Rounds, versions, submissions and tags move to the other problem." }
+        h2 { (t::ProblemMerge) }
+        p.hint { (t::ProblemMergeHint) }
         form.fields method="post" action={ "/problems/" (problem.id) "/merge" } {
-            label { "Number of the other problem" input name="into" type="number" min="1"
+            label { (t::ProblemMergeNumber) input name="into" type="number" min="1"
                 required; }
             label.check {
                 input type="checkbox" name="rejudge" value="1";
-                "Use its package in all rounds, and judge all submissions again"
+                (t::ProblemMergeRejudge)
             }
-            label { "Your password"
+            label { (t::YourPassword)
                 input name="password" type="password" autocomplete="current-password" required; }
-            button { "Merge" }
+            button { (t::ProblemMergeButton) }
         }
         @if !manifest.warnings.is_empty() {
-            h2 { "Warnings about the package" }
+            h2 { (t::ProblemWarnings) }
             pre tabindex="0" { "\n" (manifest.warnings.join("\n")) }
         }
     })
@@ -301,10 +305,10 @@ pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
     };
     Ok(html! {
         form.fields method="post" action={ "/problems/" (problem.id) "/tags" } {
-            label { "Short name" input name="label" value=(problem.label); }
-            label { "Tags (separated by commas)" input name="tags" value=(names(false)); }
-            label { "Tags that only teachers see" input name="hidden_tags" value=(names(true)); }
-            button { "Save" }
+            label { (t::ProblemShortName) input name="label" value=(problem.label); }
+            label { (t::ProblemTagsField) input name="tags" value=(names(false)); }
+            label { (t::ProblemTagsHidden) input name="hidden_tags" value=(names(true)); }
+            button { (t::Save) }
         }
     })
 }

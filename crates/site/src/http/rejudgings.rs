@@ -19,6 +19,7 @@ use crate::db::judgement::{self, State as JudgementState};
 use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
 use crate::db::{contest, user};
 use crate::judging::live::Change;
+use crate::text::{self, Message, t};
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
@@ -162,14 +163,15 @@ pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
         return Err(PageError::NotFound);
     }
     let main = html! {
-        h1 { "Rejudgings" }
+        h1 { (t::Rejudgings) }
         @if session.viewer().is_admin() {
-            p { a.button href="/rejudgings/new" { "Judge submissions again" } }
+            p { a.button href="/rejudgings/new" { (t::RejudgingNew) } }
         }
         div.scroll { table {
             thead { tr {
-                th { "Rejudging" } th { "Reason" } th.number { "Submissions" } th { "State" }
-                th { "By" } th { "Time" }
+                th { (t::Rejudging) } th { (t::RejudgingReason) } th.number { (t::Submissions) }
+                th { (t::State) }
+                th { (t::By) } th { (t::Time) }
             } }
             tbody { @for one in &sets { tr {
                 td { a href={ "/rejudgings/" (one.id) } { "#" (one.id) } }
@@ -180,17 +182,17 @@ pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
                 td { (time(one.created_at)) }
             } } }
         } }
-        @if sets.is_empty() { p.muted { "There are no rejudgings." } }
+        @if sets.is_empty() { p.muted { (t::RejudgingsEmpty) } }
     };
-    Ok(page(&session, "Rejudgings", main).into_response())
+    Ok(page(&session, t::Rejudgings, main).into_response())
 }
 
-fn state(set: &Set) -> String {
+fn state(set: &Set) -> Markup {
     match set.state {
-        SetState::Open if set.open > 0 => format!("{} to judge", set.open),
-        SetState::Open => "waits for a decision".to_owned(),
-        SetState::Applied => "applied".to_owned(),
-        SetState::Dropped => "dropped".to_owned(),
+        SetState::Open if set.open > 0 => t::RejudgingToJudge { count: set.open }.render(),
+        SetState::Open => t::RejudgingWaits.render(),
+        SetState::Applied => t::RejudgingApplied.render(),
+        SetState::Dropped => t::RejudgingDropped.render(),
     }
 }
 
@@ -203,40 +205,44 @@ pub async fn form(
     session.user_id()?;
     let filter = fields.filter(&app).await?;
     scope(&app, &session, &filter).await?;
-    let mut verdicts: Vec<(&str, &dyn Render)> = vec![("", &"All")];
+    let mut verdicts: Vec<(&str, &dyn Render)> = vec![("", &t::All)];
     for one in Verdict::ALL {
         verdicts.push((one.text(), parts::verdict_words(*one)));
     }
-    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &"All")];
+    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &t::All)];
     for one in &app.languages {
         languages.push((&one.name, &one.title));
     }
-    let places = [
-        ("contest", "Contest", &fields.contest),
-        ("round", "Round", &fields.round),
-        ("round_problem", "Problem of a round", &fields.round_problem),
-        ("problem", "Problem", &fields.problem),
-        ("version", "Version of the package (id)", &fields.version),
+    let places: [(_, &dyn Render, _); 5] = [
+        ("contest", &t::Contest, &fields.contest),
+        ("round", &t::Round, &fields.round),
+        (
+            "round_problem",
+            &t::RejudgingRoundProblem,
+            &fields.round_problem,
+        ),
+        ("problem", &t::Problem, &fields.problem),
+        ("version", &t::RejudgingVersion, &fields.version),
     ];
     let main = html! {
-        h1 { "Judge submissions again" }
+        h1 { (t::RejudgingNew) }
         p {
-            "The results that count now stay, and ranks stay, until you apply the new results. "
-            "Empty fields choose all submissions. "
-            a href="/rejudgings" { "All rejudgings" }
+            (t::RejudgingLead) " "
+            a href="/rejudgings" { (t::RejudgingsAll) }
         }
         form.fields method="post" {
-            label { "Reason" input name="reason" maxlength=(MAX_REASON) value=(fields.reason); }
+            label { (t::RejudgingReason)
+                input name="reason" maxlength=(MAX_REASON) value=(fields.reason); }
             @for (name, label, value) in places {
                 label { (label) input name=(name) type="number" min="1" value=(value); }
             }
-            label { "User (login)" input name="user" value=(fields.user); }
-            (select("language", "Language", &languages, &fields.language))
-            (select("verdict", "Present verdict", &verdicts, &fields.verdict))
-            button { "Judge again" }
+            label { (t::RejudgingUser) input name="user" value=(fields.user); }
+            (select("language", t::Language, &languages, &fields.language))
+            (select("verdict", t::RejudgingVerdict, &verdicts, &fields.verdict))
+            button { (t::JudgeAgain) }
         }
     };
-    Ok(page(&session, "Judge again", main).into_response())
+    Ok(page(&session, t::JudgeAgain, main).into_response())
 }
 
 /// `POST /rejudgings/new`.
@@ -308,50 +314,83 @@ pub async fn judge_again(
 pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let set = find(&app, &session, id).await?;
     let items = rejudging::items(&app.db, id).await?;
-    let title = format!("Rejudging #{id}");
+    let title = t::RejudgingTitle { id: id.to_string() };
     let is_live = set.state == SetState::Open && set.open > 0;
     let main = html! {
         h1 { (title) }
         div data-live {
             dl.facts {
-                @if !set.reason.is_empty() { dt { "Reason" } dd { (set.reason) } }
-                dt { "By" } dd { (set.login) ", " (time(set.created_at)) }
-                dt { "Submissions" } dd { (set.size) " " (chosen(&set)) }
-                dt { "State" }
+                @if !set.reason.is_empty() { dt { (t::RejudgingReason) } dd { (set.reason) } }
+                dt { (t::By) } dd { (set.login) ", " (time(set.created_at)) }
+                dt { (t::Submissions) } dd { (set.size) " " (chosen(&set)) }
+                dt { (t::State) }
                 dd #state {
                     (state(&set)) @if let Some(at) = set.ended_at { ", " (time(at)) }
                 }
                 @if let Some(other) = set.repeat_of {
-                    dt { "Repeats" } dd { a href={ "/rejudgings/" (other) } { "#" (other) } }
+                    dt { (t::RejudgingRepeats) }
+                    dd { a href={ "/rejudgings/" (other) } { "#" (other) } }
                 }
             }
             (decision(&set, &items))
-            h2 { "Verdicts" }
+            h2 { (t::RejudgingVerdicts) }
             (table(&matrix(settled(&items).map(|one| (one.old_verdict, one.verdict)))))
             @if set.state == SetState::Open { (ranks(&app, &items).await?) }
-            h2 { "Submissions with another result" }
+            h2 { (t::RejudgingChanged) }
             (changes(&items))
         }
     };
     let answer = if is_live {
-        live_page(&session, &title, &format!("/rejudgings/{id}/live"), main)
+        live_page(&session, title, &format!("/rejudgings/{id}/live"), main)
     } else {
-        page(&session, &title, main)
+        page(&session, title, main)
     };
     Ok(answer.into_response())
 }
 
 /// The fields of the filter of a set.
-fn chosen(set: &Set) -> String {
+fn chosen(set: &Set) -> Markup {
     let fields: BTreeMap<String, Value> = serde_json::from_str(&set.filter).unwrap_or_default();
-    let fields = fields.iter().filter(|(_, value)| !value.is_null());
-    let words: Vec<String> = fields
-        .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
+    let fields: Vec<_> = fields
+        .iter()
+        .filter(|(_, value)| !value.is_null())
         .collect();
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!("({})", words.join(", "))
+    html! {
+        @if !fields.is_empty() {
+            "("
+            @for (index, (name, value)) in fields.iter().enumerate() {
+                @if index > 0 { ", " }
+                (t::Colon { what: field_words(name), detail: field_value(value) })
+            }
+            ")"
+        }
+    }
+}
+
+/// The word for a field of a filter, as it is stored.
+fn field_words(name: &str) -> &'static dyn Message {
+    match name {
+        "contest" => &t::Contest,
+        "round" => &t::Round,
+        "round_problem" => &t::RejudgingRoundProblem,
+        "problem" => &t::Problem,
+        "user" => &t::User,
+        "submission" => &t::Submission,
+        "version" => &t::Version,
+        "language" => &t::Language,
+        "verdict" => &t::Result,
+        _ => &t::Rejudging,
+    }
+}
+
+fn field_value(value: &Value) -> Markup {
+    let text = value.as_str();
+    html! {
+        @match (text.and_then(Verdict::of_text), text) {
+            (Some(verdict), _) => (parts::verdict_words(verdict)),
+            (None, Some(text)) => (text),
+            (None, None) => (value),
+        }
     }
 }
 
@@ -364,7 +403,7 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
         .iter()
         .filter(|one| matches!(one.state, JudgementState::Fault | JudgementState::Cancelled));
     let without = without.count();
-    let button = |action: &str, words: &str| {
+    let button = |action: &str, words: &dyn Render| {
         html! {
             form.inline method="post" action={ "/rejudgings/" (set.id) "/" (action) } {
                 button { (words) }
@@ -373,15 +412,15 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
     };
     html! {
         @if without > 0 {
-            p.bad { (without) " submissions have no new result and keep the old one." }
+            p.bad { (t::RejudgingWithout { count: without }) }
         }
         p.actions {
             @match set.state {
                 SetState::Open => {
-                    @if set.open == 0 { (button("apply", "Apply the new results")) }
-                    (button("drop", "Drop the new results"))
+                    @if set.open == 0 { (button("apply", &t::RejudgingApply)) }
+                    (button("drop", &t::RejudgingDrop))
                 }
-                SetState::Applied | SetState::Dropped => (button("repeat", "Repeat")),
+                SetState::Applied | SetState::Dropped => (button("repeat", &t::RejudgingRepeat)),
             }
         }
     }
@@ -390,7 +429,7 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
 fn words(verdict: Option<Verdict>) -> Markup {
     match verdict {
         Some(verdict) => parts::verdict(verdict),
-        None => html! { span.muted { "None" } },
+        None => html! { span.muted { (t::RejudgingNoVerdict) } },
     }
 }
 
@@ -398,12 +437,14 @@ fn table(matrix: &Matrix) -> Markup {
     let rows: BTreeSet<_> = matrix.keys().map(|(old, _)| *old).collect();
     let columns: BTreeSet<_> = matrix.keys().map(|(_, new)| *new).collect();
     html! {
-        @if matrix.is_empty() { p.muted { "There are no new results." } }
+        @if matrix.is_empty() { p.muted { (t::RejudgingNoResults) } }
         @else {
             div.scroll { table #matrix {
                 thead { tr {
-                    th { "Old verdict" }
-                    @for new in &columns { th.number { "New: " (words(*new)) } }
+                    th { (t::RejudgingOldVerdict) }
+                    @for new in &columns { th.number {
+                        (t::RejudgingNewVerdict { verdict: words(*new) })
+                    } }
                 } }
                 tbody { @for old in &rows { tr {
                     th scope="row" { (words(*old)) }
@@ -420,12 +461,14 @@ fn changes(items: &[Item]) -> Markup {
     let changed: Vec<&Item> = settled(items)
         .filter(|one| (one.old_verdict, one.old_score) != (one.verdict, one.score))
         .collect();
-    let points = |score: Option<i64>| html! { @if let Some(score) = score { (Score(score)) } };
+    let points =
+        |score: Option<i64>| html! { @if let Some(score) = score { (text::score(Score(score))) } };
     html! {
         div.scroll { table #changes {
             thead { tr {
-                th { "Submission" } th { "User" } th { "Problem" } th { "Old result" }
-                th.number { "Points" } th { "New result" } th.number { "Points" }
+                th { (t::Submission) } th { (t::User) } th { (t::Problem) }
+                th { (t::RejudgingOldResult) }
+                th.number { (t::Points) } th { (t::RejudgingNewResult) } th.number { (t::Points) }
             } }
             tbody { @for one in changed.iter().take(PAGE_ROWS.unsigned_abs() as usize) { tr {
                 td {
@@ -441,7 +484,7 @@ fn changes(items: &[Item]) -> Markup {
                 td.number { (points(one.score)) }
             } } }
         } }
-        p.muted { (changed.len()) " submissions change." }
+        p.muted { (t::RejudgingChanges { count: changed.len() }) }
     }
 }
 
@@ -472,7 +515,7 @@ async fn ranks_of(app: &App, contest_id: i64, items: &[Item]) -> Page<Markup> {
     let (scope, now) = (old.of_staff(), Time::now());
     let (old, new) = (tables(&old, &scope, now), tables(&new, &scope, now));
     Ok(html! {
-        h2 { "Ranks: " (contest.name) }
+        h2 { (t::RejudgingRanks { contest: &contest.name }) }
         @for (old, new) in old.iter().zip(&new) { (ranks_table(old, new)) }
     })
 }
@@ -489,8 +532,9 @@ fn ranks_table(old: &Table, new: &Table) -> Markup {
         h3 { (new.rounds.join(", ")) }
         div.scroll { table.ranks {
             thead { tr {
-                th { "Name" } th.number { "Old place" } th.number { "Old sum" }
-                th.number { "New place" } th.number { "New sum" }
+                th { (t::Name) } th.number { (t::RejudgingOldPlace) }
+                th.number { (t::RejudgingOldSum) }
+                th.number { (t::RejudgingNewPlace) } th.number { (t::RejudgingNewSum) }
             } }
             tbody { @for change in changes.iter().take(PAGE_ROWS.unsigned_abs() as usize) { tr {
                 @let row = change.new.as_ref().or(change.old.as_ref());
@@ -498,7 +542,7 @@ fn ranks_table(old: &Table, new: &Table) -> Markup {
                 (cells(&change.old)) (cells(&change.new))
             } } }
         } }
-        @if changes.is_empty() { p.muted { "No place and no sum changes." } }
+        @if changes.is_empty() { p.muted { (t::RejudgingNoChange) } }
     }
 }
 

@@ -7,6 +7,7 @@ use super::mistake::Mistake;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
+use super::vocabulary;
 use super::{submissions, versions};
 use crate::app::App;
 use crate::core::time::Time;
@@ -14,6 +15,7 @@ use crate::core::work::Work;
 use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemFields, Visibility};
 use crate::db::submission::{self, Kind};
 use crate::db::{Tx, clarification, problem};
+use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Redirect};
@@ -91,14 +93,14 @@ pub async fn form(
     Path(id): Path<i64>,
 ) -> Page {
     let (work, name) = work(&app, &session, first_word(&address), id).await?;
-    let title = work.kind().words();
+    let title = vocabulary::job_kind(work.kind());
     let main = html! {
-        h1 { (title) ": " (name) }
-        p { "All submissions to it and their results are deleted, too. This cannot be undone." }
+        h1 { (t::Colon { what: title, detail: &name }) }
+        p { (t::RemovalWarning) }
         form.fields method="post" {
-            label { "Your password"
+            label { (t::YourPassword)
                 input name="password" type="password" autocomplete="current-password" required; }
-            button { "Delete" }
+            button { (t::Delete) }
         }
     };
     Ok(page(&session, title, main).into_response())
@@ -209,7 +211,10 @@ pub async fn copy_contest(
     let user = session.user_id()?;
     let now = Time::now();
     let mut tx = app.db.begin().await?;
-    let name = format!("{} (copy)", scene.contest.name);
+    let name = t::ContestCopyName {
+        name: &scene.contest.name,
+    };
+    let name = name.plain();
     let copy = contest::insert(&mut tx, &name, Visibility::Private, now).await?;
     contest::join(&mut tx, copy, user, MemberRole::Owner, now).await?;
     for round in contest::rounds(&mut tx, id).await? {

@@ -7,18 +7,20 @@ use super::parts::Upload;
 use super::refusal::Refusal;
 use super::session::Session;
 use super::users::check_admin;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::roster::{self, Entry};
 use crate::core::time::Time;
 use crate::core::token::readable_password;
-use crate::db::user::{self, NewUser, User};
+use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Db, session};
+use crate::text::{Message, t};
 use axum::extract::{Form, Multipart, State};
 use axum::http::Uri;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -36,11 +38,11 @@ enum Effect {
 }
 
 impl Effect {
-    fn words(self) -> &'static str {
+    fn words(self) -> &'static dyn Message {
         match self {
-            Effect::Add => "Add",
-            Effect::Change => "Change",
-            Effect::Keep => "Nothing changes",
+            Effect::Add => &t::RosterAdd,
+            Effect::Change => &t::RosterChange,
+            Effect::Keep => &t::RosterKeep,
         }
     }
 
@@ -64,22 +66,17 @@ impl Effect {
 pub async fn form(session: Session) -> Page {
     check_admin(&session)?;
     let main = html! {
-        h1 { "Add users" }
+        h1 { (t::UsersAdd) }
         form.fields method="post" enctype="multipart/form-data" {
-            label { "File" input type="file" name="file" accept=".csv,.tsv,.json,.txt"; }
-            label { "Or the list itself" textarea name="list" spellcheck="false" {
+            label { (t::RosterFile) input type="file" name="file" accept=".csv,.tsv,.json,.txt"; }
+            label { (t::RosterList) textarea name="list" spellcheck="false" {
                 "login,name,email,role,password\n"
             } }
-            button { "Preview" }
+            button { (t::RosterPreview) }
         }
-        p.hint {
-            "CSV or TSV with the names of the columns in the first line, JSON with an array of "
-            "objects, or the accounts.tsv of DOMjudge. Only the login is necessary. Users that "
-            "exist are changed; new users without a password get a generated one. Nothing is "
-            "changed before you have seen the preview."
-        }
+        p.hint { (t::RosterHint) }
     };
-    Ok(page(&session, "Add users", main).into_response())
+    Ok(page(&session, t::UsersAdd, main).into_response())
 }
 
 /// The entries with the users that exist, and what an import does.
@@ -105,33 +102,37 @@ pub async fn preview(State(app): State<Arc<App>>, session: Session, form: Multip
     let plan = plan(&app, roster::read(&list)?).await?;
     let count = |effect| plan.iter().filter(|(_, _, one)| *one == effect).count();
     let main = html! {
-        h1 { "Preview" }
+        h1 { (t::RosterPreview) }
         p #counts {
-            (count(Effect::Add)) " users are added, " (count(Effect::Change)) " are changed, and "
-            (count(Effect::Keep)) " stay as they are."
+            (t::RosterCounts {
+                added: count(Effect::Add),
+                changed: count(Effect::Change),
+                kept: count(Effect::Keep),
+            })
         }
         div.scroll { table {
             thead { tr {
-                th { "Login" } th { "Name" } th { "E-mail" } th { "Role" } th { "Password" }
-                th { "Effect" }
+                th { (t::Login) } th { (t::PersonName) } th { (t::RosterEmail) } th { (t::Role) }
+                th { (t::Password) }
+                th { (t::RosterEffect) }
             } }
             tbody { @for (entry, found, effect) in &plan { tr {
                 td { (entry.login) }
                 td { (changed(found.as_ref().map(|one| one.name.as_str()), &entry.name)) }
                 td { (entry.email.as_deref().unwrap_or_default()) }
-                td { (changed(found.as_ref().map(|one| one.role.text()), entry.role.text())) }
+                td { (changed_role(found.as_ref(), entry.role)) }
                 td { (password_words(entry, *effect)) }
                 td { (effect.words()) }
             } } }
         } }
         form.fields method="post" action="/users/import/apply" {
             textarea name="list" hidden { "\n" (list) }
-            button name="format" value="page" { "Apply, and show generated passwords" }
-            button name="format" value="csv" { "Apply, and download generated passwords as CSV" }
+            button name="format" value="page" { (t::RosterApply) }
+            button name="format" value="csv" { (t::RosterApplyCsv) }
         }
-        p.hint { "Generated passwords are shown once. Print or store them then." }
+        p.hint { (t::RosterApplyHint) }
     };
-    Ok(page(&session, "Preview", main).into_response())
+    Ok(page(&session, t::RosterPreview, main).into_response())
 }
 
 fn changed(old: Option<&str>, new: &str) -> Markup {
@@ -143,11 +144,22 @@ fn changed(old: Option<&str>, new: &str) -> Markup {
     }
 }
 
-fn password_words(entry: &Entry, effect: Effect) -> &'static str {
+fn changed_role(old: Option<&User>, new: Role) -> Markup {
+    html! {
+        @match old {
+            Some(old) if old.role != new => {
+                (vocabulary::role(old.role)) " → " (vocabulary::role(new))
+            },
+            _ => (vocabulary::role(new)),
+        }
+    }
+}
+
+fn password_words(entry: &Entry, effect: Effect) -> &'static dyn Render {
     match (&entry.password, effect) {
-        (Some(_), _) => "from the list",
-        (None, Effect::Add) => "generated",
-        (None, _) => "",
+        (Some(_), _) => &t::RosterPasswordListed,
+        (None, Effect::Add) => &t::RosterPasswordGenerated,
+        (None, _) => &"",
     }
 }
 
@@ -247,18 +259,18 @@ pub async fn apply(State(app): State<Arc<App>>, session: Session, Form(form): Fo
         ));
     }
     let main = html! {
-        h1 { "Users are added" }
-        @if made.is_empty() { p { "No password was generated." } }
-        @else { p { "These passwords are shown only now. Print the page, or copy the table." } }
+        h1 { (t::RosterDone) }
+        @if made.is_empty() { p { (t::RosterMadeNone) } }
+        @else { p { (t::RosterMade) } }
         div.scroll { table #passwords {
-            thead { tr { th { "Login" } th { "Name" } th { "Password" } } }
+            thead { tr { th { (t::Login) } th { (t::PersonName) } th { (t::Password) } } }
             tbody { @for one in &made { tr {
                 td { (one.login) } td { (one.name) } td { code { (one.password) } }
             } } }
         } }
-        p { a href="/users" { "Go to the users" } }
+        p { a href="/users" { (t::RosterGoToUsers) } }
     };
-    Ok(page(&session, "Users are added", main).into_response())
+    Ok(page(&session, t::RosterDone, main).into_response())
 }
 
 /// A file to be stored by the browser.

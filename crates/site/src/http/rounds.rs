@@ -13,6 +13,7 @@ use crate::core::package::Manifest;
 use crate::core::time::Time;
 use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem;
+use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
@@ -22,13 +23,13 @@ use std::sync::Arc;
 /// Characters of the longest label.
 const MAX_LABEL: usize = 16;
 const METHODS: [(&str, &dyn Render); 2] = [
-    ("best", &"The one with the most points"),
-    ("last_compiling", &"The last one that compiles"),
+    ("best", &t::RoundMethodBest),
+    ("last_compiling", &t::RoundMethodLast),
 ];
 const REVEALS: [(&str, &dyn Render); 3] = [
-    ("nothing", &"Only the initial tests"),
-    ("score", &"Also the points"),
-    ("status", &"Also points and verdict"),
+    ("nothing", &t::RoundRevealNothing),
+    ("score", &t::RoundRevealScore),
+    ("status", &t::RoundRevealStatus),
 ];
 
 /// The fields of a round, as the form sends them.
@@ -45,23 +46,23 @@ pub struct Fields {
 pub fn inputs(round: Option<&Round>) -> Markup {
     let value = |time: fn(&Round) -> Time| round.map(|round| time(round).field());
     html! {
-        label { "Name"
+        label { (t::Name)
             input name="name" required maxlength=(MAX_NAME)
                 value=[round.map(|round| &round.name)]; }
-        p.hint { "Times are in UTC. An empty field means: from the beginning, or without an end." }
+        p.hint { (t::RoundFieldHint) }
         div.pair {
-            label { "Begins" input name="begins" type="datetime-local" step="1"
+            label { (t::RoundBegins) input name="begins" type="datetime-local" step="1"
                 value=[value(|round| round.begins)]; }
-            label { "Ends" input name="ends" type="datetime-local" step="1"
+            label { (t::RoundEnds) input name="ends" type="datetime-local" step="1"
                 value=[value(|round| round.ends)]; }
-            label { "Full results from"
+            label { (t::RoundFieldFullResults)
                 input name="full_results" type="datetime-local" step="1"
                     value=[value(|round| round.full_results)];
-                span.hint { "Empty: when the round begins" } }
-            label { "Ranking from"
+                span.hint { (t::RoundFieldEmpty) } }
+            label { (t::RoundFieldRanking)
                 input name="ranking_from" type="datetime-local" step="1"
                     value=[value(|round| round.ranking_from)];
-                span.hint { "Empty: when the round begins" } }
+                span.hint { (t::RoundFieldEmpty) } }
         }
     }
 }
@@ -111,24 +112,24 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let main = html! {
         (scene.top(&session, Some(&round.name)))
         h2 { (round.name) }
-        form.fields method="post" { (inputs(Some(&round))) button { "Save" } }
+        form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
-            button { "Copy the round" }
-            a href={ "/rounds/" (id) "/delete" } { "Delete the round" }
+            button { (t::RoundCopy) }
+            a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
         (super::rules::forms(&round, scene.access))
-        h2 { "Problems" }
+        h2 { (t::Problems) }
         ul { @for one in problems.iter().filter(|one| one.round_id == id) {
             li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
         } }
-        h2 { "Add a problem" }
+        h2 { (t::ProblemsAdd) }
         form.fields method="post" action={ "/rounds/" (id) "/problems" } {
-            label { "Number of the problem (in its address)"
+            label { (t::RoundProblemNumber)
                 input name="problem" type="number" min="1" required; }
-            label { "Label" input name="label" required maxlength=(MAX_LABEL); }
-            (select("final_method", "Which submission counts", &METHODS, "best"))
-            (select("reveal", "What contestants see before the full results", &REVEALS, "nothing"))
-            button { "Add the problem" }
+            label { (t::Label) input name="label" required maxlength=(MAX_LABEL); }
+            (select("final_method", t::RoundFinalMethod, &METHODS, "best"))
+            (select("reveal", t::RoundReveal, &REVEALS, "nothing"))
+            button { (t::ProblemsAddButton) }
         }
     };
     Ok(page(&session, &round.name, main).into_response())
@@ -211,10 +212,10 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
         (round_state(times.begins, times.ends, Time::now()))
         @if is_open {
             p.actions {
-                a.button href={ "/round-problems/" (id) "/submit" } { "Submit" }
-                a href={ "/round-problems/" (id) "/try" } { "Try a program" }
+                a.button href={ "/round-problems/" (id) "/submit" } { (t::Submit) }
+                a href={ "/round-problems/" (id) "/try" } { (t::ProblemTry) }
                 a href={ "/contests/" (problem.contest_id) "/clarifications?problem=" (id) } {
-                    "Clarifications"
+                    (t::Clarifications)
                 }
             }
         }
@@ -228,34 +229,34 @@ async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
     let versions = problem::versions(&app.db, problem.problem_id).await?;
     let method = problem.final_method.text();
     Ok(html! {
-        h2 { "Settings" }
+        h2 { (t::Settings) }
         form.fields method="post" action={ "/round-problems/" (problem.id) "/edit" } {
-            label { "Label" input name="label" value=(problem.label) required
+            label { (t::Label) input name="label" value=(problem.label) required
                 maxlength=(MAX_LABEL); }
-            label { "Name" input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
-            label { "Version of the package"
+            label { (t::Name)
+                input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
+            label { (t::RoundProblemVersion)
                 select name="version" { @for version in &versions {
                     option value=(version.id) selected[version.id == problem.version_id] {
                         (version.number)
                     }
                 } }
             }
-            (select("final_method", "Which submission counts", &METHODS, method))
-            (select("reveal", "What contestants see before the full results", &REVEALS,
+            (select("final_method", t::RoundFinalMethod, &METHODS, method))
+            (select("reveal", t::RoundReveal, &REVEALS,
                 problem.reveal.text()))
-            button { "Save" }
+            button { (t::Save) }
         }
         (super::rules::colour_form(problem))
-        p.hint { "Another version is used for later submissions. Earlier ones keep their results
-            until they are judged again, which the next page offers." }
+        p.hint { (t::RoundVersionHint) }
         form.actions method="post" action={ "/round-problems/" (problem.id) "/pause" } {
-            a href={ "/rejudgings/new?round_problem=" (problem.id) } { "Judge all again" }
-            a href={ "/round-problems/" (problem.id) "/delete" } { "Remove from the round" }
+            a href={ "/rejudgings/new?round_problem=" (problem.id) } { (t::RoundJudgeAllAgain) }
+            a href={ "/round-problems/" (problem.id) "/delete" } { (t::RoundProblemRemove) }
             @if problem.allow_judge {
-                button name="pause" value="1" { "Pause judging" }
+                button name="pause" value="1" { (t::RoundPause) }
             } @else {
-                span { "Judging is paused. Submissions wait." }
-                button name="pause" value="" { "Continue judging" }
+                span { (t::RoundPaused) }
+                button name="pause" value="" { (t::RoundContinue) }
             }
         }
     })

@@ -10,16 +10,15 @@ use crate::app::App;
 use crate::core::access::ContestAccess;
 use crate::core::time::Time;
 use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
+use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const MODES: [(&str, &dyn Render); 2] = [
-    ("points", &"Points of the final submissions"),
-    ("icpc", &"ICPC: solved problems, then penalty"),
-];
+const MODES: [(&str, &dyn Render); 2] =
+    [("points", &t::RulesModePoints), ("icpc", &t::RulesModeIcpc)];
 /// Minutes of the greatest penalty, and of the longest personal time.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
 
@@ -37,7 +36,7 @@ pub struct Fields {
 pub fn forms(round: &Round, access: ContestAccess) -> Markup {
     let now = Time::now();
     let window = round.window_seconds.map(|seconds| seconds / 60);
-    let field = |name: &str, label: &str, value: Time| {
+    let field = |name: &str, label: &dyn Render, value: Time| {
         html! {
             label { (label)
                 input name=(name) type="datetime-local" step="1" value=(value.field())
@@ -46,25 +45,24 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
         }
     };
     html! {
-        h2 #rules { "Scoring" }
+        h2 #rules { (t::RulesTitle) }
         form.fields method="post" action={ "/rounds/" (round.id) "/rules" } {
-            (select("mode", "Mode", &MODES, round.mode.text()))
-            label { "Minutes of penalty for a wrong attempt (ICPC mode)"
+            (select("mode", t::RulesMode, &MODES, round.mode.text()))
+            label { (t::RulesPenalty)
                 input name="penalty_minutes" type="number" min="0" required
                     value=(round.penalty_minutes); }
-            label { "Minutes of personal time (empty: all participants have the same time)"
+            label { (t::RulesWindow)
                 input name="window_minutes" type="number" min="1" value=[window]; }
-            p.hint { "With a personal time, each participant starts a clock between the begin and
-                the end of the round, and sees the problems then." }
-            (field("freeze_at", "Freeze the ranking from (empty: never)", round.freeze_at))
-            (field("thaw_at", "Thaw the ranking (empty: by the button)", round.thaw_at))
-            button { "Save the scoring" }
+            p.hint { (t::RulesWindowHint) }
+            (field("freeze_at", &t::RulesFreeze, round.freeze_at))
+            (field("thaw_at", &t::RulesThaw, round.thaw_at))
+            button { (t::RulesSave) }
         }
         @if round.freeze().is_on(now) {
-            p { "The ranking is frozen since " (time(round.freeze_at)) "." }
+            p { (t::RulesFrozenSince { time: time(round.freeze_at) }) }
             @if access.own {
                 form method="post" action={ "/rounds/" (round.id) "/thaw" } {
-                    button { "Thaw the ranking now" }
+                    button { (t::RulesThawNow) }
                 }
             }
         }
@@ -149,9 +147,9 @@ pub async fn thaw(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 pub fn colour_form(problem: &RoundProblem) -> Markup {
     html! {
         form.fields method="post" action={ "/round-problems/" (problem.id) "/colour" } {
-            label { "Colour in rankings and of balloons (such as #e11d48; empty: none)"
+            label { (t::RulesColour)
                 input name="colour" pattern="#[0-9a-fA-F]{6}" value=(problem.colour); }
-            button { "Save the colour" }
+            button { (t::RulesColourSave) }
         }
     }
 }

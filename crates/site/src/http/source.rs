@@ -1,6 +1,7 @@
 //! Sources as they are shown: highlighted, and compared with the author's previous submission.
 
 use crate::db::submission::Source;
+use crate::text::t;
 use maud::{Markup, html};
 use millibox_highlight::tokens;
 use similar::{ChangeTag, TextDiff};
@@ -44,7 +45,7 @@ pub fn changes(old: &Source, new: &Source) -> Markup {
         .diff_lines(&*old, &*new);
     let groups = diff.grouped_ops(CONTEXT_LINES);
     html! {
-        @if groups.is_empty() { p.muted { "Both sources are the same." } }
+        @if groups.is_empty() { p.muted { (t::SubmissionSame) } }
         @for group in &groups {
             pre.diff tabindex="0" {
                 "\n"

@@ -11,6 +11,7 @@ use super::scene::Scene;
 use super::session::Session;
 use super::sight::Sight;
 use super::source;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
@@ -19,6 +20,7 @@ use crate::db::contest::RoundProblem;
 use crate::db::judgement::{self, Past, State as JudgementState};
 use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
+use crate::text::{self, Message, t};
 use axum::extract::{Form, Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
@@ -76,10 +78,10 @@ pub async fn list(
     };
     let list = submission::page(&app.db, filter, PAGE_ROWS).await?;
     let list = looked_at(&app, &session, list).await?;
-    let title = if is_admin {
-        "All submissions"
+    let title: &dyn Message = if is_admin {
+        &t::SubmissionsAll
     } else {
-        "Your submissions"
+        &t::YourSubmissions
     };
     let main = html! { h1 { (title) } (parts::submissions(&list, Some("/submissions"))) };
     Ok(page(&session, title, main).into_response())
@@ -104,12 +106,12 @@ pub async fn of_contest(
     let list = looked_at(&app, &session, list).await?;
     let more = format!("/contests/{id}/submissions");
     let main = html! {
-        (scene.top(&session, Some(&"Submissions")))
-        h2 { "Submissions" }
+        (scene.top(&session, Some(&t::Submissions)))
+        h2 { (t::Submissions) }
         (parts::submissions(&list, Some(&more)))
     };
     let source = format!("/contests/{id}/live");
-    Ok(live_page(&session, "Submissions", &source, main).into_response())
+    Ok(live_page(&session, t::Submissions, &source, main).into_response())
 }
 
 /// The part of the protocol of a judgement that the viewer may see. While the judgement runs, it
@@ -166,44 +168,49 @@ pub async fn show(
         .await?
         .ok_or(PageError::NotFound)?;
     let previous = submission::previous(&app.db, &one).await?;
-    let title = format!("Submission #{id}");
+    let title = t::SubmissionTitle { id: id.to_string() };
     let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
         || judgement::is_open(&app.db, id).await?;
     let main = html! {
-        (crumbs(&[("/submissions", &"Submissions")], format!("#{id}")))
+        (crumbs(&[("/submissions", &t::Submissions)], format!("#{id}")))
         h1 { (title) }
         div data-live {
             (facts(&one, round_problem.as_ref(), visible))
             @if history.len() > 1 { (past(&history, id, shown)) }
             @if visible.faults && let Some(fault) = fault {
-                h2 { "The judge failed" } pre tabindex="0" { "\n" (fault) }
+                h2 { (t::SubmissionJudgeFailed) } pre tabindex="0" { "\n" (fault) }
             }
             @if !protocol.messages.is_empty() {
-                h2 { "Compiler" } pre tabindex="0" { "\n" (protocol.messages) }
+                h2 { (t::SubmissionCompiler) } pre tabindex="0" { "\n" (protocol.messages) }
             }
             @if visible.protocol && let Some(running) = &running {
-                p { (running.tests.len()) " of " (running.of) " tests are judged." }
+                @let (done, all) = (running.tests.len(), running.of);
+                p { (t::SubmissionProgress { done, all }) }
             }
-            @if !protocol.tests.is_empty() { h2 { "Tests" } (tests(&protocol)) }
+            @if !protocol.tests.is_empty() { h2 { (t::SubmissionTests) } (tests(&protocol)) }
             @if !visible.protocol && let Some(problem) = &round_problem {
-                p.hint { "Full results: " (time(problem.full_results)) }
+                p.hint { (t::SubmissionFullResults { time: time(problem.full_results) }) }
             }
         }
         @if visible.faults { (actions(&one, is_open)) }
-        h2 { "Source" }
-        p { a href={ "/submissions/" (id) "/source" } { "Download " (source.file_name) } }
+        h2 { (t::SubmitSource) }
+        p {
+            a href={ "/submissions/" (id) "/source" } {
+                (t::SubmissionDownload { file: &source.file_name })
+            }
+        }
         @if let Some((number, old)) = &previous {
             details {
-                summary { "Changes since submission #" (number) }
+                summary { (t::SubmissionChanges { id: number.to_string() }) }
                 (source::changes(old, &source))
             }
         }
         (source::view(&source, &one.language))
     };
     let answer = if is_open {
-        live_page(&session, &title, &format!("/submissions/{id}/live"), main)
+        live_page(&session, title, &format!("/submissions/{id}/live"), main)
     } else {
-        page(&session, &title, main)
+        page(&session, title, main)
     };
     Ok(answer.into_response())
 }
@@ -211,7 +218,7 @@ pub async fn show(
 fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visible) -> Markup {
     html! {
         dl.facts {
-            dt { "Problem" }
+            dt { (t::Problem) }
             dd {
                 @match round_problem {
                     Some(problem) => a href={ "/round-problems/" (problem.id) } {
@@ -220,23 +227,23 @@ fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visibl
                     None => a href={ "/problems/" (one.problem_id) } { (one.problem_name) },
                 }
             }
-            dt { "User" } dd { (one.user_name) " (" (one.login) ")" }
-            dt { "Language" } dd { (one.language) }
-            dt { "Time" } dd { (time(one.submitted_at)) }
-            dt { "Result" }
+            dt { (t::User) } dd { (one.user_name) " (" (one.login) ")" }
+            dt { (t::Language) } dd { (one.language) }
+            dt { (t::Time) } dd { (time(one.submitted_at)) }
+            dt { (t::Result) }
             dd #result {
                 (parts::status(one, visible))
-                @if one.kind == Kind::Ignored { " (ignored in the ranking)" }
-                @if one.kind == Kind::Model { " (submission of the package)" }
+                @if one.kind == Kind::Ignored { " " (t::SubmissionIgnoredInRanking) }
+                @if one.kind == Kind::Model { " " (t::SubmissionPackageOwn) }
             }
             @if visible.protocol && let Some(time) = one.cpu_time_ns {
-                dt { "Most CPU time" } dd { (milliseconds(time.unsigned_abs())) }
+                dt { (t::SubmissionCpuTime) } dd { (milliseconds(time.unsigned_abs())) }
             }
             @if visible.protocol && let Some(bytes) = one.memory_bytes {
-                dt { "Most memory" } dd { (memory(bytes.unsigned_abs())) }
+                dt { (t::SubmissionMemory) } dd { (memory(bytes.unsigned_abs())) }
             }
             @if visible.score && one.score.is_some() {
-                dt { "Points" } dd { (parts::points(one, visible)) }
+                dt { (t::Points) } dd { (parts::points(one, visible)) }
             }
         }
     }
@@ -245,11 +252,12 @@ fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visibl
 /// All judgements of a submission, for the staff.
 fn past(history: &[Past], submission: i64, shown: i64) -> Markup {
     html! {
-        h2 { "Judgements" }
+        h2 { (t::SubmissionJudgements) }
         div.scroll { table {
             thead { tr {
-                th { "Judgement" } th { "Time" } th.number { "Version" } th { "Result" }
-                th.number { "Points" } th { "Rejudging" } th { "State" }
+                th { (t::SubmissionJudgement) } th { (t::Time) } th.number { (t::Version) }
+                th { (t::Result) }
+                th.number { (t::Points) } th { (t::SubmissionRejudging) } th { (t::State) }
             } }
             tbody { @for one in history { tr {
                 td {
@@ -259,11 +267,12 @@ fn past(history: &[Past], submission: i64, shown: i64) -> Markup {
                 td { (time(one.queued_at)) }
                 td.number { (one.version) }
                 td { @if let Some(found) = one.verdict { (parts::verdict(found)) } }
-                td.number { @if let Some(score) = one.score { (Score(score)) } }
+                td.number { @if let Some(score) = one.score { (text::score(Score(score))) } }
                 td { @if let Some(set) = one.rejudging_id {
                     a href={ "/rejudgings/" (set) } { "#" (set) }
                 } }
-                td { (one.state.text()) @if one.current { ", counts" } }
+                @let state = vocabulary::judgement_state(one.state);
+                td { @if one.current { (t::SubmissionCounts { state }) } @else { (state) } }
             } } }
         } }
     }
@@ -273,8 +282,8 @@ fn test_result(test: &Test) -> Markup {
     html! {
         @match test.verdict {
             Some(verdict) => (parts::verdict(verdict)),
-            None if test.is_failure => span.muted { "Judge error" },
-            None => span.muted { "Not judged" },
+            None if test.is_failure => span.muted { (t::StatusJudgeError) },
+            None => span.muted { (t::StatusNotJudged) },
         }
     }
 }
@@ -290,26 +299,27 @@ fn tests(protocol: &Protocol) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
-                th { "Test" } th { "Result" } th.number { "Time" } th.number { "Memory" }
-                th { "Comment" }
+                th { (t::SubmissionTest) } th { (t::Result) } th.number { (t::Time) }
+                th.number { (t::SubmissionMemoryColumn) }
+                th { (t::SubmissionComment) }
             } }
             tbody { @for test in &protocol.tests { tr {
-                td { (test.name) }
+                td translate="no" { (test.name) }
                 td { (test_result(test)) }
                 td.number { (of_limit(test.cpu_time_ns, test.cpu_time_limit_ns, milliseconds)) }
                 td.number { (of_limit(test.memory_bytes, test.memory_limit_bytes, memory)) }
-                td { (test.reason) " " (test.comment) }
+                td translate="no" { (test.reason) " " (test.comment) }
             } } }
         } }
         @if protocol.groups.iter().any(|group| group.score.is_some()) {
-            h2 { "Groups" }
+            h2 { (t::SubmissionGroups) }
             div.scroll { table {
-                thead { tr { th { "Group" } th.number { "Points" } } }
+                thead { tr { th { (t::Group) } th.number { (t::Points) } } }
                 tbody { @for group in &protocol.groups { tr {
-                    td { (group.name) }
+                    td translate="no" { (group.name) }
                     td.number {
-                        @if let Some(score) = group.score { (Score(score)) }
-                        @if let Some(max) = group.max_score { " / " (Score(max)) }
+                        @if let Some(score) = group.score { (text::score(Score(score))) }
+                        @if let Some(max) = group.max_score { " / " (text::score(Score(max))) }
                     }
                 } } }
             } }
@@ -319,9 +329,9 @@ fn tests(protocol: &Protocol) -> Markup {
 
 /// What the staff may do with a submission.
 fn actions(one: &Submission, is_open: bool) -> Markup {
-    let (kind, words) = match one.kind {
-        Kind::Normal => (Kind::Ignored, "Ignore in the ranking"),
-        Kind::Ignored | Kind::Model => (Kind::Normal, "Count in the ranking"),
+    let (kind, words): (_, &dyn Message) = match one.kind {
+        Kind::Normal => (Kind::Ignored, &t::SubmissionIgnore),
+        Kind::Ignored | Kind::Model => (Kind::Normal, &t::SubmissionCount),
     };
     html! {
         div.actions {
@@ -331,15 +341,15 @@ fn actions(one: &Submission, is_open: bool) -> Markup {
                     button { (words) }
                 }
                 form.inline method="post" action={ "/submissions/" (one.id) "/delete" } {
-                    button { "Delete" }
+                    button { (t::Delete) }
                 }
             }
             form.inline method="post" action={ "/submissions/" (one.id) "/judge" } {
-                button { "Judge again" }
+                button { (t::JudgeAgain) }
             }
             @if is_open {
                 form.inline method="post" action={ "/submissions/" (one.id) "/cancel" } {
-                    button { "Stop judging" }
+                    button { (t::SubmissionStop) }
                 }
             }
         }

@@ -18,6 +18,7 @@ use crate::db::participant;
 use crate::db::problem;
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
 use crate::judging::languages::{Language, of_file};
+use crate::text::t;
 use axum::extract::{Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
@@ -37,9 +38,9 @@ fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
     html! {
         form.fields.wide method="post" enctype="multipart/form-data" {
             div.pair {
-                label { "Language"
+                label { (t::Language)
                     select #runtime name="language" {
-                        option value="" { "By the name of the file" }
+                        option value="" { (t::SubmitByName) }
                         @for language in &app.languages {
                             option value=(language.name) data-language=(language.name)
                                 data-extensions=(language.extensions.join(" "))
@@ -48,28 +49,28 @@ fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
                         }
                     }
                 }
-                label { "File"
+                label { (t::SubmitFile)
                     input type="file" name="file";
-                    span.hint { "A file is sent instead of the source below." }
+                    span.hint { (t::SubmitFileHint) }
                 }
             }
             div {
-                label for="code" { "Source" }
+                label for="code" { (t::SubmitSource) }
                 div.editor #editor {
                     textarea.source #code name="code" spellcheck="false" autocapitalize="off"
                         autocomplete="off" aria-describedby="code-hint" {}
                 }
                 p.hint #code-hint {
-                    "Tab indents. To leave the field with Tab, press Escape first."
+                    (t::SubmitTabHint)
                 }
             }
             @if staff {
                 label.check {
                     input type="checkbox" name="ignored" value="1" checked;
-                    "Ignore this submission in the ranking"
+                    (t::SubmitIgnore)
                 }
             }
-            button { "Submit" }
+            button { (t::Submit) }
         }
     }
 }
@@ -205,11 +206,11 @@ pub async fn problem_form(
     let last = last_language(&app, session.user_id()?).await?;
     let address = format!("/problems/{id}");
     let main = html! {
-        (crumbs(&[("/problems", &"Problems"), (&address, &problem.name)], "Submit"))
-        h1 { "Submit to " (problem.name) }
+        (crumbs(&[("/problems", &t::Problems), (&address, &problem.name)], t::Submit))
+        h1 { (t::SubmitTo { problem: &problem.name }) }
         (form(&app, last.as_deref(), false))
     };
-    Ok(editor_page(&session, "Submit", main).into_response())
+    Ok(editor_page(&session, t::Submit, main).into_response())
 }
 
 /// `POST /problems/{id}/submit`.
@@ -268,15 +269,16 @@ pub async fn round_form(
     let name = format!("{} {}", problem.label, problem.name);
     let main = html! {
         (scene.top(&session, Some(&name)))
-        h2 { "Submit to " a href={ "/round-problems/" (id) } { (name) } }
+        @let link = html! { a href={ "/round-problems/" (id) } { (name) } };
+        h2 { (t::SubmitTo { problem: link }) }
         (round_state(times.begins, times.ends, Time::now()))
         @if scene.submits(&problem) {
             (form(&app, last.as_deref(), scene.access.manage))
         } @else {
-            (empty("This round is not open.", None))
+            (empty(t::RefusalRoundNotOpen, None))
         }
     };
-    Ok(editor_page(&session, "Submit", main).into_response())
+    Ok(editor_page(&session, t::Submit, main).into_response())
 }
 
 /// `POST /round-problems/{id}/submit`.

@@ -6,11 +6,13 @@ use super::mistake::Mistake;
 use super::parts::{check_name, select, time};
 use super::refusal::Refusal;
 use super::session::Session;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::account::MAX_NAME;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
+use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Render, html};
@@ -24,9 +26,9 @@ const MAX_TOKENS: usize = 50;
 const MAX_DAYS: u64 = 366;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SCOPES: [(&str, &dyn Render); 3] = [
-    ("submit", &"Read and submit"),
-    ("read", &"Read only"),
-    ("manage", &"Everything that you may do"),
+    ("submit", &t::ScopeSubmit),
+    ("read", &t::ScopeRead),
+    ("manage", &t::ScopeManage),
 ];
 
 /// `GET /account/tokens`.
@@ -37,44 +39,44 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
 async fn tokens_page(app: &App, session: &Session, made: Option<&str>) -> Page {
     let tokens = api_token::of_user(&app.db, session.user_id()?).await?;
     let main = html! {
-        h1 { "Tokens for programs" }
-        p {
-            "With a token a program acts as you: " code { "millibox submit" } " and the "
-            a href="/api" { "interface for programs" } " need one."
-        }
+        h1 { (t::AccountTokens) }
+        @let command = html! { code { "millibox submit" } };
+        @let interface = html! { a href="/api" { (t::TokensInterface) } };
+        p { (t::TokensLead { command, interface }) }
         @if let Some(made) = made {
-            p { "The new token is shown only now:" }
+            p { (t::TokensNew) }
             pre #token tabindex="0" { "\n" (made) }
         }
         div.scroll { table {
             thead { tr {
-                th { "Name" } th { "Scope" } th { "Made" } th { "Expires" } th { "Last used" }
-                th { span.visually-hidden { "Actions" } }
+                th { (t::Name) } th { (t::TokenScope) } th { (t::TokenMade) }
+                th { (t::TokenExpires) } th { (t::TokenLastUsed) }
+                th { span.visually-hidden { (t::Actions) } }
             } }
             tbody { @for one in &tokens { tr {
                 td { (one.name) }
-                td { (one.scope.text()) }
+                td { (vocabulary::scope(one.scope)) }
                 td { (time(one.created_at)) }
                 td { (time(one.expires_at)) }
-                td { @if let Some(at) = one.last_used_at { (time(at)) } @else { "never" } }
+                td { @if let Some(at) = one.last_used_at { (time(at)) } @else { (t::TimeNever) } }
                 td {
                     form.inline method="post" action={ "/account/tokens/" (one.id) "/delete" } {
-                        button { "Delete" }
+                        button { (t::Delete) }
                     }
                 }
             } } }
         } }
-        @if tokens.is_empty() { p.muted { "You have no tokens." } }
-        h2 { "Make a token" }
+        @if tokens.is_empty() { p.muted { (t::TokensNone) } }
+        h2 { (t::TokensMake) }
         form.fields method="post" {
-            label { "Name" input name="name" required maxlength=(MAX_NAME); }
-            (select("scope", "Scope", &SCOPES, "submit"))
-            label { "Days until it expires"
+            label { (t::Name) input name="name" required maxlength=(MAX_NAME); }
+            (select("scope", t::TokenScope, &SCOPES, "submit"))
+            label { (t::TokenDays)
                 input name="days" type="number" min="1" max=(MAX_DAYS) value="90" required; }
-            button { "Make the token" }
+            button { (t::TokensMakeButton) }
         }
     };
-    Ok(page(session, "Tokens for programs", main).into_response())
+    Ok(page(session, t::AccountTokens, main).into_response())
 }
 
 /// The fields of `POST /account/tokens`.

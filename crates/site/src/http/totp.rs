@@ -13,6 +13,7 @@ use crate::core::time::Time;
 use crate::core::totp as rules;
 use crate::db::user::{self, User};
 use crate::db::{reset, session as sessions, totp};
+use crate::text::t;
 use axum::extract::{Form, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -23,7 +24,7 @@ use std::time::Instant;
 
 fn code_input() -> Markup {
     html! {
-        label { "Code of the generator, or a recovery code"
+        label { (t::TotpCode)
             input name="code" autocomplete="one-time-code" required maxlength="32"; }
     }
 }
@@ -35,26 +36,23 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
     let is_on = generator.is_some_and(|found| found.confirmed().is_some());
     let left = totp::codes_left(&app.db, id).await?;
     let main = html! {
-        h1 { "One-time passwords" }
+        h1 { (t::AccountTotp) }
         @if is_on {
-            p { "Signing in needs a code of your generator. " (left) " recovery codes are left." }
+            p { (t::TotpIsOn { left }) }
             form.fields method="post" action="/account/totp/off" {
-                (password_input("Password", "password", "current-password"))
+                (password_input(t::Password, "password", "current-password"))
                 (code_input())
-                button { "Turn one-time passwords off" }
+                button { (t::TotpOff) }
             }
         } @else {
-            p {
-                "With one-time passwords, signing in needs your password and a code that an "
-                "application on your phone shows."
-            }
+            p { (t::TotpLead) }
             form.fields method="post" action="/account/totp/new" {
-                (password_input("Password", "password", "current-password"))
-                button { "Set up" }
+                (password_input(t::Password, "password", "current-password"))
+                button { (t::TotpSetUp) }
             }
         }
     };
-    Ok(page(&session, "One-time passwords", main).into_response())
+    Ok(page(&session, t::AccountTotp, main).into_response())
 }
 
 /// The fields of `POST /account/totp/new`.
@@ -100,10 +98,10 @@ pub async fn propose(
     tx.commit().await?;
     let address = rules::address(&secret, &user.login);
     let main = html! {
-        h1 { "One-time passwords" }
-        p { "Read this picture with the application, or type the secret into it:" }
+        h1 { (t::AccountTotp) }
+        p { (t::TotpRead) }
         @if let Some((path, width)) = rules::qr_path(&address) {
-            svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="The secret as a QR code"
+            svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(t::TotpQr)
                 width="240" height="240" viewBox={ "0 0 " (width) " " (width) } {
                 rect width=(width) height=(width) fill="white" {}
                 path d=(path) fill="black" {}
@@ -111,12 +109,12 @@ pub async fn propose(
         }
         pre #secret tabindex="0" { "\n" (rules::text(&secret)) }
         form.fields method="post" action="/account/totp/confirm" {
-            label { "The code that the application shows"
+            label { (t::TotpShownCode)
                 input name="code" autocomplete="one-time-code" inputmode="numeric" required; }
-            button { "Confirm" }
+            button { (t::TotpConfirm) }
         }
     };
-    Ok(page(&session, "One-time passwords", main).into_response())
+    Ok(page(&session, t::AccountTotp, main).into_response())
 }
 
 /// The fields of forms with a code.
@@ -163,12 +161,12 @@ pub async fn confirm(
     }
     tx.commit().await?;
     let main = html! {
-        h1 { "One-time passwords are on" }
-        p { "Keep these recovery codes. Each one replaces a code of the application once." }
+        h1 { (t::TotpNowOn) }
+        p { (t::TotpKeep) }
         pre #recovery-codes tabindex="0" { "\n" (codes.join("\n")) }
-        p { a href="/account" { "Go to your account" } }
+        p { a href="/account" { (t::TotpGoToAccount) } }
     };
-    Ok(page(&session, "One-time passwords", main).into_response())
+    Ok(page(&session, t::AccountTotp, main).into_response())
 }
 
 /// The fields of `POST /account/totp/off`.
@@ -199,10 +197,10 @@ pub async fn turn_off(
 /// `GET /sign-in/code`.
 pub async fn code_form(session: Session) -> Response {
     let main = html! {
-        h1 { "Sign in" }
-        form.fields method="post" { (code_input()) button { "Sign in" } }
+        h1 { (t::SignIn) }
+        form.fields method="post" { (code_input()) button { (t::SignIn) } }
     };
-    page(&session, "Sign in", main).into_response()
+    page(&session, t::SignIn, main).into_response()
 }
 
 /// `POST /sign-in/code`.

@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
 use crate::judging::trial::{MAX_OUTPUT, Trial, Tried};
+use crate::text::t;
 use axum::extract::{Multipart, Path, State};
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
@@ -79,31 +80,31 @@ fn limits(manifest: &Manifest) -> Limits {
 
 fn show(app: &App, session: &Session, place: &Place, sent: [&str; 3], result: Markup) -> Page {
     let [language, code, input] = sent;
-    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &"By the name of the file")];
+    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &t::SubmitByName)];
     for one in &app.languages {
         languages.push((&one.name, &one.title));
     }
     let main = html! {
-        h1 { "Try: " (place.title) }
+        h1 { (t::TryTitle { problem: &place.title }) }
         @if place.manifest.interactive {
-            p { "Programs for this problem talk to an interactor, so they cannot be tried." }
+            p { (t::TryInteractive) }
         } @else {
             (result)
             form.fields method="post" enctype="multipart/form-data" {
-                (select("language", "Language", &languages, language))
-                label { "File" input type="file" name="file"; }
-                label { "Or the source itself"
+                (select("language", t::Language, &languages, language))
+                label { (t::SubmitFile) input type="file" name="file"; }
+                label { (t::TrySource)
                     textarea name="code" spellcheck="false" { "\n" (code) }
                 }
-                label { "Input"
+                label { (t::StatementInput)
                     textarea name="input" spellcheck="false" { "\n" (input) }
                 }
-                button { "Run" }
+                button { (t::TryRun) }
             }
-            p.hint { "The program runs with the limits of the problem. Nothing is stored." }
+            p.hint { (t::TryHint) }
         }
     };
-    Ok(page(session, "Try a program", main).into_response())
+    Ok(page(session, t::ProblemTry, main).into_response())
 }
 
 async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -> Page {
@@ -145,20 +146,20 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
 
 fn result(tried: &Tried) -> Markup {
     html! {
-        h2 { "Result" }
+        h2 { (t::Result) }
         @match tried {
             Tried::Rejected { messages } => {
-                p.bad { "The compiler rejects the source." }
+                p.bad { (t::TryCompileError) }
                 pre tabindex="0" { "\n" (messages) }
             }
             Tried::Ran { output, failure } => {
                 @match failure {
-                    Some(failure) => p.bad { "The program failed: " (failure) },
-                    None => p.good { "The program has ended normally." },
+                    Some(failure) => p.bad { (t::TryFailed { failure }) },
+                    None => p.good { (t::TryEnded) },
                 }
-                h3 { "Output" }
+                h3 { (t::StatementOutput) }
                 pre #output tabindex="0" { "\n" (output) }
-                @if output.len() >= MAX_OUTPUT { p.muted { "The rest is not shown." } }
+                @if output.len() >= MAX_OUTPUT { p.muted { (t::TryRest) } }
             }
         }
     }

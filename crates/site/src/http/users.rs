@@ -9,12 +9,14 @@ use super::problems::Place;
 use super::refusal::Refusal;
 use super::reset::LINK_LASTS;
 use super::session::Session;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
 use crate::db::setting::{self, SignUp};
 use crate::db::user::{self, Role, User};
 use crate::db::{Tx, merge, reset, session, totp};
+use crate::text::t;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
@@ -22,14 +24,14 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 const ROLES: [(&str, &dyn Render); 3] = [
-    ("user", &"User"),
-    ("teacher", &"Teacher"),
-    ("admin", &"Administrator"),
+    ("user", &t::RoleUser),
+    ("teacher", &t::RoleTeacher),
+    ("admin", &t::RoleAdmin),
 ];
 const SIGN_UPS: [(&str, &dyn Render); 3] = [
-    ("open", &"All people can sign up"),
-    ("link", &"Only with the link of this site"),
-    ("closed", &"Only administrators add users"),
+    ("open", &t::SignUpOpen),
+    ("link", &t::SignUpLink),
+    ("closed", &t::SignUpClosed),
 ];
 
 /// The id of an administrator.
@@ -66,28 +68,34 @@ pub async fn list(
     check_admin(&session)?;
     let users = user::page(&app.db, place.after.unwrap_or(0), PAGE_ROWS).await?;
     let main = html! {
-        h1 { "Users" }
+        h1 { (t::Users) }
         p.actions {
-            a.button href="/users/import" { "Add users" }
-            a href="/users/export.csv" { "Export as CSV" }
-            a href="/users/export.json" { "Export as JSON" }
-            a href="/settings" { "Sign-up" }
-            a href="/audit" { "Log of changes" }
+            a.button href="/users/import" { (t::UsersAdd) }
+            a href="/users/export.csv" { (t::UsersCsv) }
+            a href="/users/export.json" { (t::UsersJson) }
+            a href="/settings" { (t::UsersSignUp) }
+            a href="/audit" { (t::AuditTitle) }
         }
         div.scroll { table {
-            thead { tr { th { "Login" } th { "Name" } th { "Since" } th { "Role and state" } } }
+            thead { tr {
+                th { (t::Login) } th { (t::PersonName) } th { (t::UsersSince) }
+                th { (t::UsersRoleAndState) }
+            } }
             tbody { @for one in &users { tr {
                 td { a href={ "/users/" (one.id) } { (one.login) } }
                 td { (one.name) }
                 td { (time(one.created_at)) }
-                td { (one.role.text()) @if one.disabled_at.is_some() { ", disabled" } }
+                @let role = vocabulary::role(one.role);
+                td {
+                    @if one.disabled_at.is_some() { (t::UsersDisabled { role }) } @else { (role) }
+                }
             } } }
         } }
         @if let Some(last) = users.last() && users.len() == PAGE_ROWS as usize {
-            p { a href={ "/users?after=" (last.id) } { "Further users" } }
+            p { a href={ "/users?after=" (last.id) } { (t::UsersFurther) } }
         }
     };
-    Ok(page(&session, "Users", main).into_response())
+    Ok(page(&session, t::Users, main).into_response())
 }
 
 /// `GET /users/{id}`.
@@ -95,11 +103,11 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     user_page(&app, &session, id, None).await
 }
 
-fn confirmation(action: &str, words: &str, extra: &Markup) -> Markup {
+fn confirmation(action: &str, words: impl Render, extra: &Markup) -> Markup {
     html! {
         form.fields method="post" action=(action) {
             (extra)
-            label { "Type the login to confirm" input name="confirm" required autocomplete="off"; }
+            label { (t::UserConfirm) input name="confirm" required autocomplete="off"; }
             button { (words) }
         }
     }
@@ -112,51 +120,48 @@ async fn user_page(app: &App, session: &Session, id: i64, link: Option<&str>) ->
     let has_totp = generator.is_some_and(|one| one.confirmed().is_some());
     let path = format!("/users/{id}");
     let target = html! {
-        label { "Login of the user that stays" input name="into" required autocomplete="off"; }
+        label { (t::UserInto) input name="into" required autocomplete="off"; }
     };
     let main = html! {
         h1 { (found.login) }
         form.fields method="post" action={ (path) "/profile" } {
             (profile_inputs(&found.name, found.email.as_deref()))
-            button { "Save" }
+            button { (t::Save) }
         }
-        h2 { "Role and state" }
+        h2 { (t::UsersRoleAndState) }
         form.fields method="post" action=(path) {
-            (select("role", "Role", &ROLES, found.role.text()))
+            (select("role", t::Role, &ROLES, found.role.text()))
             label.check {
                 input type="checkbox" name="disabled" value="1"
                     checked[found.disabled_at.is_some()];
-                "Disabled: the user cannot sign in"
+                (t::UserDisable)
             }
-            button { "Save" }
+            button { (t::Save) }
         }
-        h2 { "Sign-in" }
+        h2 { (t::UserSignIn) }
         @if let Some(link) = link {
-            p { "With this path the user chooses a new password, once and within 24 hours. It is "
-                "shown only now:" }
+            p { (t::UserResetShown) }
             pre #reset-link tabindex="0" { "\n" (link) }
         }
         div.actions {
             form.inline method="post" action={ (path) "/reset" } {
-                button { "Make a link for a new password" }
+                button { (t::UserResetMake) }
             }
             form.inline method="post" action={ (path) "/sessions/end" } {
-                button { "End all sessions" }
+                button { (t::UserSessionsEnd) }
             }
             @if has_totp {
                 form.inline method="post" action={ (path) "/totp/off" } {
-                    button { "Turn one-time passwords off" }
+                    button { (t::TotpOff) }
                 }
             }
         }
-        h2 { "Merge into another user" }
-        p.hint { "Submissions, problems and memberships move to the other user, and the higher \
-            role stays. This cannot be undone." }
-        (confirmation(&format!("{path}/merge"), "Merge", &target))
-        h2 { "Delete" }
-        p.hint { "All submissions of the user are deleted, also in rankings of the past. Problems \
-            become yours. This cannot be undone. To keep results, disable the user instead." }
-        (confirmation(&format!("{path}/delete"), "Delete the user", &html! {}))
+        h2 { (t::UserMerge) }
+        p.hint { (t::UserMergeHint) }
+        (confirmation(&format!("{path}/merge"), t::UserMergeButton, &target))
+        h2 { (t::Delete) }
+        p.hint { (t::UserDeleteHint) }
+        (confirmation(&format!("{path}/delete"), t::UserDelete, &html! {}))
     };
     Ok(page(session, &found.login, main).into_response())
 }
@@ -321,18 +326,18 @@ async fn settings_page(app: &App, session: &Session, link: Option<&str>) -> Page
     check_admin(session)?;
     let sign_up = setting::sign_up(&app.db).await?;
     let main = html! {
-        h1 { "Sign-up" }
+        h1 { (t::UsersSignUp) }
         form.fields method="post" {
-            (select("sign_up", "New users", &SIGN_UPS, sign_up.text()))
-            button { "Save" }
+            (select("sign_up", t::SignUpNewUsers, &SIGN_UPS, sign_up.text()))
+            button { (t::Save) }
         }
         @if let Some(link) = link {
-            p { "People sign up at this path. It is shown only now:" }
+            p { (t::SignUpLinkShown) }
             pre #sign-up-link tabindex="0" { "\n" (link) }
         }
-        p.hint { "Saving the second choice makes a new link, and the old one invalid." }
+        p.hint { (t::SignUpHint) }
     };
-    Ok(page(session, "Sign-up", main).into_response())
+    Ok(page(session, t::UsersSignUp, main).into_response())
 }
 
 /// The fields of `POST /settings`.

@@ -9,6 +9,7 @@ use super::parts::{self, PAGE_ROWS, Upload, time};
 use super::problems::find;
 use super::session::Session;
 use super::upload::StoredUpload;
+use super::vocabulary;
 use crate::app::App;
 use crate::core::score::Score;
 use crate::core::work::Work;
@@ -16,6 +17,7 @@ use crate::db::job;
 use crate::db::problem::{self, Problem, Version};
 use crate::db::submission::{self, Model};
 use crate::jobs::packages;
+use crate::text::{self, t};
 use axum::extract::{Form, Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -70,48 +72,53 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let versions = problem::versions(&app.db, id).await?;
     let models = submission::models(&app.db, id).await?;
     let jobs = job::of_problem(&app.db, id, PAGE_ROWS).await?;
-    let title = format!("{}: versions", problem.name);
+    let title = t::VersionsTitle {
+        name: &problem.name,
+    };
     let main = html! {
         h1 { (title) }
-        p { a href={ "/problems/" (id) } { "Go to the problem" } }
+        p { a href={ "/problems/" (id) } { (t::VersionsGoToProblem) } }
         (table(id, &versions))
-        p.hint { "A new version changes no contest: each round keeps the version that it uses." }
-        h2 { "Submissions of the package" }
+        p.hint { (t::VersionsHint) }
+        h2 { (t::VersionsSolutions) }
         (solutions(&models))
-        h2 { "Add a version" }
+        h2 { (t::VersionsAdd) }
         form.fields method="post" enctype="multipart/form-data" {
             (package_input())
-            label { "What has changed" input name="note" maxlength=(MAX_NOTE); }
-            button { "Add a version" }
+            label { (t::VersionsWhat) input name="note" maxlength=(MAX_NOTE); }
+            button { (t::VersionsAdd) }
         }
-        h2 { "Change the statement" }
+        h2 { (t::VersionsStatement) }
         form.fields method="post" enctype="multipart/form-data"
             action={ "/problems/" (id) "/statement" } {
-            label { "Statement, such as problem.en.md or problem.en.pdf"
+            label { (t::VersionsStatementFile)
                 input type="file" name="file" accept=".md,.pdf,.tex" required; }
-            button { "Add a version with this statement" }
+            button { (t::VersionsStatementButton) }
         }
-        h2 { "Time limits" }
+        h2 { (t::VersionsLimits) }
         form.actions method="post" action={ "/problems/" (id) "/limits" } {
-            button { "Measure the model solution and add a version with its limits" }
+            button { (t::VersionsLimitsButton) }
         }
-        h2 { "Jobs" }
+        h2 { (t::VersionsJobs) }
         (jobs::table(&jobs))
     };
-    Ok(page(&session, &title, main).into_response())
+    Ok(page(&session, title, main).into_response())
 }
 
 fn table(id: i64, versions: &[Version]) -> Markup {
     html! {
         div.scroll { table {
-            thead { tr { th.number { "Version" } th { "Time" } th { "Note" } th { "Package" } } }
+            thead { tr {
+                th.number { (t::Version) } th { (t::Time) } th { (t::Note) }
+                th { (t::VersionsPackage) }
+            } }
             tbody { @for one in versions { tr {
                 td.number { (one.number) }
                 td { (time(one.created_at)) }
                 td { (one.note) }
                 td {
                     a href={ "/problems/" (id) "/versions/" (one.number) "/package" } {
-                        "Download"
+                        (t::Download)
                     }
                 }
             } } }
@@ -123,8 +130,9 @@ fn solutions(models: &[Model]) -> Markup {
     html! {
         div.scroll { table #solutions {
             thead { tr {
-                th.number { "Version" } th { "Submission" } th { "Language" } th { "Result" }
-                th.number { "Points" } th { "Expectation" }
+                th.number { (t::Version) } th { (t::Submission) } th { (t::Language) }
+                th { (t::Result) }
+                th.number { (t::Points) } th { (t::VersionsExpectation) }
             } }
             tbody { @for one in models { tr {
                 td.number { (one.version) }
@@ -133,20 +141,20 @@ fn solutions(models: &[Model]) -> Markup {
                 td {
                     @match one.verdict {
                         Some(found) => (parts::verdict(found)),
-                        None => span.muted { (one.state.text()) },
+                        None => span.muted { (vocabulary::judgement_state(one.state)) },
                     }
                 }
-                td.number { @if let Some(score) = one.score { (Score(score)) } }
+                td.number { @if let Some(score) = one.score { (text::score(Score(score))) } }
                 td {
                     @match one.as_expected {
-                        Some(0) => span.bad { "not as expected" },
-                        Some(_) => span.good { "as expected" },
+                        Some(0) => span.bad { (t::VersionsUnexpected) },
+                        Some(_) => span.good { (t::VersionsExpected) },
                         None => {},
                     }
                 }
             } } }
         } }
-        @if models.is_empty() { p.muted { "The package has no submissions." } }
+        @if models.is_empty() { p.muted { (t::VersionsNoSolutions) } }
     }
 }
 

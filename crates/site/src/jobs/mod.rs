@@ -183,7 +183,7 @@ impl Runner {
             job,
             token,
         };
-        running.say(format!("{}: attempt {}", job.kind.words(), job.attempt));
+        running.say(format!("{}: attempt {}", job.kind.text(), job.attempt));
         let result = running.perform();
         renewing.abort();
         self.app.job_stops.end(job.id);

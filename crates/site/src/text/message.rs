@@ -26,6 +26,11 @@ pub trait Message: Render {
     /// The values of the variables.
     fn arguments(&self) -> Vec<(&'static str, Argument<'_>)>;
 
+    /// The text without markup, in the language of the current request.
+    fn plain(&self) -> String {
+        plain(&current(), self.key(), &self.arguments())
+    }
+
     /// The text without markup in English, for programs.
     fn english(&self) -> String {
         plain(&FALLBACK, self.key(), &self.arguments())
@@ -78,6 +83,12 @@ impl Value for String {
 impl Value for Markup {
     fn argument(&self) -> Argument<'_> {
         Argument::Markup(&self.0)
+    }
+}
+
+impl Value for dyn Message + '_ {
+    fn argument(&self) -> Argument<'_> {
+        Argument::Message(self)
     }
 }
 

@@ -140,4 +140,64 @@ mod tests {
         let error = Locales::with_directory(directory.path(), "fr");
         assert!(matches!(error, Err(LocaleError::Unknown(_))), "{error:?}");
     }
+
+    /// Files that send English to programs, or names of headers.
+    const ENGLISH_FILES: [&str; 5] = ["model", "objects", "problem", "submissions", "export"];
+
+    fn sources(directory: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(directory).expect("sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// Whether a literal reads like a sentence or a heading: `Two words` or `Word`.
+    fn is_prose(literal: &str) -> bool {
+        let mut chars = literal.chars();
+        chars.next().is_some_and(|first| first.is_ascii_uppercase())
+            && chars
+                .next()
+                .is_some_and(|second| second.is_ascii_lowercase())
+            && !literal.contains([':', '=', '_'])
+    }
+
+    #[test]
+    fn pages_have_no_literals_in_place_of_messages() {
+        let mut files = Vec::new();
+        let http = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
+        sources(&http, &mut files);
+        let mut found = Vec::new();
+        for path in files {
+            let is_api = path.components().any(|part| part.as_os_str() == "api");
+            let stem = path
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .unwrap_or_default();
+            if ENGLISH_FILES.contains(&stem) && (is_api || stem == "export") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for (number, line) in (1..).zip(text.lines()) {
+                let code = line.trim_start();
+                if code.starts_with("//") || code.contains("reason = ") || code.contains("error(") {
+                    continue;
+                }
+                for literal in code.split('"').skip(1).step_by(2).filter(|it| is_prose(it)) {
+                    found.push(format!("{}:{number}: {literal}", path.display()));
+                }
+            }
+        }
+        // The debug form of tokens, names of formats, and the schema of problems.
+        found.retain(|one| {
+            !["Token", "Problem", "Bearer", "OpenAPI"]
+                .iter()
+                .any(|name| one.ends_with(&format!(": {name}")))
+        });
+        assert!(found.is_empty(), "{found:#?}");
+    }
 }

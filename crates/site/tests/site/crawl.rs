@@ -110,7 +110,7 @@ fn links(answer: &str) -> impl Iterator<Item = String> {
 }
 
 /// Every answer that a browser gets.
-fn crawl(browser: &Browser) -> BTreeMap<String, String> {
+pub fn crawl(browser: &Browser) -> BTreeMap<String, String> {
     let mut waiting = routes();
     for number in NUMBERS {
         for query in [

@@ -1,7 +1,23 @@
 //! The languages of the pages: which one a reader gets, and that every text is translated.
 
-use crate::support::contest::{contestant, first_admin, make_contest};
+use crate::crawl::crawl;
+use crate::support::contest::{contestant, first_admin, make_contest, submit};
 use crate::support::{Browser, Site, with_each};
+use fluent_syntax::ast::{Entry, PatternElement};
+use scraper::node::Element;
+use scraper::{ElementRef, Html, Node};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Stand around each message of the language `qps`.
+const MARKS: [char; 2] = ['⟦', '⟧'];
+/// Attributes that browsers show or read aloud.
+const ATTRIBUTES: [&str; 4] = ["alt", "aria-label", "placeholder", "title"];
+/// Words that are not translated: names of this site, of its users and of formats.
+const NAMES: [&str; 16] = [
+    "millibox", "UTC", "CSV", "JSON", "OpenAPI", "Deutsch", "English", "Polski", "qps", "ada",
+    "bob", "Sum", "Round", "Cup", "Contest", "python",
+];
 
 /// Chooses a language as the menu does.
 fn choose(browser: &mut Browser, tag: &str, back: &str) -> Option<String> {
@@ -78,4 +94,143 @@ fn contest_is_shown_in_the_language_of_each_viewer() {
             "{english}"
         );
     });
+}
+
+/// English with marks around each message.
+fn marked_english() -> String {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("languages/en");
+    let mut all = String::new();
+    for entry in std::fs::read_dir(directory).expect("messages") {
+        let text = std::fs::read_to_string(entry.expect("a file").path()).expect("messages");
+        let mut resource = fluent_syntax::parser::parse(text).expect("messages");
+        for entry in &mut resource.body {
+            if let Entry::Message(message) = entry
+                && !["number-decimal", "number-group"].contains(&message.id.name.as_str())
+                && let Some(pattern) = &mut message.value
+            {
+                let [open, close] = MARKS.map(|mark| PatternElement::TextElement {
+                    value: mark.to_string(),
+                });
+                pattern.elements.insert(0, open);
+                pattern.elements.push(close);
+            }
+        }
+        all.push_str(&fluent_syntax::serializer::serialize(&resource));
+        all.push('\n');
+    }
+    all
+}
+
+/// Whether the content of an element is not translated.
+fn is_foreign(element: &Element) -> bool {
+    ["script", "style", "pre", "code", "textarea"].contains(&element.name())
+        || element.attr("translate") == Some("no")
+        // The names of programming languages.
+        || element.name() == "select" && element.attr("name") == Some("language")
+        || element
+            .attr("class")
+            .is_some_and(|class| class.contains("statement"))
+}
+
+/// Collects the text of a page in its order, except what is not translated.
+fn collect(element: ElementRef<'_>, text: &mut String) {
+    for child in element.children() {
+        match child.value() {
+            Node::Text(found) => text.push_str(found),
+            Node::Element(found) if !is_foreign(found) => {
+                if let Some(child) = ElementRef::wrap(child) {
+                    text.push(' ');
+                    collect(child, text);
+                    text.push(' ');
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The words outside of marks.
+fn unmarked(text: &str) -> BTreeSet<String> {
+    let mut depth = 0_usize;
+    let mut outside = String::new();
+    for found in text.chars() {
+        match found {
+            _ if found == MARKS[0] => depth += 1,
+            _ if found == MARKS[1] => depth = depth.saturating_sub(1),
+            _ if depth == 0 => outside.push(found),
+            _ => {}
+        }
+    }
+    let words = outside.split(|found: char| !found.is_alphabetic());
+    let words = words.filter(|word| word.chars().count() > 1 && !NAMES.contains(word));
+    words.map(str::to_owned).collect()
+}
+
+/// The words of a page that no message has.
+fn literals(page: &Html) -> BTreeSet<String> {
+    let mut text = String::new();
+    collect(page.root_element(), &mut text);
+    let mut words = unmarked(&text);
+    for node in page.tree.nodes() {
+        let Some(element) = node.value().as_element() else {
+            continue;
+        };
+        // The exact form of a time is the same in all languages.
+        for name in ATTRIBUTES.iter().filter(|_| element.name() != "time") {
+            words.extend(unmarked(element.attr(name).unwrap_or_default()));
+        }
+    }
+    words
+}
+
+#[test]
+fn pages_have_no_text_outside_of_messages() {
+    let mut site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let sent = submit(&mut bob, &contest, b"print(3)\n").id();
+    admin.wait_for(&format!("/submissions/{sent}"), "Wrong answer");
+    let path = format!("/contests/{}", contest.id);
+    admin.post(&format!("{path}/participants"), &[("name", "Cup")]);
+    admin.post(&format!("/problems/{}/limits", contest.package), &[]);
+    let fields = [("contest", contest.id.to_string())];
+    let fields = fields
+        .each_ref()
+        .map(|(name, value)| (*name, value.as_str()));
+    assert_eq!(admin.post("/rejudgings/new", &fields).status, 303);
+    let fields = [("name", "Cup"), ("scope", "read"), ("days", "3")];
+    admin.post("/account/tokens", &fields);
+
+    site.kill();
+    let languages = site.data().join("languages");
+    std::fs::create_dir(&languages).expect("a directory");
+    std::fs::write(languages.join("qps.ftl"), marked_english()).expect("a language");
+    site.restart();
+    let (mut admin, mut bob) = (admin.moved(&site), bob.moved(&site));
+    let mut guest = Browser::new(&site);
+    let mut found = Vec::new();
+    let mut pages = 0;
+    for (viewer, browser) in [
+        ("the guest", &mut guest),
+        ("bob", &mut bob),
+        ("the administrator", &mut admin),
+    ] {
+        choose(browser, "qps", "/");
+        for (path, answer) in crawl(browser) {
+            let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+                continue;
+            };
+            if !head.contains("text/html") {
+                continue;
+            }
+            pages += 1;
+            let words = literals(&Html::parse_document(body));
+            if !words.is_empty() {
+                found.push(format!("{viewer}: {path}: {words:?}"));
+            }
+        }
+    }
+    assert!(pages > 150, "{pages} pages");
+    assert!(found.is_empty(), "{found:#?}");
 }

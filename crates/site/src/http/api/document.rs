@@ -4,6 +4,7 @@ use super::problem::{ApiError, Problem};
 use crate::http::error::PageError;
 use crate::http::layout;
 use crate::http::session::Session;
+use crate::text::t;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::html;
@@ -59,31 +60,32 @@ pub async fn page(session: Session) -> Response {
     let document = serde_json::to_value(document()).unwrap_or_default();
     let paths = document["paths"].as_object().cloned().unwrap_or_default();
     let main = html! {
-        h1 { "Interface for programs" }
-        p {
-            "Programs send a " a href="/account/tokens" { "token" } " as "
-            code { "Authorization: Bearer TOKEN" } " and see what its user sees. "
-            a href="/api/openapi.json" { "OpenAPI" } " describes all objects."
-        }
+        h1 { (t::ApiTitle) }
+        @let token = html! { a href="/account/tokens" { (t::ApiToken) } };
+        @let header = html! { code { "Authorization: Bearer TOKEN" } };
+        @let document = html! { a href="/api/openapi.json" { "OpenAPI" } };
+        p { (t::ApiLead { token, header, document }) }
         div.scroll { table {
-            thead { tr { th { "Operation" } th { "Purpose" } } }
+            thead { tr { th { (t::ApiOperation) } th { (t::ApiPurpose) } } }
             tbody {
                 @for (path, operations) in &paths {
                     @for (method, operation) in operations.as_object().into_iter().flatten() {
                         tr {
                             td { code { (method.to_uppercase()) " " (path) } }
-                            td { (operation["summary"].as_str().unwrap_or_default()) }
+                            td lang="en" translate="no" {
+                                (operation["summary"].as_str().unwrap_or_default())
+                            }
                         }
                     }
                 }
             }
         } }
-        p { "A submission from the command line:" }
+        p { (t::ApiCommand) }
         pre tabindex="0" {
             "\nmillibox submit a.cpp --site https://HOST --round-problem 1 --token-file token"
         }
     };
-    layout::page(&session, "Interface for programs", main).into_response()
+    layout::page(&session, t::ApiTitle, main).into_response()
 }
 
 #[cfg(test)]

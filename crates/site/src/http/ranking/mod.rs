@@ -18,7 +18,7 @@ use crate::core::time::Time;
 use crate::db;
 use crate::db::contest::Round;
 use crate::rankings::{Format, Render, Rendered};
-use crate::text::{self, Locale};
+use crate::text::{self, Locale, t};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
@@ -231,18 +231,18 @@ pub async fn show(
     let choice = &look.choice;
     let query = choice.query("");
     let main = html! {
-        (look.scene.top(&session, Some(&"Ranking")))
-        h2 { "Ranking" }
+        (look.scene.top(&session, Some(&t::Ranking)))
+        h2 { (t::Ranking) }
         (chooser(&look))
         (tables(id, choice, &page))
         p.actions {
-            a href={ "/contests/" (id) "/projector" (query) } { "For a projector" }
+            a href={ "/contests/" (id) "/projector" (query) } { (t::RankingProjector) }
             a href={ "/contests/" (id) "/ranking.csv" (query) } { "CSV" }
             a href={ "/contests/" (id) "/ranking.json" (query) } { "JSON" }
         }
     };
     let source = format!("/contests/{id}/ranking/live{query}");
-    Ok(live_page(&session, "Ranking", &source, main).into_response())
+    Ok(live_page(&session, t::Ranking, &source, main).into_response())
 }
 
 /// The choice of round, group and view.
@@ -256,8 +256,8 @@ fn chooser(look: &Look) -> Markup {
         @if rounds.len() > 1 || !groups.is_empty() || can_switch {
             form.inline method="get" {
                 @if rounds.len() > 1 {
-                    label { "Round" select name="round" {
-                        option value="" { "All" }
+                    label { (t::Round) select name="round" {
+                        option value="" { (t::All) }
                         @for round in &rounds {
                             option value=(round.id)
                                 selected[look.choice.round == round.id.to_string()] {
@@ -267,20 +267,22 @@ fn chooser(look: &Look) -> Markup {
                     } }
                 }
                 @if !groups.is_empty() {
-                    label { "Group" select name="group" {
-                        option value="" { "All" }
+                    label { (t::Group) select name="group" {
+                        option value="" { (t::All) }
                         @for group in &groups {
                             option value=(group) selected[look.choice.group == *group] { (group) }
                         }
                     } }
                 }
                 @if can_switch {
-                    label { "View" select name="view" {
-                        option value="" { "Of the staff" }
-                        option value="public" selected[look.choice.is_public()] { "Of the public" }
+                    label { (t::RankingView) select name="view" {
+                        option value="" { (t::RankingViewStaff) }
+                        option value="public" selected[look.choice.is_public()] {
+                            (t::RankingViewPublic)
+                        }
                     } }
                 }
-                button { "Show" }
+                button { (t::RankingShow) }
             }
         }
     }

@@ -4,13 +4,14 @@ use crate::core::icpc;
 use crate::core::standings::{Audience, Cell, Head, Row, Scope, Table, Total};
 use crate::db::contest::Mode;
 use crate::http::parts::{time, verdict};
+use crate::text::{self, t};
 use maud::{Markup, html};
 
 /// The tables as HTML. The staff gets links to submissions.
 pub fn render(scope: &Scope, tables: &[Table]) -> String {
     let links = scope.audience == Audience::Staff;
     let all = html! {
-        @if tables.is_empty() { p { "The ranking is not shown yet." } }
+        @if tables.is_empty() { p { (t::RankingNotShown) } }
         @for (number, one) in (1..).zip(tables) {
             @if tables.len() > 1 { h3 { (one.rounds.join(", ")) } }
             (table(one, number, links))
@@ -23,24 +24,21 @@ fn table(table: &Table, number: usize, links: bool) -> Markup {
     let is_icpc = table.mode == Mode::Icpc;
     html! {
         @if let Some(since) = table.frozen_since {
-            p.frozen { "The ranking is frozen since " (time(since)) ". Later submissions are
-                pending." }
+            p.frozen { (t::RankingFrozen { time: time(since) }) }
         }
         div.scroll { table.ranking id=[(number == 1).then_some("ranking")] {
             thead { tr {
-                th.number { "Place" } th { "Name" }
-                @if is_icpc { th.number { "Solved" } th.number { "Penalty" } }
-                @else { th.number { "Sum" } }
+                th.number { (t::RankingPlace) } th { (t::Name) }
+                @if is_icpc { th.number { (t::RankingSolved) } th.number { (t::RankingPenalty) } }
+                @else { th.number { (t::RankingSum) } }
                 @for one in &table.problems { th.number { (head(one)) } }
             } }
             tbody { @for one in &table.rows { (row(one, links)) } }
         } }
-        @if table.rows.is_empty() { p.muted { "There are no results." } }
+        @if table.rows.is_empty() { p.muted { (t::RankingEmpty) } }
         @if is_icpc {
             p.hint {
-                "A solved problem shows +, the number of wrong attempts, and the minute. It costs
-                its minute and " (table.penalty_minutes) " minutes for each wrong attempt. A star
-                marks the first solution, and a question mark the number of pending attempts."
+                (t::RankingIcpcHint { minutes: table.penalty_minutes })
             }
         }
     }
@@ -64,11 +62,12 @@ fn row(row: &Row, links: bool) -> Markup {
             td.number { @if let Some(place) = row.place { (place) } }
             td {
                 (row.name)
-                @if row.hidden { " (hidden)" } @else if row.unofficial { " (unofficial)" }
+                @if row.hidden { " " (t::RankingHidden) }
+                @else if row.unofficial { " " (t::RankingUnofficial) }
                 @if !row.organization.is_empty() { br; small.muted { (row.organization) } }
             }
             @match row.total {
-                Total::Points(score) => td.number { (score) },
+                Total::Points(score) => td.number { (text::score(score)) },
                 Total::Icpc { solved, penalty, .. } => {
                     td.number { (solved) } td.number { (penalty) }
                 }
@@ -92,7 +91,7 @@ fn cell(found: &Cell, links: bool) -> Markup {
         Cell::Points { found, pending } => html! {
             @if let Some(found) = found {
                 @let text = html! {
-                    @match found.score { Some(score) => (score), None => "?" }
+                    @match found.score { Some(score) => (text::score(score)), None => "?" }
                 };
                 (linked(Some(found.submission), links, text))
                 @if let Some(one) = found.verdict { br; small { (verdict(one)) } }
@@ -107,7 +106,7 @@ fn icpc_cell(found: &icpc::Cell) -> Markup {
     html! {
         @if let Some(solved) = found.solved {
             span.good {
-                @if solved.is_first { abbr title="first to solve" { "★" } }
+                @if solved.is_first { abbr title=(t::RankingFirst) { "★" } }
                 "+" @if found.wrong > 0 { (found.wrong) }
             }
             br; small { (solved.minutes()) }

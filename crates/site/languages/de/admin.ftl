@@ -1,0 +1,158 @@
+# Users as administrators see them.
+users = Benutzer
+users-add = Benutzer hinzufügen
+users-csv = Als CSV exportieren
+users-json = Als JSON exportieren
+users-sign-up = Registrierung
+users-since = Seit
+users-role-and-state = Rolle und Zustand
+users-disabled = { $role }, gesperrt
+users-further = Weitere Benutzer
+user-confirm = Geben Sie zur Bestätigung den Benutzernamen ein
+user-into = Benutzername des Benutzers, der bleibt
+user-disable = Gesperrt: der Benutzer kann sich nicht anmelden
+user-sign-in = Anmeldung
+user-reset-shown =
+    Mit diesem Pfad wählt der Benutzer ein neues Passwort, einmal und innerhalb von 24 Stunden. Er
+    wird nur jetzt angezeigt:
+user-reset-make = Link für ein neues Passwort erstellen
+user-sessions-end = Alle Sitzungen beenden
+user-merge = Mit einem anderen Benutzer zusammenführen
+user-merge-hint =
+    Einsendungen, Aufgaben und Mitgliedschaften gehen auf den anderen Benutzer über, und die höhere
+    Rolle bleibt. Das kann nicht rückgängig gemacht werden.
+user-merge-button = Zusammenführen
+user-delete-hint =
+    Alle Einsendungen des Benutzers werden gelöscht, auch in vergangenen Ranglisten. Aufgaben
+    gehören dann Ihnen. Das kann nicht rückgängig gemacht werden. Um Ergebnisse zu behalten, sperren
+    Sie den Benutzer stattdessen.
+user-delete = Benutzer löschen
+sign-up-new-users = Neue Benutzer
+sign-up-open = Alle können sich registrieren
+sign-up-link = Nur mit dem Link dieser Seite
+sign-up-closed = Nur Administratoren fügen Benutzer hinzu
+sign-up-link-shown = Über diesen Pfad kann man sich registrieren. Er wird nur jetzt angezeigt:
+sign-up-hint =
+    Wenn Sie die zweite Auswahl speichern, entsteht ein neuer Link, und der alte wird ungültig.
+
+# Import of users.
+roster-file = Datei
+roster-list = Oder die Liste selbst
+roster-preview = Vorschau
+roster-hint =
+    CSV oder TSV mit den Namen der Spalten in der ersten Zeile, JSON mit einem Array von Objekten
+    oder die accounts.tsv von DOMjudge. Nur der Benutzername (login) ist nötig. Vorhandene Benutzer
+    werden geändert; neue Benutzer ohne Passwort erhalten ein erzeugtes. Nichts wird geändert, bevor
+    Sie die Vorschau gesehen haben.
+roster-counts = Hinzugefügte Benutzer: { $added }, geänderte: { $changed }, unveränderte: { $kept }.
+roster-email = E-Mail
+roster-effect = Wirkung
+roster-add = Hinzufügen
+roster-change = Ändern
+roster-keep = Nichts ändert sich
+roster-password-listed = aus der Liste
+roster-password-generated = erzeugt
+roster-apply = Übernehmen und erzeugte Passwörter anzeigen
+roster-apply-csv = Übernehmen und erzeugte Passwörter als CSV herunterladen
+roster-apply-hint =
+    Erzeugte Passwörter werden einmal angezeigt. Drucken oder speichern Sie sie dann.
+roster-done = Benutzer wurden hinzugefügt
+roster-go-to-users = Zu den Benutzern
+
+# Jobs.
+jobs = Aufträge
+job = Auftrag
+job-what = Was
+job-title = Auftrag #{ $id }
+jobs-empty = Es gibt keine Aufträge.
+job-log = Protokoll
+job-log-download = Protokoll herunterladen
+job-stop = Auftrag anhalten
+job-restart = Auftrag erneut starten
+
+# The queue, the log of changes, and faults.
+queue = Warteschlange
+queue-priority = Priorität
+queue-attempt = Versuch
+queue-worker = Arbeitsprozess
+queue-queued = Eingereiht
+queue-fault = Störung
+audit-title = Änderungsprotokoll
+audit-action = Aktion
+audit-object = Objekt
+audit-filter = Filtern
+audit-address = Adresse
+audit-empty = Es gibt keine Änderungen.
+audit-earlier = Frühere Änderungen
+faults = Störungen
+fault-title = Störung #{ $id }
+faults-lead =
+    Was nicht bewertet werden konnte. Die Einsendungen warten, bis die Störung geschlossen wird.
+fault-what = Was fehlschlug
+fault-first = Zuerst
+fault-last = Zuletzt
+fault-package = Das Aufgabenpaket kann nicht bewertet werden
+fault-machine = Die Bewertung ist mehrmals fehlgeschlagen
+fault-closed = geschlossen am { $time }
+fault-open = offen
+faults-empty = Es gibt keine Störungen.
+fault-version = { $problem }, Version { $version }
+fault-waiting = Wartende Einsendungen
+fault-close = Störung schließen und die Einsendungen neu bewerten
+fault-close-hint =
+    Sie werden mit der Version bewertet, die ihre Runden oder Aufgaben jetzt verwenden.
+fault-evidence = Belege
+fault-attempt = Einsendung #{ $submission }, Versuch { $attempt }, { $time }
+fault-attempt-worker =
+    Einsendung #{ $submission }, Versuch { $attempt }, Arbeitsprozess { $worker }, { $time }
+
+# Rejudgings.
+rejudgings = Neubewertungen
+rejudgings-all = Alle Neubewertungen
+rejudging = Neubewertung
+rejudging-title = Neubewertung #{ $id }
+rejudging-new = Einsendungen neu bewerten
+rejudging-reason = Grund
+rejudgings-empty = Es gibt keine Neubewertungen.
+rejudging-to-judge = noch { $count } zu bewerten
+rejudging-waits = wartet auf eine Entscheidung
+rejudging-applied = übernommen
+rejudging-dropped = verworfen
+rejudging-lead =
+    Die jetzt gültigen Ergebnisse und die Plätze bleiben, bis Sie die neuen Ergebnisse übernehmen.
+    Leere Felder wählen alle Einsendungen aus.
+rejudging-round-problem = Aufgabe einer Runde
+rejudging-version = Version des Aufgabenpakets (Nummer)
+rejudging-user = Benutzer (Benutzername)
+rejudging-verdict = Bisheriges Ergebnis
+rejudging-repeats = Wiederholt
+rejudging-verdicts = Ergebnisse
+rejudging-changed = Einsendungen mit anderem Ergebnis
+rejudging-without = { $count ->
+        [one] { $count } Einsendung hat kein neues Ergebnis und behält das alte.
+       *[other] { $count } Einsendungen haben kein neues Ergebnis und behalten das alte.
+    }
+rejudging-apply = Neue Ergebnisse übernehmen
+rejudging-drop = Neue Ergebnisse verwerfen
+rejudging-repeat = Wiederholen
+rejudging-no-verdict = Keines
+rejudging-no-results = Es gibt keine neuen Ergebnisse.
+rejudging-old-verdict = Altes Ergebnis
+rejudging-new-verdict = Neu: { $verdict }
+rejudging-old-result = Altes Ergebnis
+rejudging-new-result = Neues Ergebnis
+rejudging-changes = { $count ->
+        [one] { $count } Einsendung ändert sich.
+       *[other] { $count } Einsendungen ändern sich.
+    }
+rejudging-ranks = Plätze: { $contest }
+rejudging-old-place = Alter Platz
+rejudging-old-sum = Alte Summe
+rejudging-new-place = Neuer Platz
+rejudging-new-sum = Neue Summe
+rejudging-no-change = Kein Platz und keine Summe ändert sich.
+
+roster-made-none = Es wurde kein Passwort erzeugt.
+roster-made =
+    Diese Passwörter werden nur jetzt angezeigt. Drucken Sie die Seite, oder kopieren Sie die
+    Tabelle.

@@ -1,0 +1,48 @@
+# Sending a source.
+submit-by-name = Nach dem Dateinamen
+submit-file = Datei
+submit-file-hint = Eine Datei wird anstelle des Quelltexts darunter gesendet.
+submit-source = Quelltext
+submit-tab-hint = Tab rückt ein. Um das Feld mit Tab zu verlassen, drücken Sie zuerst Escape.
+submit-ignore = Diese Einsendung in der Rangliste ignorieren
+submit-to = Zu { $problem } einsenden
+
+# Trying a program.
+try-title = Ausprobieren: { $problem }
+try-interactive =
+    Programme zu dieser Aufgabe sprechen mit einem Interaktor und können deshalb nicht ausprobiert
+    werden.
+try-source = Oder der Quelltext selbst
+try-run = Ausführen
+try-hint = Das Programm läuft mit den Limits der Aufgabe. Es wird nichts gespeichert.
+try-compile-error = Der Compiler lehnt den Quelltext ab.
+try-failed = Das Programm ist fehlgeschlagen: { $failure }
+try-ended = Das Programm wurde normal beendet.
+try-rest = Der Rest wird nicht angezeigt.
+
+# A submission.
+submissions-all = Alle Einsendungen
+submission-title = Einsendung #{ $id }
+submission-judge-failed = Die Bewertung ist fehlgeschlagen
+submission-compiler = Compiler
+submission-progress = { $done } von { $all } Tests sind bewertet.
+submission-tests = Tests
+submission-full-results = Vollständige Ergebnisse: { $time }
+submission-download = { $file } herunterladen
+submission-changes = Änderungen seit Einsendung #{ $id }
+submission-same = Beide Quelltexte sind gleich.
+submission-ignored-in-ranking = (in der Rangliste ignoriert)
+submission-package-own = (Einsendung des Aufgabenpakets)
+submission-cpu-time = Höchste CPU-Zeit
+submission-memory = Höchster Speicherverbrauch
+submission-judgements = Bewertungen
+submission-judgement = Bewertung
+submission-rejudging = Neubewertung
+submission-counts = { $state }, zählt
+submission-test = Test
+submission-memory-column = Speicher
+submission-comment = Kommentar
+submission-groups = Gruppen
+submission-ignore = In der Rangliste ignorieren
+submission-count = In der Rangliste zählen
+submission-stop = Bewertung anhalten

@@ -1,0 +1,151 @@
+# Users as administrators see them.
+users = Users
+users-add = Add users
+users-csv = Export as CSV
+users-json = Export as JSON
+users-sign-up = Sign-up
+users-since = Since
+users-role-and-state = Role and state
+users-disabled = { $role }, disabled
+users-further = Further users
+user-confirm = Type the login to confirm
+user-into = Login of the user that stays
+user-disable = Disabled: the user cannot sign in
+user-sign-in = Sign-in
+user-reset-shown =
+    With this path the user chooses a new password, once and within 24 hours. It is shown only now:
+user-reset-make = Make a link for a new password
+user-sessions-end = End all sessions
+user-merge = Merge into another user
+user-merge-hint =
+    Submissions, problems and memberships move to the other user, and the higher role stays. This
+    cannot be undone.
+user-merge-button = Merge
+user-delete-hint =
+    All submissions of the user are deleted, also in rankings of the past. Problems become yours.
+    This cannot be undone. To keep results, disable the user instead.
+user-delete = Delete the user
+sign-up-new-users = New users
+sign-up-open = All people can sign up
+sign-up-link = Only with the link of this site
+sign-up-closed = Only administrators add users
+sign-up-link-shown = People sign up at this path. It is shown only now:
+sign-up-hint = Saving the second choice makes a new link, and the old one invalid.
+
+# Import of users.
+roster-file = File
+roster-list = Or the list itself
+roster-preview = Preview
+roster-hint =
+    CSV or TSV with the names of the columns in the first line, JSON with an array of objects, or
+    the accounts.tsv of DOMjudge. Only the login is necessary. Users that exist are changed; new
+    users without a password get a generated one. Nothing is changed before you have seen the
+    preview.
+roster-counts =
+    { $added } users are added, { $changed } are changed, and { $kept } stay as they are.
+roster-email = E-mail
+roster-effect = Effect
+roster-add = Add
+roster-change = Change
+roster-keep = Nothing changes
+roster-password-listed = from the list
+roster-password-generated = generated
+roster-apply = Apply, and show generated passwords
+roster-apply-csv = Apply, and download generated passwords as CSV
+roster-apply-hint = Generated passwords are shown once. Print or store them then.
+roster-done = Users are added
+roster-go-to-users = Go to the users
+
+# Jobs.
+jobs = Jobs
+job = Job
+job-what = What
+job-title = Job #{ $id }
+jobs-empty = There are no jobs.
+job-log = Log
+job-log-download = Download the log
+job-stop = Stop the job
+job-restart = Start the job again
+
+# The queue, the log of changes, and faults.
+queue = Queue
+queue-priority = Priority
+queue-attempt = Attempt
+queue-worker = Worker
+queue-queued = Queued
+queue-fault = Fault
+audit-title = Log of changes
+audit-action = Action
+audit-object = Object
+audit-filter = Filter
+audit-address = Address
+audit-empty = There are no changes.
+audit-earlier = Earlier changes
+faults = Faults
+fault-title = Fault #{ $id }
+faults-lead = What the judge could not judge. The submissions wait until the fault is closed.
+fault-what = What failed
+fault-first = First
+fault-last = Last
+fault-package = The package cannot be judged
+fault-machine = The judge failed several times
+fault-closed = closed { $time }
+fault-open = open
+faults-empty = There are no faults.
+fault-version = { $problem }, version { $version }
+fault-waiting = Submissions that wait
+fault-close = Close the fault and judge the submissions again
+fault-close-hint = They are judged with the version that their rounds or problems use now.
+fault-evidence = Evidence
+fault-attempt = Submission #{ $submission }, attempt { $attempt }, { $time }
+fault-attempt-worker =
+    Submission #{ $submission }, attempt { $attempt }, worker { $worker }, { $time }
+
+# Rejudgings.
+rejudgings = Rejudgings
+rejudgings-all = All rejudgings
+rejudging = Rejudging
+rejudging-title = Rejudging #{ $id }
+rejudging-new = Judge submissions again
+rejudging-reason = Reason
+rejudgings-empty = There are no rejudgings.
+rejudging-to-judge = { $count } to judge
+rejudging-waits = waits for a decision
+rejudging-applied = applied
+rejudging-dropped = dropped
+rejudging-lead =
+    The results that count now stay, and ranks stay, until you apply the new results. Empty fields
+    choose all submissions.
+rejudging-round-problem = Problem of a round
+rejudging-version = Version of the package (id)
+rejudging-user = User (login)
+rejudging-verdict = Present verdict
+rejudging-repeats = Repeats
+rejudging-verdicts = Verdicts
+rejudging-changed = Submissions with another result
+rejudging-without = { $count ->
+        [one] { $count } submission has no new result and keeps the old one.
+       *[other] { $count } submissions have no new result and keep the old one.
+    }
+rejudging-apply = Apply the new results
+rejudging-drop = Drop the new results
+rejudging-repeat = Repeat
+rejudging-no-verdict = None
+rejudging-no-results = There are no new results.
+rejudging-old-verdict = Old verdict
+rejudging-new-verdict = New: { $verdict }
+rejudging-old-result = Old result
+rejudging-new-result = New result
+rejudging-changes = { $count ->
+        [one] { $count } submission changes.
+       *[other] { $count } submissions change.
+    }
+rejudging-ranks = Ranks: { $contest }
+rejudging-old-place = Old place
+rejudging-old-sum = Old sum
+rejudging-new-place = New place
+rejudging-new-sum = New sum
+rejudging-no-change = No place and no sum changes.
+
+roster-made-none = No password was generated.
+roster-made = These passwords are shown only now. Print the page, or copy the table.

@@ -1,0 +1,46 @@
+# Sending a source.
+submit-by-name = By the name of the file
+submit-file = File
+submit-file-hint = A file is sent instead of the source below.
+submit-source = Source
+submit-tab-hint = Tab indents. To leave the field with Tab, press Escape first.
+submit-ignore = Ignore this submission in the ranking
+submit-to = Submit to { $problem }
+
+# Trying a program.
+try-title = Try: { $problem }
+try-interactive = Programs for this problem talk to an interactor, so they cannot be tried.
+try-source = Or the source itself
+try-run = Run
+try-hint = The program runs with the limits of the problem. Nothing is stored.
+try-compile-error = The compiler rejects the source.
+try-failed = The program failed: { $failure }
+try-ended = The program has ended normally.
+try-rest = The rest is not shown.
+
+# A submission.
+submissions-all = All submissions
+submission-title = Submission #{ $id }
+submission-judge-failed = The judge failed
+submission-compiler = Compiler
+submission-progress = { $done } of { $all } tests are judged.
+submission-tests = Tests
+submission-full-results = Full results: { $time }
+submission-download = Download { $file }
+submission-changes = Changes since submission #{ $id }
+submission-same = Both sources are the same.
+submission-ignored-in-ranking = (ignored in the ranking)
+submission-package-own = (submission of the package)
+submission-cpu-time = Most CPU time
+submission-memory = Most memory
+submission-judgements = Judgements
+submission-judgement = Judgement
+submission-rejudging = Rejudging
+submission-counts = { $state }, counts
+submission-test = Test
+submission-memory-column = Memory
+submission-comment = Comment
+submission-groups = Groups
+submission-ignore = Ignore in the ranking
+submission-count = Count in the ranking
+submission-stop = Stop judging

@@ -1,0 +1,152 @@
+# Users as administrators see them.
+users = Użytkownicy
+users-add = Dodaj użytkowników
+users-csv = Eksportuj jako CSV
+users-json = Eksportuj jako JSON
+users-sign-up = Rejestracja
+users-since = Od
+users-role-and-state = Rola i stan
+users-disabled = { $role }, zablokowany
+users-further = Dalsi użytkownicy
+user-confirm = Aby potwierdzić, wpisz login
+user-into = Login użytkownika, który pozostaje
+user-disable = Zablokowany: użytkownik nie może się zalogować
+user-sign-in = Logowanie
+user-reset-shown =
+    Pod tą ścieżką użytkownik ustawi nowe hasło, jednorazowo i w ciągu 24 godzin. Jest pokazywana
+    tylko teraz:
+user-reset-make = Utwórz link do zmiany hasła
+user-sessions-end = Zakończ wszystkie sesje
+user-merge = Scal z innym użytkownikiem
+user-merge-hint =
+    Zgłoszenia, zadania i członkostwa przejdą do drugiego użytkownika, a wyższa rola pozostanie.
+    Tego nie można cofnąć.
+user-merge-button = Scal
+user-delete-hint =
+    Wszystkie zgłoszenia użytkownika zostaną usunięte, także z dawnych rankingów. Jego zadania staną
+    się Twoje. Tego nie można cofnąć. Aby zachować wyniki, zablokuj użytkownika.
+user-delete = Usuń użytkownika
+sign-up-new-users = Nowi użytkownicy
+sign-up-open = Każdy może się zarejestrować
+sign-up-link = Tylko przez link tego serwisu
+sign-up-closed = Użytkowników dodają tylko administratorzy
+sign-up-link-shown = Rejestracja odbywa się pod tą ścieżką. Jest pokazywana tylko teraz:
+sign-up-hint = Zapisanie drugiej opcji tworzy nowy link i unieważnia poprzedni.
+
+# Import of users.
+roster-file = Plik
+roster-list = Albo sama lista
+roster-preview = Podgląd
+roster-hint =
+    CSV lub TSV z nazwami kolumn w pierwszym wierszu, JSON z tablicą obiektów albo plik accounts.tsv
+    z DOMjudge. Wymagany jest tylko login. Istniejący użytkownicy zostaną zmienieni; nowi
+    użytkownicy bez hasła otrzymają wygenerowane. Nic się nie zmieni, zanim zobaczysz podgląd.
+roster-counts = Dodani użytkownicy: { $added }, zmienieni: { $changed }, bez zmian: { $kept }.
+roster-email = E-mail
+roster-effect = Skutek
+roster-add = Dodanie
+roster-change = Zmiana
+roster-keep = Bez zmian
+roster-password-listed = z listy
+roster-password-generated = wygenerowane
+roster-apply = Zastosuj i pokaż wygenerowane hasła
+roster-apply-csv = Zastosuj i pobierz wygenerowane hasła jako CSV
+roster-apply-hint = Wygenerowane hasła są pokazywane jeden raz. Wydrukuj je wtedy lub zapisz.
+roster-done = Dodano użytkowników
+roster-go-to-users = Przejdź do użytkowników
+
+# Jobs.
+jobs = Procesy
+job = Proces
+job-what = Co
+job-title = Proces #{ $id }
+jobs-empty = Nie ma procesów.
+job-log = Dziennik
+job-log-download = Pobierz dziennik
+job-stop = Zatrzymaj proces
+job-restart = Uruchom proces ponownie
+
+# The queue, the log of changes, and faults.
+queue = Kolejka
+queue-priority = Priorytet
+queue-attempt = Próba
+queue-worker = Proces sprawdzający
+queue-queued = Dodano do kolejki
+queue-fault = Awaria
+audit-title = Dziennik zmian
+audit-action = Działanie
+audit-object = Obiekt
+audit-filter = Filtruj
+audit-address = Adres
+audit-empty = Nie ma zmian.
+audit-earlier = Wcześniejsze zmiany
+faults = Awarie
+fault-title = Awaria #{ $id }
+faults-lead = Czego nie udało się ocenić. Zgłoszenia czekają na zamknięcie awarii.
+fault-what = Co zawiodło
+fault-first = Pierwszy raz
+fault-last = Ostatni raz
+fault-package = Paczki nie można użyć do oceny
+fault-machine = Sprawdzanie kilkakrotnie zawiodło
+fault-closed = zamknięta { $time }
+fault-open = otwarta
+faults-empty = Nie ma awarii.
+fault-version = { $problem }, wersja { $version }
+fault-waiting = Oczekujące zgłoszenia
+fault-close = Zamknij awarię i oceń zgłoszenia ponownie
+fault-close-hint = Zostaną ocenione w wersji, której teraz używają ich rundy lub zadania.
+fault-evidence = Szczegóły
+fault-attempt = Zgłoszenie #{ $submission }, próba { $attempt }, { $time }
+fault-attempt-worker =
+    Zgłoszenie #{ $submission }, próba { $attempt }, proces sprawdzający { $worker }, { $time }
+
+# Rejudgings.
+rejudgings = Ponowne oceny
+rejudgings-all = Wszystkie ponowne oceny
+rejudging = Ponowna ocena
+rejudging-title = Ponowna ocena #{ $id }
+rejudging-new = Oceń zgłoszenia ponownie
+rejudging-reason = Powód
+rejudgings-empty = Nie ma ponownych ocen.
+rejudging-to-judge = do oceny: { $count }
+rejudging-waits = czeka na decyzję
+rejudging-applied = zastosowana
+rejudging-dropped = odrzucona
+rejudging-lead =
+    Obecne wyniki i miejsca pozostaną, dopóki nie zastosujesz nowych wyników. Puste pola wybierają
+    wszystkie zgłoszenia.
+rejudging-round-problem = Zadanie rundy
+rejudging-version = Wersja paczki (id)
+rejudging-user = Użytkownik (login)
+rejudging-verdict = Obecny werdykt
+rejudging-repeats = Powtarza
+rejudging-verdicts = Werdykty
+rejudging-changed = Zgłoszenia z innym wynikiem
+rejudging-without = { $count ->
+        [one] { $count } zgłoszenie nie ma nowego wyniku i zachowuje stary.
+        [few] { $count } zgłoszenia nie mają nowego wyniku i zachowują stary.
+       *[other] { $count } zgłoszeń nie ma nowego wyniku i zachowuje stary.
+    }
+rejudging-apply = Zastosuj nowe wyniki
+rejudging-drop = Odrzuć nowe wyniki
+rejudging-repeat = Powtórz
+rejudging-no-verdict = Brak
+rejudging-no-results = Nie ma nowych wyników.
+rejudging-old-verdict = Stary werdykt
+rejudging-new-verdict = Nowy: { $verdict }
+rejudging-old-result = Stary wynik
+rejudging-new-result = Nowy wynik
+rejudging-changes = { $count ->
+        [one] Zmienia się { $count } zgłoszenie.
+        [few] Zmieniają się { $count } zgłoszenia.
+       *[other] Zmienia się { $count } zgłoszeń.
+    }
+rejudging-ranks = Miejsca: { $contest }
+rejudging-old-place = Stare miejsce
+rejudging-old-sum = Stara suma
+rejudging-new-place = Nowe miejsce
+rejudging-new-sum = Nowa suma
+rejudging-no-change = Żadne miejsce ani suma się nie zmienia.
+
+roster-made-none = Nie wygenerowano żadnego hasła.
+roster-made = Te hasła są pokazywane tylko teraz. Wydrukuj stronę albo skopiuj tabelę.

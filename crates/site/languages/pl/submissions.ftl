@@ -1,0 +1,47 @@
+# Sending a source.
+submit-by-name = Według nazwy pliku
+submit-file = Plik
+submit-file-hint = Plik zostanie wysłany zamiast kodu poniżej.
+submit-source = Kod źródłowy
+submit-tab-hint = Tab wstawia wcięcie. Aby opuścić pole klawiszem Tab, najpierw naciśnij Escape.
+submit-ignore = Pomiń to zgłoszenie w rankingu
+submit-to = Wyślij rozwiązanie zadania { $problem }
+
+# Trying a program.
+try-title = Wypróbuj: { $problem }
+try-interactive =
+    Programy do tego zadania komunikują się z interaktorem, więc nie można ich wypróbować.
+try-source = Albo sam kod źródłowy
+try-run = Uruchom
+try-hint = Program działa z limitami zadania. Nic nie jest zapisywane.
+try-compile-error = Kompilator odrzucił kod źródłowy.
+try-failed = Program zakończył się błędem: { $failure }
+try-ended = Program zakończył się normalnie.
+try-rest = Reszta nie jest wyświetlana.
+
+# A submission.
+submissions-all = Wszystkie zgłoszenia
+submission-title = Zgłoszenie #{ $id }
+submission-judge-failed = Sprawdzanie nie powiodło się
+submission-compiler = Kompilator
+submission-progress = Oceniono testy: { $done } z { $all }.
+submission-tests = Testy
+submission-full-results = Pełne wyniki: { $time }
+submission-download = Pobierz { $file }
+submission-changes = Zmiany od zgłoszenia #{ $id }
+submission-same = Oba kody źródłowe są takie same.
+submission-ignored-in-ranking = (pomijane w rankingu)
+submission-package-own = (zgłoszenie z paczki)
+submission-cpu-time = Największy czas procesora
+submission-memory = Największe zużycie pamięci
+submission-judgements = Oceny
+submission-judgement = Ocena
+submission-rejudging = Ponowna ocena
+submission-counts = { $state }, liczy się
+submission-test = Test
+submission-memory-column = Pamięć
+submission-comment = Komentarz
+submission-groups = Grupy
+submission-ignore = Pomiń w rankingu
+submission-count = Uwzględnij w rankingu
+submission-stop = Zatrzymaj sprawdzanie
