@@ -15,6 +15,8 @@ mod commands;
 mod crawl;
 #[path = "site/demo.rs"]
 mod demo;
+#[path = "site/files.rs"]
+mod files;
 #[path = "site/languages.rs"]
 mod languages;
 #[path = "site/limits.rs"]

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod account;
 pub mod clarification;
+pub mod contest_file;
 pub mod finals;
 pub mod freeze;
 pub mod icpc;

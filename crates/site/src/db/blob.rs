@@ -31,6 +31,7 @@ macro_rules! column {
 /// names it.
 const COLUMNS: &[Column] = &[
     column!("package_version", "digest"),
+    column!("contest_file", "digest"),
     // Statements and images.
     column!("package_version", "manifest"),
     // Archives and statements of jobs, also of those that have failed and can be started again.

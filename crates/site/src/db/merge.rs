@@ -107,6 +107,11 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
         Fate::Kept("UPDATE clarification SET answered_by = $2 WHERE answered_by = $1"),
     ),
     ("clarification_seen", "user_id", Fate::Ended),
+    (
+        "contest_file",
+        "modified_by",
+        Fate::Kept("UPDATE contest_file SET modified_by = $2 WHERE modified_by = $1"),
+    ),
     ("session", "user_id", Fate::Ended),
     ("recovery_code", "user_id", Fate::Ended),
     ("reset_link", "user_id", Fate::Ended),

@@ -11,6 +11,7 @@ pub mod audit;
 pub mod blob;
 pub mod clarification;
 pub mod contest;
+pub mod contest_file;
 pub mod fault;
 pub mod identity;
 pub mod job;

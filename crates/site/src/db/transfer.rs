@@ -204,6 +204,18 @@ pub const TABLES: &[Table] = &[
         select: of_contest!("clarification", "contest_id = $1", "id"),
     },
     Table {
+        name: "contest_file",
+        is: None,
+        has_id: true,
+        references: &[
+            ("contest_id", Target::Contest),
+            ("round_id", Target::Round),
+            ("modified_by", Target::User),
+        ],
+        cursor: "id",
+        select: of_contest!("contest_file", "contest_id = $1", "id"),
+    },
+    Table {
         name: "canned_answer",
         is: None,
         has_id: true,
@@ -280,6 +292,7 @@ pub async fn people(tx: &mut Tx, contest: i64, after: i64) -> Result<Vec<Person>
                 OR id IN (SELECT user_id FROM team_member WHERE contest_id = $1)
                 OR id IN (SELECT user_id FROM clarification WHERE contest_id = $1)
                 OR id IN (SELECT answered_by FROM clarification WHERE contest_id = $1)
+                OR id IN (SELECT modified_by FROM contest_file WHERE contest_id = $1)
                 OR id IN (SELECT user_id FROM submission WHERE id IN ",
             submissions!(),
             ") OR id IN (SELECT owner_id FROM problem WHERE id IN (SELECT problem_id

@@ -49,7 +49,7 @@ fn navigation(session: &Session) -> Markup {
     let viewer = session.viewer();
     // Rounds and their problems are parts of contests.
     let is_in = |section: &str| match section {
-        "/contests" => ["/contests", "/round", "/clarifications"]
+        "/contests" => ["/contest", "/round", "/clarifications"]
             .iter()
             .any(|it| session.path.starts_with(it)),
         section => session.path.starts_with(section),

@@ -121,6 +121,13 @@ pub enum Mistake {
         /// Characters of the longest text.
         max: usize,
     },
+    /// A name is none of a file.
+    FileName {
+        /// Characters of the longest name.
+        max: usize,
+    },
+    /// A form has no file.
+    NoFile,
     /// Canned answers are too many or too long.
     CannedAnswers {
         /// The greatest number.
@@ -183,6 +190,8 @@ impl Mistake {
             Mistake::NoSource => Box::new(t::MistakeNoSource),
             Mistake::LargeSource { bytes } => Box::new(t::MistakeLargeSource { kib: bytes >> 10 }),
             Mistake::TextLength { max } => Box::new(t::MistakeTextLength { max }),
+            Mistake::FileName { max } => Box::new(t::MistakeFileName { max }),
+            Mistake::NoFile => Box::new(t::MistakeNoFile),
             Mistake::CannedAnswers { max, length } => {
                 Box::new(t::MistakeCannedAnswers { max, length })
             }

@@ -10,6 +10,7 @@
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
 //! | `clarifications`, `notices` | questions, answers and announcements; what is new |
+//! | `contest_files` | files of contests |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `source` | sources with highlighting, and their changes |
 //! | `faults` | stopping and pausing judging, and what cannot be judged |
@@ -48,6 +49,7 @@ mod audit;
 mod clarifications;
 mod client;
 mod clocks;
+mod contest_files;
 mod contests;
 mod error;
 mod faults;
@@ -124,6 +126,14 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_PACKAGE));
     let statements = Router::new()
         .route("/problems/{id}/statement", post(versions::statement))
+        .route(
+            "/contests/{id}/files",
+            get(contest_files::list).post(contest_files::add),
+        )
+        .route(
+            "/contest-files/{id}/edit",
+            get(contest_files::edit_form).post(contest_files::edit),
+        )
         .layer(DefaultBodyLimit::max(MAX_STATEMENT));
     let pages = Router::new()
         .route("/", get(sign_in::home))
@@ -293,6 +303,8 @@ fn talk() -> Router<Arc<App>> {
             "/contests/{id}/canned-answers",
             get(clarifications::canned).post(clarifications::set_canned),
         )
+        .route("/contest-files/{id}", get(contest_files::load))
+        .route("/contest-files/{id}/delete", post(contest_files::delete))
         .route(
             "/clarifications/{id}",
             get(clarifications::show).post(clarifications::answer),

@@ -68,6 +68,11 @@ pub enum Refusal {
     ServiceTaken,
     /// An administrator has disabled the user.
     AccountDisabled,
+    /// A contest has too many files.
+    TooManyFiles {
+        /// The greatest number.
+        max: usize,
+    },
     /// The question has another answer than the form has shown.
     AnsweredMeanwhile,
 }
@@ -106,6 +111,7 @@ impl Refusal {
             Refusal::ServiceNotLinked => Box::new(t::RefusalServiceNotLinked),
             Refusal::ServiceTaken => Box::new(t::RefusalServiceTaken),
             Refusal::AccountDisabled => Box::new(t::RefusalAccountDisabled),
+            Refusal::TooManyFiles { max } => Box::new(t::RefusalTooManyFiles { max }),
             Refusal::AnsweredMeanwhile => Box::new(t::RefusalAnsweredMeanwhile),
         }
     }

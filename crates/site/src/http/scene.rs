@@ -217,6 +217,7 @@ impl Scene {
             let is_here = match part {
                 // Pages of rounds and problems have addresses of their own.
                 "" => session.path == href || session.path.starts_with("/round"),
+                "/files" => session.path == href || session.path.starts_with("/contest-files"),
                 _ => {
                     session.path.starts_with(&href) || session.path.starts_with(&format!("{part}/"))
                 }
@@ -229,6 +230,7 @@ impl Scene {
                     (tab("", &t::ContestTabProblems))
                     (tab("/ranking", &t::ContestTabRanking))
                     (tab("/clarifications", &t::Clarifications))
+                    (tab("/files", &t::Files))
                     @if session.user.is_some() {
                         @if self.access.manage {
                             (tab("/submissions", &t::Submissions))

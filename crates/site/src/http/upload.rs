@@ -10,6 +10,7 @@ use axum::extract::multipart::Field;
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::HashMap;
 use tokio_util::io::ReaderStream;
 
@@ -115,7 +116,7 @@ pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) 
     let path = app.blobs.path(digest);
     let file = tokio::fs::File::open(path).await.map_err(failed)?;
     let length = file.metadata().await.map_err(failed)?.len();
-    let disposition = format!("attachment; filename=\"{name}\"");
+    let disposition = disposition(name);
     let mut response: Response = Body::from_stream(ReaderStream::new(file)).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
@@ -123,4 +124,35 @@ pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) 
     let disposition = HeaderValue::from_str(&disposition).map_err(|_| InternalError::FileName)?;
     headers.insert(CONTENT_DISPOSITION, disposition);
     Ok(response)
+}
+
+/// The header that makes browsers save a file under a name: once in ASCII, for old programs, and
+/// once as it is (RFC 6266).
+fn disposition(name: &str) -> String {
+    let plain = |symbol: char| symbol.is_ascii_alphanumeric() || " ._-+".contains(symbol);
+    let ascii: String = name
+        .chars()
+        .map(|symbol| if plain(symbol) { symbol } else { '_' })
+        .collect();
+    let exact = utf8_percent_encode(name, NON_ALPHANUMERIC);
+    if ascii == name {
+        format!("attachment; filename=\"{ascii}\"")
+    } else {
+        format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{exact}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_do_not_leave_the_header() {
+        assert_eq!(disposition("a b.zip"), "attachment; filename=\"a b.zip\"");
+        assert_eq!(
+            disposition("ü\";x\r\n.html"),
+            "attachment; filename=\"___x__.html\"; \
+             filename*=UTF-8''%C3%BC%22%3Bx%0D%0A%2Ehtml"
+        );
+    }
 }

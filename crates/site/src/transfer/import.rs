@@ -9,6 +9,7 @@
 use super::{Cell, FORMAT, Line, TransferError, VERSION};
 use crate::blobs::{Blobs, NewBlob};
 use crate::core::account;
+use crate::core::contest_file;
 use crate::core::package;
 use crate::core::password::Passwords;
 use crate::core::source::safe_name;
@@ -211,6 +212,17 @@ impl Reader<'_> {
                         why: error.to_string(),
                     })?;
                     self.manifests.insert(digest.clone(), manifest.json());
+                }
+            }
+            "contest_file" => {
+                let digest = text("digest")?;
+                if !self.packages.contains(digest) {
+                    return Err(wrong(number, format!("the file {digest} is missing")));
+                }
+                let name = text("name")?;
+                let is_plain = contest_file::file_name(name).as_deref() == Some(name);
+                if !is_plain {
+                    return Err(wrong(number, "the file name is unsafe"));
                 }
             }
             "source" => {

@@ -293,16 +293,40 @@ fn check(site: &Site) {
     );
     talk(&mut bob, "clarifications", 0, "question-of-bob");
     let own = ["question-of-bob"];
+    let mut file = |audience: &str, round: &str, name: &str| {
+        let fields = [("audience", audience), ("round", round), ("name", name)];
+        let content = format!("content-of-{name}");
+        let path = format!("/contests/{cup}/files");
+        let sent = admin.upload(&path, &fields, ("x", content.as_bytes()));
+        assert_eq!(sent.status, 303, "{sent:#?}");
+    };
+    file("all", "", "file-to-all");
+    file("staff", "", "file-of-staff");
+    file("all", &points.to_string(), "file-of-round");
 
     // Before the rounds begin.
-    let always = ["Private-Cup-Fig", "Round-Mango", "Problem-Quince"];
-    let early = ["Points-Round", "Icpc-Round", "Problem-Pear"];
+    let always = [
+        "Private-Cup-Fig",
+        "Round-Mango",
+        "Problem-Quince",
+        "file-of-staff",
+    ];
+    let early = [
+        "Points-Round",
+        "Icpc-Round",
+        "Problem-Pear",
+        "file-of-round",
+    ];
     for (viewer, browser) in [("the guest", &guest), ("bob", &bob)] {
         let answers = crawl(browser);
         assert_hidden(viewer, &answers, &always);
         assert_hidden(viewer, &answers, &early);
         assert_hidden(viewer, &answers, &["announcement-of-pear"]);
-        assert_shown(viewer, &answers, &["Cup", "announcement-to-all"]);
+        assert_shown(
+            viewer,
+            &answers,
+            &["Cup", "announcement-to-all", "content-of-file-to-all"],
+        );
         match viewer {
             "bob" => assert_shown(viewer, &answers, &own),
             _ => assert_hidden(viewer, &answers, &own),

@@ -1,0 +1,23 @@
+# Dateien von Wettbewerben.
+file = Datei
+files = Dateien
+files-empty = Es gibt keine Dateien.
+file-add = Eine Datei hinzufügen
+file-add-button = Datei hinzufügen
+file-name = Name (leer: der der Datei)
+file-description = Beschreibung
+file-size = Größe
+file-modified = Geändert
+file-change = Ändern
+file-replacement = Neuer Inhalt (leer: der bisherige)
+file-delete = Datei löschen
+file-round = Sichtbar ab dem Beginn von
+file-always = Keine Runde: sofort
+file-for-all = Alle, die den Wettbewerb sehen
+file-for-staff = Die Leitung
+file-from-round = Alle, ab dem Beginn von { $name }
+size-bytes = { $bytes } B
+size-kib = { $kib } KiB
+mistake-file-name = Eine Datei hat einen Namen mit höchstens { $max } Zeichen ohne Verzeichnisse.
+mistake-no-file = Wählen Sie eine Datei, die nicht leer ist.
+refusal-too-many-files = Ein Wettbewerb hat höchstens { $max } Dateien.

@@ -1,0 +1,23 @@
+# Files of contests.
+file = File
+files = Files
+files-empty = There are no files.
+file-add = Add a file
+file-add-button = Add the file
+file-name = Name (empty: that of the file)
+file-description = Description
+file-size = Size
+file-modified = Modified
+file-change = Change
+file-replacement = New content (empty: the present one)
+file-delete = Delete the file
+file-round = Shown from the start of
+file-always = No round: at once
+file-for-all = All people that see the contest
+file-for-staff = The staff
+file-from-round = All, from the start of { $name }
+size-bytes = { $bytes } B
+size-kib = { $kib } KiB
+mistake-file-name = A file has a name of at most { $max } characters without directories.
+mistake-no-file = Choose a file that is not empty.
+refusal-too-many-files = A contest has at most { $max } files.

@@ -1,0 +1,23 @@
+# Pliki zawodów.
+file = Plik
+files = Pliki
+files-empty = Nie ma plików.
+file-add = Dodaj plik
+file-add-button = Dodaj plik
+file-name = Nazwa (puste pole: nazwa pliku)
+file-description = Opis
+file-size = Rozmiar
+file-modified = Zmieniono
+file-change = Zmień
+file-replacement = Nowa zawartość (puste pole: obecna)
+file-delete = Usuń plik
+file-round = Widoczny od początku rundy
+file-always = Bez rundy: od razu
+file-for-all = Wszyscy, którzy widzą zawody
+file-for-staff = Organizatorzy
+file-from-round = Wszyscy, od początku rundy { $name }
+size-bytes = { $bytes } B
+size-kib = { $kib } KiB
+mistake-file-name = Plik ma nazwę o długości do { $max } znaków, bez katalogów.
+mistake-no-file = Wybierz plik, który nie jest pusty.
+refusal-too-many-files = Zawody mają najwyżej { $max } plików.
