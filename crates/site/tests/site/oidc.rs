@@ -173,6 +173,16 @@ fn users_link_their_accounts_where_no_users_are_added() {
         let mut other = Browser::new(&site);
         sign_in(&mut other, &provider);
         assert!(other.get("/account").body.contains("<strong>bob</strong>"));
+        // In a browser that two users share, the second does not end what the first has begun.
+        provider.claim(json!({ "sub": "person-3" }));
+        let mut shared = Browser::new(&site);
+        shared.sign_up("/sign-up", "carl");
+        let back = linking(&mut shared, &provider);
+        assert_eq!(shared.post("/sign-out", &[]).status, 303);
+        shared.sign_up("/sign-up", "dora");
+        assert_eq!(shared.get(&back).status, 403);
+        assert!(!shared.get("/account").body.contains("Linked with"));
+        provider.claim(json!({}));
         // A person is linked with one user.
         let back = linking(&mut eve, &provider);
         assert_eq!(eve.get(&back).status, 403);
