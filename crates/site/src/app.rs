@@ -39,6 +39,8 @@ const SUBMISSIONS: u32 = 20;
 const TRIES: u32 = 10;
 /// Questions of one user in [`ASK_WINDOW`].
 const QUESTIONS: u32 = 5;
+/// Texts to print of one user in [`ASK_WINDOW`].
+const PRINTS: u32 = 10;
 const ASK_WINDOW: Duration = Duration::from_secs(5 * 60);
 const TRY_WINDOW: Duration = Duration::from_secs(60);
 const SUBMIT_WINDOW: Duration = Duration::from_secs(60);
@@ -89,6 +91,8 @@ pub struct App {
     pub oidc: Option<Arc<Provider>>,
     /// Questions by user.
     pub questions: Throttle<i64>,
+    /// Texts to print by user.
+    pub prints: Throttle<i64>,
     /// Whether browsers reach the site by HTTPS only.
     pub is_https: bool,
     /// The digest of the token with which the first administrator signs up.
@@ -132,6 +136,7 @@ impl App {
             uploads: Semaphore::new(MAX_UPLOADS),
             oidc,
             questions: Throttle::new(QUESTIONS, ASK_WINDOW),
+            prints: Throttle::new(PRINTS, ASK_WINDOW),
             is_https,
             setup: Mutex::default(),
         }

@@ -25,6 +25,8 @@ mod limits;
 mod oidc;
 #[path = "site/rounds.rs"]
 mod rounds;
+#[path = "site/staff.rs"]
+mod staff;
 #[path = "site/talk.rs"]
 mod talk;
 #[path = "site/uploads.rs"]

@@ -45,6 +45,10 @@ record! {
         id: i64,
         name: String,
         visibility: Visibility,
+        /// Whether balloons are brought for results that a freeze hides.
+        balloons_in_freeze: bool,
+        /// Whether contestants print.
+        printing: bool,
     }
 }
 
@@ -180,7 +184,10 @@ pub struct RoundRules {
 
 macro_rules! contests {
     ($rest:literal) => {
-        concat!("SELECT id, name, visibility FROM contest ", $rest)
+        concat!(
+            "SELECT id, name, visibility, balloons_in_freeze, printing FROM contest ",
+            $rest
+        )
     };
 }
 

@@ -108,6 +108,24 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
     ),
     ("clarification_seen", "user_id", Fate::Ended),
     (
+        "balloon",
+        "delivered_by",
+        Fate::Kept("UPDATE balloon SET delivered_by = $2 WHERE delivered_by = $1"),
+    ),
+    (
+        "print_request",
+        "user_id",
+        Fate::Moved(
+            "UPDATE print_request SET user_id = $2 WHERE user_id = $1",
+            "DELETE FROM print_request WHERE user_id = $1",
+        ),
+    ),
+    (
+        "print_request",
+        "done_by",
+        Fate::Kept("UPDATE print_request SET done_by = $2 WHERE done_by = $1"),
+    ),
+    (
         "contest_file",
         "modified_by",
         Fate::Kept("UPDATE contest_file SET modified_by = $2 WHERE modified_by = $1"),

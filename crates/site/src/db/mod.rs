@@ -8,6 +8,7 @@
 
 pub mod api_token;
 pub mod audit;
+pub mod balloon;
 pub mod blob;
 pub mod clarification;
 pub mod contest;
@@ -19,6 +20,7 @@ pub mod judgement;
 pub mod merge;
 pub mod migrate;
 pub mod participant;
+pub mod print;
 pub mod problem;
 pub mod rejudging;
 pub mod reset;

@@ -27,6 +27,9 @@ const LEFT_OUT: &[&str] = &[
     "idempotency_key",
     "audit",
     "clarification_seen",
+    // What happened in the rooms of one site.
+    "balloon",
+    "print_request",
 ];
 
 record! { Reference { source: String, field: String, target: String, } }

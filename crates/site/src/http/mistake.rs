@@ -128,6 +128,11 @@ pub enum Mistake {
     },
     /// A form has no file.
     NoFile,
+    /// A text to print is empty or too long.
+    PrintLength {
+        /// The limit.
+        bytes: usize,
+    },
     /// Canned answers are too many or too long.
     CannedAnswers {
         /// The greatest number.
@@ -191,6 +196,7 @@ impl Mistake {
             Mistake::LargeSource { bytes } => Box::new(t::MistakeLargeSource { kib: bytes >> 10 }),
             Mistake::TextLength { max } => Box::new(t::MistakeTextLength { max }),
             Mistake::FileName { max } => Box::new(t::MistakeFileName { max }),
+            Mistake::PrintLength { bytes } => Box::new(t::MistakePrintLength { kib: bytes >> 10 }),
             Mistake::NoFile => Box::new(t::MistakeNoFile),
             Mistake::CannedAnswers { max, length } => {
                 Box::new(t::MistakeCannedAnswers { max, length })

@@ -10,6 +10,7 @@
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
 //! | `clarifications`, `notices` | questions, answers and announcements; what is new |
+//! | `balloons`, `prints` | balloons for solved problems; the queue of the printer |
 //! | `contest_files` | files of contests |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `source` | sources with highlighting, and their changes |
@@ -46,6 +47,7 @@ mod admin;
 mod api;
 mod assets;
 mod audit;
+mod balloons;
 mod clarifications;
 mod client;
 mod clocks;
@@ -65,6 +67,7 @@ mod oidc;
 mod packages;
 mod participants;
 mod parts;
+mod prints;
 mod problems;
 mod ranking;
 mod refusal;
@@ -303,6 +306,18 @@ fn talk() -> Router<Arc<App>> {
             "/contests/{id}/canned-answers",
             get(clarifications::canned).post(clarifications::set_canned),
         )
+        .route(
+            "/contests/{id}/balloons",
+            get(balloons::list).post(balloons::deliver),
+        )
+        .route(
+            "/contests/{id}/balloons/freeze",
+            post(balloons::set_in_freeze),
+        )
+        .route("/contests/{id}/print", get(prints::list).post(prints::send))
+        .route("/contests/{id}/printing", post(prints::set_printing))
+        .route("/prints/{id}", get(prints::show))
+        .route("/prints/{id}/done", post(prints::finish))
         .route("/contest-files/{id}", get(contest_files::load))
         .route("/contest-files/{id}/delete", post(contest_files::delete))
         .route(

@@ -125,6 +125,11 @@ impl Scene {
         is_reader && shown.is_some_and(|at| one.seen_at.is_none_or(|seen| at > seen))
     }
 
+    /// Whether the viewer may print.
+    pub fn prints(&self) -> bool {
+        self.contest.printing && self.access.take_part && self.participant.is_some()
+    }
+
     /// What waits for the viewer, in words.
     pub fn notice(&self) -> Markup {
         let News { unread, unanswered } = self.news;
@@ -238,7 +243,11 @@ impl Scene {
                             (tab("/submissions", &t::YourSubmissions))
                         }
                     }
+                    @if self.access.manage || self.prints() {
+                        (tab("/print", &t::Printing))
+                    }
                     @if self.access.manage {
+                        (tab("/balloons", &t::Balloons))
                         (tab("/members", &t::ContestTabMembers))
                         (tab("/participants", &t::ContestTabParticipants))
                         (tab("/edit", &t::Settings))

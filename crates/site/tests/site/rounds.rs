@@ -13,14 +13,14 @@ const WRONG: &[u8] = b"print(3)\n";
 const DONE: &str = "100 / 100";
 
 /// A public contest with one round in ICPC mode and one problem.
-struct Cup {
-    contest: i64,
-    round: i64,
-    problem: i64,
+pub struct Cup {
+    pub contest: i64,
+    pub round: i64,
+    pub problem: i64,
 }
 
 impl Cup {
-    fn new(admin: &mut Browser) -> Cup {
+    pub fn new(admin: &mut Browser) -> Cup {
         let fields = [("visibility", "private")];
         let added = admin.upload(
             "/problems/new",
@@ -56,7 +56,7 @@ impl Cup {
         }
     }
 
-    fn rules(&self, staff: &mut Browser, window: &str, freeze: &str) -> u16 {
+    pub fn rules(&self, staff: &mut Browser, window: &str, freeze: &str) -> u16 {
         let fields = [
             ("mode", "icpc"),
             ("penalty_minutes", "20"),
@@ -75,7 +75,7 @@ impl Cup {
     }
 
     /// Submits and returns the path of the submission.
-    fn submit(&self, browser: &mut Browser, source: &[u8]) -> String {
+    pub fn submit(&self, browser: &mut Browser, source: &[u8]) -> String {
         let (status, location) = self.try_to_submit(browser, source);
         assert_eq!(status, 303);
         location.expect("a path")
@@ -105,7 +105,7 @@ impl Cup {
     }
 }
 
-fn user(site: &Site, login: &str) -> Browser {
+pub fn user(site: &Site, login: &str) -> Browser {
     let mut browser = Browser::new(site);
     browser.sign_up("/sign-up", login);
     browser

@@ -1,0 +1,25 @@
+# Balloons.
+balloons = Balloons
+balloons-empty = No problem of a round in ICPC mode is solved.
+balloons-in-freeze = Also for results that a freeze hides
+balloon-submitted = Submitted
+balloon-delivered = Delivered
+balloon-deliver = Delivered
+balloon-undo = Not delivered
+balloon-first = First to solve
+participant = Participant
+participant-group = Group or room
+
+# Printing.
+printing = Printing
+printing-allowed = Contestants can print
+prints-empty = There is nothing to print.
+print-new = Print a text
+print-text = Or the text itself
+print-button = Print
+print-title = Title
+print-sent = Sent
+print-done = Printed
+print-mark = Mark as printed
+print-waits = Waits
+mistake-print-length = A text to print has 1 byte to { $kib } KiB.

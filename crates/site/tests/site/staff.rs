@@ -1,0 +1,102 @@
+//! Balloons and printing.
+
+use super::rounds::{Cup, user};
+use super::{RIGHT, first_admin, with_each};
+use crate::support::contest::{contestant, make_contest};
+use crate::support::{Answer, Browser};
+
+/// The points of a complete result.
+const DONE: &str = "100 / 100";
+
+#[test]
+fn balloon_is_earned_once_and_hidden_by_a_freeze() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        assert_eq!(cup.rules(&mut admin, "", ""), 303);
+        let (mut bob, mut eve) = (user(&site, "bob"), user(&site, "eve"));
+        for browser in [&mut bob, &mut eve] {
+            let submission = cup.submit(browser, RIGHT);
+            browser.wait_for(&submission, DONE);
+        }
+        let list = format!("/contests/{}/balloons", cup.contest);
+        let rows = |page: &Answer| page.body.matches("name=\"participant\"").count();
+        let page = admin.get(&list);
+        assert_eq!(rows(&page), 2, "{page:#?}");
+        assert_eq!(page.body.matches("First to solve").count(), 1, "{page:#?}");
+        for browser in [&mut bob, &mut Browser::new(&site)] {
+            assert_eq!(browser.get(&list).status, 404);
+            assert_eq!(browser.post(&list, &[]).status, 422);
+            let fields = [("problem", "1"), ("participant", "1")];
+            assert_eq!(browser.post(&list, &fields).status, 404);
+        }
+        let problem = cup.problem.to_string();
+        let fields = [("problem", problem.as_str()), ("participant", "1")];
+        for _ in 0..2 {
+            assert_eq!(admin.post(&list, &fields).status, 303);
+        }
+        let page = admin.get(&list);
+        assert_eq!(page.body.matches("name=\"undo\"").count(), 1, "{page:#?}");
+        let undo = [fields[0], fields[1], ("undo", "1")];
+        assert_eq!(admin.post(&list, &undo).status, 303);
+        assert!(!admin.get(&list).body.contains("name=\"undo\""));
+        let unearned = [fields[0], ("participant", "99")];
+        assert_eq!(admin.post(&list, &unearned).status, 404);
+
+        // The freeze began before the submissions.
+        assert_eq!(cup.rules(&mut admin, "", "2020-01-01T00:00"), 303);
+        assert_eq!(rows(&admin.get(&list)), 0);
+        assert_eq!(admin.post(&list, &fields).status, 404);
+        let freeze = format!("{list}/freeze");
+        assert_eq!(bob.post(&freeze, &[("in_freeze", "1")]).status, 404);
+        assert_eq!(admin.post(&freeze, &[("in_freeze", "1")]).status, 303);
+        assert_eq!(rows(&admin.get(&list)), 2);
+        assert_eq!(admin.post(&freeze, &[]).status, 303);
+        assert_eq!(rows(&admin.get(&list)), 0);
+    });
+}
+
+#[test]
+fn text_is_printed_for_its_sender_and_the_staff() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let mut eve = contestant(&site, &mut admin, &contest, "eve");
+        let path = format!("/contests/{}/print", contest.id);
+        let send = |browser: &mut Browser, text: &str| {
+            browser.upload(&path, &[("text", text)], ("", b"")).status
+        };
+        assert_eq!(bob.get(&path).status, 404, "printing is off");
+        assert_eq!(send(&mut bob, "x"), 404);
+        let on = format!("/contests/{}/printing", contest.id);
+        assert_eq!(bob.post(&on, &[("printing", "1")]).status, 404);
+        assert_eq!(admin.post(&on, &[("printing", "1")]).status, 303);
+        assert_eq!(send(&mut bob, "line-of-bob <b>\0"), 303);
+        assert_eq!(send(&mut bob, " "), 422);
+        assert_eq!(send(&mut bob, &"x".repeat((64 << 10) + 1)), 422);
+        let file = bob.upload(&path, &[], ("a.py", b"\xff\xfe"));
+        assert_eq!(file.status, 422, "{file:#?}");
+        let page = admin.get(&path).body;
+        assert!(page.contains("bob") && page.contains("/prints/1"), "{page}");
+        for browser in [&mut bob, &mut admin] {
+            let page = browser.get("/prints/1").body;
+            assert!(page.contains("line-of-bob &lt;b&gt;"), "{page}");
+        }
+        assert!(!eve.get(&path).body.contains("/prints/1"));
+        let mut stranger = user(&site, "zoe");
+        for browser in [&mut eve, &mut stranger, &mut Browser::new(&site)] {
+            assert_eq!(browser.get("/prints/1").status, 404);
+            assert_eq!(browser.post("/prints/1/done", &[]).status, 404);
+        }
+        assert_eq!(stranger.get(&path).status, 404);
+        assert_eq!(bob.post("/prints/1/done", &[]).status, 404);
+        assert!(bob.get(&path).body.contains(">Waits<"));
+        assert_eq!(admin.post("/prints/1/done", &[]).status, 303);
+        assert!(!bob.get(&path).body.contains(">Waits<"));
+        for _ in 0..9 {
+            assert_eq!(send(&mut bob, "x"), 303);
+        }
+        assert_eq!(send(&mut bob, "x"), 429);
+    });
+}
