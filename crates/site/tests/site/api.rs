@@ -145,6 +145,83 @@ fn program_submits_and_sees_what_its_user_may_see() {
 }
 
 #[test]
+fn program_asks_answers_and_reads_files_and_rankings() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let mut eve = contestant(&site, &mut admin, &contest, "eve");
+        let program = |token| Program { site: &site, token };
+        let guest = program(String::new());
+        let reads = program(token(&mut bob, "read"));
+        let other = program(token(&mut eve, "manage"));
+        let bob = program(token(&mut bob, "submit"));
+        let staff_token = token(&mut admin, "manage");
+        let staff = program(staff_token);
+        let root = format!("/contests/{}", contest.id);
+        let list = format!("{root}/clarifications");
+        let new = json!({"round_problem": contest.problem, "text": "Why-so?"});
+        assert_eq!(guest.post(&list, "", &new).0, 401);
+        assert_eq!(reads.post(&list, "", &new).0, 403);
+        assert_eq!(bob.post(&list, "", &json!({"text": ""})).0, 422);
+        let (status, asked) = bob.post(&list, "", &new);
+        assert_eq!(status, 201, "{asked}");
+        assert_eq!(asked["question"], "Why-so?");
+        assert!(asked["user"].is_null() && asked["version"].is_null());
+        let path = format!("/clarifications/{}", asked["id"]);
+        assert_eq!(guest.get(&path).0, 404);
+        assert_eq!(other.get(&path).0, 404);
+        assert_eq!(other.get(&list).1["items"], json!([]));
+        assert_eq!(staff.get(&path).1["user"], "bob");
+        let answer = |text: &str, version: &Value| {
+            let audience = "all";
+            json!({"text": text, "audience": audience, "replaces": version})
+        };
+        let to = format!("{path}/answer");
+        let first = answer("Because", &Value::Null);
+        assert_eq!(other.post(&to, "", &first).0, 404);
+        assert_eq!(bob.post(&to, "", &first).0, 403, "the scope");
+        let (status, answered) = staff.post(&to, "", &first);
+        assert_eq!(status, 200, "{answered}");
+        assert_eq!(staff.post(&to, "", &first).0, 403, "another answer exists");
+        let second = answer("Because of it", &answered["version"]);
+        assert_eq!(staff.post(&to, "", &second).0, 200);
+        let seen = other.get(&path).1;
+        assert_eq!(seen["answer"], "Because of it", "{seen}");
+        assert!(seen["question"].is_null() && seen["user"].is_null());
+        let announce = format!("{root}/announcements");
+        let new = json!({"text": "Hello"});
+        assert_eq!(bob.post(&announce, "", &new).0, 403);
+        assert_eq!(other.post(&announce, "", &new).0, 404);
+        assert_eq!(staff.post(&announce, "", &new).0, 201);
+        let all = bob.get(&format!("{list}?show=announcements")).1;
+        assert_eq!(all["items"][0]["answer"], "Hello", "{all}");
+        assert_eq!(all["items"].as_array().map(Vec::len), Some(1));
+
+        let files = format!("{root}/files");
+        for (audience, name) in [("all", "a.txt"), ("staff", "b.txt")] {
+            let fields = [("audience", audience), ("round", ""), ("name", name)];
+            let sent = admin.upload(&files, &fields, ("x", b"{\"content\": 1}"));
+            assert_eq!(sent.status, 303, "{sent:#?}");
+        }
+        let seen = bob.get(&files).1;
+        assert_eq!(seen.as_array().map(Vec::len), Some(1), "{seen}");
+        assert_eq!(seen[0]["name"], "a.txt");
+        let content = format!("/contest-files/{}/content", seen[0]["id"]);
+        assert_eq!(bob.get(&content), (200, json!({"content": 1})));
+        assert_eq!(guest.get(&content).0, 404);
+        assert_eq!(staff.get(&files).1.as_array().map(Vec::len), Some(2));
+        assert_eq!(bob.get("/contest-files/2/content").0, 404);
+
+        let ranking = format!("{root}/ranking");
+        let seen = bob.get(&ranking).1;
+        assert!(seen["tables"].is_array(), "{seen}");
+        assert_eq!(guest.get(&ranking).0, 404);
+        assert_eq!(bob.get(&format!("{ranking}?round=999")).0, 404);
+    });
+}
+
+#[test]
 fn token_ends_with_its_user_and_is_no_session() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);

@@ -9,6 +9,7 @@
 //! | `model` | the objects in JSON |
 //! | `objects` | contests, problems, languages and users |
 //! | `submissions` | submissions |
+//! | `talk` | clarifications, files and rankings of contests |
 //! | `problem` | errors |
 //! | `document` | the description in OpenAPI, and the page that lists the operations |
 
@@ -18,6 +19,7 @@ mod model;
 mod objects;
 mod problem;
 mod submissions;
+mod talk;
 
 use crate::app::App;
 use axum::Router;
@@ -41,6 +43,13 @@ fn documented() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(submissions::of_contest))
         .routes(routes!(submissions::show))
         .routes(routes!(submissions::source))
+        .routes(routes!(talk::clarifications, talk::ask))
+        .routes(routes!(talk::announce))
+        .routes(routes!(talk::clarification))
+        .routes(routes!(talk::answer))
+        .routes(routes!(talk::files))
+        .routes(routes!(talk::content))
+        .routes(routes!(talk::ranking))
 }
 
 /// The routes.

@@ -1,8 +1,12 @@
 //! The objects of the interface.
 
+use crate::core::clarification::Seen;
 use crate::core::protocol::Test as StoredTest;
+use crate::core::time::Time;
 use crate::core::visibility::Visible;
+use crate::db::clarification::Clarification as StoredClarification;
 use crate::db::contest::{Contest as StoredContest, Round as StoredRound, RoundProblem};
+use crate::db::contest_file::ContestFile as StoredContestFile;
 use crate::db::judgement::State;
 use crate::db::problem::Problem as StoredProblem;
 use crate::db::submission::Submission as Stored;
@@ -349,4 +353,119 @@ pub struct NewUser {
     /// `admin`, `teacher` or `user`.
     #[serde(default)]
     pub role: String,
+}
+
+/// A question with its answer, or an announcement, as far as the caller sees it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Clarification {
+    /// The number.
+    pub id: i64,
+    /// The number of the contest.
+    pub contest: i64,
+    /// The problem that it concerns; absent if it concerns the contest.
+    pub round_problem: Option<i64>,
+    /// Whether this is an announcement, which has no question.
+    pub announcement: bool,
+    /// The login of the author; staff only.
+    pub user: Option<String>,
+    /// The question; absent if the caller sees the answer alone.
+    pub question: Option<String>,
+    /// The answer, or the text of the announcement.
+    pub answer: Option<String>,
+    /// `author`, `all` or `quoted`: the people that see the answer.
+    pub audience: String,
+    /// When the question was asked or the announcement was made.
+    pub created_at: Option<String>,
+    /// When the answer was given.
+    pub answered_at: Option<String>,
+    /// The value for `replaces` of the next answer; absent before the first answer.
+    pub version: Option<i64>,
+}
+
+impl Clarification {
+    /// The part of a clarification that is visible.
+    pub fn of(one: &StoredClarification, seen: Seen, staff: bool) -> Clarification {
+        Clarification {
+            id: one.id,
+            contest: one.contest_id,
+            round_problem: one.round_problem_id,
+            announcement: one.is_announcement(),
+            user: one.login.clone().filter(|_| staff),
+            question: Some(one.question.clone())
+                .filter(|_| seen.question && !one.is_announcement()),
+            answer: one.answer.clone().filter(|_| seen.answer),
+            audience: one.audience.text().to_owned(),
+            created_at: one.created_at.rfc3339(),
+            answered_at: one.answered_at.and_then(Time::rfc3339),
+            version: one.answered_at.map(|at| at.0),
+        }
+    }
+}
+
+/// A question to the staff.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewQuestion {
+    /// The problem that it concerns.
+    pub round_problem: Option<i64>,
+    /// The question.
+    pub text: String,
+}
+
+/// An announcement of the staff.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAnnouncement {
+    /// The problem that it concerns.
+    pub round_problem: Option<i64>,
+    /// The announcement.
+    pub text: String,
+}
+
+/// An answer of the staff, or the new text of an announcement.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAnswer {
+    /// The answer.
+    pub text: String,
+    /// `author`, `all` (without the question) or `quoted` (with the question).
+    pub audience: String,
+    /// The `version` of the answer that this one replaces. Another one is refused.
+    pub replaces: Option<i64>,
+}
+
+/// A file of a contest.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ContestFile {
+    /// The number.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// The description.
+    pub description: String,
+    /// The size.
+    pub bytes: i64,
+    /// The SHA-256 of the content.
+    pub sha256: String,
+    /// `all` or `staff`: the people that see it.
+    pub audience: String,
+    /// The round from whose start on contestants see it.
+    pub round: Option<i64>,
+    /// When it was changed.
+    pub modified_at: Option<String>,
+}
+
+impl From<StoredContestFile> for ContestFile {
+    fn from(file: StoredContestFile) -> ContestFile {
+        ContestFile {
+            id: file.id,
+            name: file.name,
+            description: file.description,
+            bytes: file.bytes,
+            sha256: file.digest,
+            audience: file.audience.text().to_owned(),
+            round: file.round_id,
+            modified_at: file.modified_at.rfc3339(),
+        }
+    }
 }
