@@ -11,8 +11,12 @@ error-too-often-detail =
        *[other] { $seconds } Sekunden
     } erneut.
 error-busy-title = Zu viel zu tun
-error-busy-detail =
+error-busy-sign-in =
     Im Moment melden sich zu viele Personen an. Versuchen Sie es in einigen Sekunden erneut.
+error-busy-trials =
+    Im Moment werden zu viele Programme ausprobiert. Versuchen Sie es in einigen Sekunden erneut.
+error-busy-uploads =
+    Im Moment werden zu viele große Dateien gesendet. Versuchen Sie es in einer Minute erneut.
 error-internal-title = Fehler auf dem Server
 error-internal-detail =
     Der Fehler steht im Protokoll des Servers. Ihre Anfrage wurde nicht ausgeführt.

@@ -13,7 +13,7 @@ time-words = { $day }. { $month ->
         [11] November
        *[other] Dezember
     } { $year }, { $clock }
-time-always = immer
+time-always = von Anfang an
 time-never = nie
 duration-seconds = { $seconds } s
 duration-minutes = { $minutes } min

@@ -11,7 +11,12 @@ error-too-often-detail =
        *[other] { $seconds } seconds
     }.
 error-busy-title = The site is busy
-error-busy-detail = Too many people sign in at this moment. Try again in a few seconds.
+error-busy-sign-in =
+    Too many people sign in at this moment. Try again in a few seconds.
+error-busy-trials =
+    Too many programs are being tried at this moment. Try again in a few seconds.
+error-busy-uploads =
+    Too many large files are being sent at this moment. Try again in a minute.
 error-internal-title = The site has failed
 error-internal-detail = The failure is in the site's log. Your request was not carried out.
 

@@ -13,7 +13,7 @@ time-words = { $day } { $month ->
         [11] November
        *[other] December
     } { $year }, { $clock }
-time-always = always
+time-always = from the start
 time-never = never
 duration-seconds = { $seconds } s
 duration-minutes = { $minutes } min

@@ -12,7 +12,12 @@ error-too-often-detail =
        *[other] { $seconds } sekund
     }.
 error-busy-title = Serwer jest przeciążony
-error-busy-detail = W tej chwili loguje się zbyt wiele osób. Spróbuj ponownie za kilka sekund.
+error-busy-sign-in =
+    W tej chwili loguje się zbyt wiele osób. Spróbuj ponownie za kilka sekund.
+error-busy-trials =
+    W tej chwili uruchamianych jest zbyt wiele programów próbnych. Spróbuj ponownie za kilka sekund.
+error-busy-uploads =
+    W tej chwili przesyłanych jest zbyt wiele dużych plików. Spróbuj ponownie za minutę.
 error-internal-title = Błąd serwera
 error-internal-detail = Błąd zapisano w dzienniku serwera. Żądanie nie zostało wykonane.
 

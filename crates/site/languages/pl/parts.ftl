@@ -13,7 +13,7 @@ time-words = { $day } { $month ->
         [11] listopada
        *[other] grudnia
     } { $year }, { $clock }
-time-always = zawsze
+time-always = od początku
 time-never = nigdy
 duration-seconds = { $seconds } s
 duration-minutes = { $minutes } min

@@ -38,9 +38,31 @@ pub enum PageError {
     /// The viewer has tried too often.
     TooOften(Duration),
     /// The site has too much to do.
-    Busy,
+    Busy(Rush),
     /// The site has failed.
     Internal(InternalError),
+}
+
+/// What too many people do at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rush {
+    /// They sign in.
+    SignIn,
+    /// They try programs.
+    Trials,
+    /// They send large files.
+    Uploads,
+}
+
+impl Rush {
+    /// What the visitor may do.
+    pub fn detail(self) -> &'static dyn Message {
+        match self {
+            Rush::SignIn => &t::ErrorBusySignIn,
+            Rush::Trials => &t::ErrorBusyTrials,
+            Rush::Uploads => &t::ErrorBusyUploads,
+        }
+    }
 }
 
 /// What has failed on the site. The message is for its log.
@@ -148,7 +170,7 @@ impl From<MultipartError> for PageError {
 impl From<PasswordError> for PageError {
     fn from(error: PasswordError) -> PageError {
         match error {
-            PasswordError::Busy => PageError::Busy,
+            PasswordError::Busy => PageError::Busy(Rush::SignIn),
             error => InternalError::Password(error).into(),
         }
     }
@@ -157,7 +179,7 @@ impl From<PasswordError> for PageError {
 impl From<TrialError> for PageError {
     fn from(error: TrialError) -> PageError {
         match error {
-            TrialError::Busy => PageError::Busy,
+            TrialError::Busy => PageError::Busy(Rush::Trials),
             error => InternalError::Trial(error).into(),
         }
     }
@@ -232,10 +254,10 @@ impl IntoResponse for PageError {
                 headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
                 answer
             }
-            PageError::Busy => explain(
+            PageError::Busy(rush) => explain(
                 StatusCode::SERVICE_UNAVAILABLE,
                 &t::ErrorBusyTitle,
-                &t::ErrorBusyDetail,
+                rush.detail(),
                 &[],
             ),
             PageError::Internal(error) => {

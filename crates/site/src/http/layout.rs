@@ -61,12 +61,14 @@ fn navigation(session: &Session) -> Markup {
                 (link("/contests", &t::NavContests))
                 (link("/problems", &t::NavProblems))
                 @if session.user.is_some() { (link("/submissions", &t::NavSubmissions)) }
-                @if viewer.is_teacher() { (link("/jobs", &t::NavJobs)) }
+                @if viewer.is_teacher() {
+                    (link("/jobs", &t::NavJobs))
+                    (link("/faults", &t::NavFaults))
+                    (link("/rejudgings", &t::NavRejudgings))
+                }
                 @if viewer.is_admin() {
                     (link("/users", &t::NavUsers))
                     (link("/queue", &t::NavQueue))
-                    (link("/faults", &t::NavFaults))
-                    (link("/rejudgings", &t::NavRejudgings))
                 }
             }
         }

@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(words("de", "2026-03-01T10:00:00"), "1. März 2026, 10:00");
         assert_eq!(words("pl", "2026-03-01T10:00:00"), "1 marca 2026, 10:00");
         assert_eq!(time(Time::NEVER).into_string(), "never");
-        assert_eq!(time(Time::ALWAYS).into_string(), "always");
+        assert_eq!(time(Time::ALWAYS).into_string(), "from the start");
     }
 
     #[test]

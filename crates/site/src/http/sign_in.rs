@@ -2,7 +2,7 @@
 
 use super::actor::Actor;
 use super::client::Client;
-use super::error::{Page, PageError};
+use super::error::{Page, PageError, Rush};
 use super::layout::page;
 use super::mistake::Mistake;
 use super::parts::password_input;
@@ -109,7 +109,7 @@ pub async fn enter(
             keep,
         };
         let token = app.pending.add(sign_in, Instant::now());
-        let token = token.ok_or(PageError::Busy)?;
+        let token = token.ok_or(PageError::Busy(Rush::SignIn))?;
         let cookie = cookie(app, PENDING, &token.hex(), PENDING_LASTS);
         return Ok((cookie, Redirect::to("/sign-in/code")).into_response());
     }

@@ -1,7 +1,7 @@
 //! Large files of forms, which are stored while they arrive, and large answers, which are sent
 //! while they are read. Neither is ever in memory as a whole.
 
-use super::error::{InternalError, Page, PageError, unreadable};
+use super::error::{InternalError, Page, PageError, Rush, unreadable};
 use super::mistake::Mistake;
 use crate::app::App;
 use axum::body::Body;
@@ -37,7 +37,7 @@ impl StoredUpload {
     /// or the file cannot be stored.
     pub async fn read(app: &App, mut form: Multipart) -> Page<StoredUpload> {
         let Ok(_place) = app.uploads.try_acquire() else {
-            return Err(PageError::Busy);
+            return Err(PageError::Busy(Rush::Uploads));
         };
         let mut fields = HashMap::new();
         let mut field_bytes = 0;

@@ -125,11 +125,11 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
                 Some(seconds),
             )
         }
-        PageError::Busy => (
+        PageError::Busy(rush) => (
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
             t::ErrorBusyTitle.english(),
-            t::ErrorBusyDetail.english(),
+            rush.detail().english(),
             Some(5),
         ),
         PageError::Internal(error) => {
