@@ -5,6 +5,11 @@
 #[allow(unreachable_pub, dead_code, reason = "tests share the module")]
 mod support;
 
+// The browser tests share the module `support`, but not what a provider depends on.
+#[allow(unreachable_pub, reason = "the module was written for sharing")]
+#[path = "support/provider.rs"]
+mod provider;
+
 #[path = "site/accounts.rs"]
 mod accounts;
 #[path = "site/api.rs"]

@@ -80,6 +80,7 @@ fn fixture(stage: &Stage) -> Fixture {
     for id in 1..=12 {
         admin.wait_for(&format!("/submissions/{id}"), "Most CPU time");
     }
+    talk(stage, &mut admin, contest);
     let page = |path: &str, name: &str| (path.to_owned(), name.to_owned());
     Fixture {
         pages: vec![
@@ -95,6 +96,14 @@ fn fixture(stage: &Stage) -> Fixture {
             page("/contests/1/ranking", "ranking"),
             page("/contests/1/submissions", "contest-submissions"),
             page("/contests/1/members", "members"),
+            page("/contests/1/clarifications", "clarifications"),
+            page("/clarifications/1", "clarification"),
+            page("/contests/1/canned-answers", "canned-answers"),
+            page("/contests/1/files", "files"),
+            page("/contest-files/1/edit", "file"),
+            page("/contests/1/balloons", "balloons"),
+            page("/contests/1/print", "printing"),
+            page("/prints/1", "print"),
             page("/rounds/2", "round"),
             page("/round-problems/3", "round-problem"),
             page("/round-problems/3/submit", "round-submit"),
@@ -117,6 +126,40 @@ fn fixture(stage: &Stage) -> Fixture {
             page("/rejudgings/new?contest=1", "rejudging-new"),
         ],
     }
+}
+
+/// A question, an announcement, a file, a text to print, and balloons.
+fn talk(stage: &Stage, admin: &mut Browser, contest: i64) {
+    let root = format!("/contests/{contest}");
+    let rules = [
+        ("mode", "icpc"),
+        ("penalty_minutes", "20"),
+        ("window_minutes", ""),
+        ("freeze_at", ""),
+        ("thaw_at", ""),
+    ];
+    assert_eq!(admin.post("/rounds/2/rules", &rules).status, 303);
+    let mut bob = Browser::new(&stage.site);
+    let sign_in = [("login", "bob"), ("password", "correct horse")];
+    assert_eq!(bob.post("/sign-in", &sign_in).status, 303);
+    let text = [("problem", ""), ("text", "May I use paper?")];
+    let asked = bob.post(&format!("{root}/clarifications"), &text);
+    assert_eq!(asked.status, 303, "{asked:#?}");
+    let text = [("problem", "3"), ("text", "The limit is 2 s.")];
+    let announced = admin.post(&format!("{root}/announcements"), &text);
+    assert_eq!(announced.status, 303, "{announced:#?}");
+    let list = [("list", "No comment\nRead the statement")];
+    assert_eq!(
+        admin.post(&format!("{root}/canned-answers"), &list).status,
+        303
+    );
+    let fields = [("audience", "all"), ("round", "1"), ("name", "rules.txt")];
+    let file = admin.upload(&format!("{root}/files"), &fields, ("x", b"rules"));
+    assert_eq!(file.status, 303, "{file:#?}");
+    let printing = format!("{root}/printing");
+    assert_eq!(admin.post(&printing, &[("printing", "1")]).status, 303);
+    let sent = bob.upload(&format!("{root}/print"), &[], ("a.py", b"print(3)\n"));
+    assert_eq!(sent.status, 303, "{sent:#?}");
 }
 
 /// Checks all pages with axe-core and takes pictures of them.

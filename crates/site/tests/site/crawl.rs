@@ -386,6 +386,15 @@ fn check(site: &Site) {
     let answers = crawl(&bob);
     assert_shown("bob", &answers, &["bob-source", "right-source"]);
 
+    // Bob prints. Only bob and the staff know of it.
+    let printing = format!("/contests/{cup}/printing");
+    assert_eq!(admin.post(&printing, &[("printing", "1")]).status, 303);
+    let print = format!("/contests/{cup}/print");
+    let sent = bob.upload(&print, &[("text", "print-of-bob")], ("", b""));
+    assert_eq!(sent.status, 303, "{sent:#?}");
+    assert_hidden("eve", &crawl(&eve), &["print-of-bob"]);
+    assert_shown("bob", &crawl(&bob), &["print-of-bob"]);
+
     // After the end, before the full results and the thaw.
     let ends = "2003-01-01T00:00";
     set_round(&mut admin, points, "Points-Round", [PAST, ends, FUTURE]);

@@ -1,7 +1,7 @@
 //! Sign-in at another service, with a provider that makes real and wrong tokens.
 
 use super::first_admin;
-use super::support::provider::{CLIENT, Provider, SECRET, Signed};
+use super::provider::{CLIENT, Provider, SECRET, Signed};
 use super::support::{Answer, Browser, Site, postgres};
 use serde_json::json;
 

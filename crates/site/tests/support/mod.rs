@@ -2,7 +2,6 @@
 
 pub mod contest;
 pub mod postgres;
-pub mod provider;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Cursor, Read, Write};
