@@ -7,8 +7,8 @@
 //! 5. In the last seconds, users submit; each follows the judging of the submission.
 //!
 //! The result is a table, or JSON with `--json`: times of each kind of page, errors, lost
-//! submissions, and the CPU time of pages, judging, database and this client. `docs/guide/site.md`
-//! has figures.
+//! submissions, and the CPU time of pages, judging, database and this client.
+//! `docs/reference/site-load.md` has figures.
 
 #![allow(missing_docs, reason = "an example has no users")]
 #![allow(clippy::print_stdout, reason = "the example is a command")]
