@@ -1,6 +1,7 @@
 //! The pages of the contest site.
 
 mod journeys;
+mod languages;
 mod looks;
 
 #[path = "../../../crates/site/tests/support/mod.rs"]

@@ -23,7 +23,8 @@ pub async fn insert(
 /// The user that a valid link belongs to. Disabled users have none.
 pub async fn user(db: impl Executor, hash: [u8; 32], now: Time) -> Result<Option<User>> {
     db.first(
-        "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at
+        "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at,
+            locale
          FROM reset_link JOIN users ON users.id = reset_link.user_id
          WHERE hash = $1 AND expires_at > $2 AND disabled_at IS NULL",
         values![hash, now],

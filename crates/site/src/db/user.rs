@@ -37,13 +37,16 @@ record! {
         role: Role,
         created_at: Time,
         disabled_at: Option<Time>,
+        /// The tag of the language that the user has chosen.
+        locale: Option<String>,
     }
 }
 
 macro_rules! columns {
     ($rest:literal) => {
         concat!(
-            "SELECT id, login, name, email, password, role, created_at, disabled_at FROM users ",
+            "SELECT id, login, name, email, password, role, created_at, disabled_at, locale ",
+            "FROM users ",
             $rest
         )
     };
@@ -126,6 +129,15 @@ pub async fn set_profile(tx: &mut Tx, id: i64, name: &str, email: Option<&str>) 
     tx.execute(
         "UPDATE users SET name = $2, email = $3 WHERE id = $1",
         values![id, name, email.map(str::to_owned)],
+    )
+    .await
+}
+
+/// Changes the language of the pages.
+pub async fn set_locale(tx: &mut Tx, id: i64, tag: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET locale = $2 WHERE id = $1",
+        values![id, tag],
     )
     .await
 }

@@ -1,6 +1,7 @@
 //! The log of changes: every request that changes something and is carried out has an entry.
 //!
-//! Submissions have no entry, because the list of submissions has them. The entry names the route,
+//! Submissions have no entry, because the list of submissions has them, and neither have choices of
+//! a language. The entry names the route,
 //! and the numbers in its path, but no tokens.
 
 use super::actor::Actor;
@@ -35,7 +36,7 @@ pub async fn record(
         .unwrap_or_default();
     let is_reading = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&method)
         || route == "/contests/{id}/clarifications/read";
-    if is_reading || is_submission(&route) {
+    if is_reading || is_left_out(&route) {
         return next.run(request).await;
     }
     let shown = parameters
@@ -68,8 +69,8 @@ pub async fn record(
     response
 }
 
-fn is_submission(route: &str) -> bool {
-    route.ends_with("/submit") || route == "/api/v1/submissions"
+fn is_left_out(route: &str) -> bool {
+    route.ends_with("/submit") || route == "/language" || route == "/api/v1/submissions"
 }
 
 /// The filters of the page.

@@ -3,6 +3,7 @@
 use super::error::Page;
 use super::session::{Session, cookie, cookie_value};
 use crate::app::App;
+use crate::db::user;
 use crate::text::{self, Locale};
 use axum::extract::{Form, Request, State};
 use axum::http::header::ACCEPT_LANGUAGE;
@@ -67,7 +68,6 @@ pub async fn change(
     session: Session,
     Form(choice): Form<Choice>,
 ) -> Page {
-    let _ = session;
     let back = if is_local(&choice.back) {
         choice.back.as_str()
     } else {
@@ -77,6 +77,11 @@ pub async fn change(
     let Some(locale) = app.locales.find(&choice.language) else {
         return Ok(answer.into_response());
     };
+    if let Some(user) = &session.user {
+        let mut tx = app.db.begin().await?;
+        user::set_locale(&mut tx, user.id, locale.tag()).await?;
+        tx.commit().await?;
+    }
     let cookie = cookie(&app, LANGUAGE, locale.tag(), CHOICE_LASTS);
     Ok((cookie, answer).into_response())
 }

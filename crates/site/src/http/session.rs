@@ -9,6 +9,7 @@ use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::session;
 use crate::db::user::User;
+use crate::text;
 use axum::extract::FromRequestParts;
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
@@ -122,6 +123,9 @@ impl FromRequestParts<Arc<App>> for Session {
         };
         if let (Some(user), Some(actor)) = (&user, parts.extensions.get::<Actor>()) {
             actor.set(user.id, &user.login);
+        }
+        if let Some(tag) = user.as_ref().and_then(|user| user.locale.as_ref()) {
+            text::set_language(tag);
         }
         let path = parts.uri.path().to_owned();
         Ok(Session { user, path, token })

@@ -39,6 +39,18 @@ pub fn current() -> Arc<Locale> {
     found.unwrap_or_else(|_| FALLBACK.clone())
 }
 
+/// Changes the language of the current request, if the site has the new one.
+pub fn set_language(tag: &str) {
+    // Outside a request, no language is chosen.
+    let _ = REQUEST.try_with(|it| {
+        let mut request = it.borrow_mut();
+        let found = request.locales.find(tag).cloned();
+        if let Some(locale) = found {
+            request.locale = locale;
+        }
+    });
+}
+
 /// Runs a function with a language, on any thread.
 pub fn at_once<R>(locale: &Arc<Locale>, function: impl FnOnce() -> R) -> R {
     static NONE: std::sync::LazyLock<Arc<Locales>> =

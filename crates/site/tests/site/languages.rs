@@ -89,6 +89,15 @@ fn contest_is_shown_in_the_language_of_each_viewer() {
             german.contains("Rangliste") && german.contains("Aufgaben"),
             "{german}"
         );
+        // The choice belongs to the user, and so to each browser that the user signs in with.
+        let mut other = Browser::new(&site);
+        let fields = [("login", "bob"), ("password", "correct horse")];
+        assert_eq!(other.post("/sign-in", &fields).status, 303);
+        let page = other.get_with(&path, ("accept-language", "pl")).body;
+        assert!(page.contains("Rangliste"), "{page}");
+        assert_eq!(other.post("/sign-out", &[]).status, 303);
+        let page = other.get_with("/sign-in", ("accept-language", "pl")).body;
+        assert!(page.contains("<h1>Zaloguj się</h1>"), "{page}");
         assert!(
             english.contains("Ranking") && !english.contains("Rangliste"),
             "{english}"
