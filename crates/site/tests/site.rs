@@ -28,8 +28,6 @@ mod languages;
 mod limits;
 #[path = "site/oidc.rs"]
 mod oidc;
-#[path = "support/provider.rs"]
-mod provider;
 #[path = "site/rounds.rs"]
 mod rounds;
 #[path = "site/staff.rs"]

@@ -75,7 +75,7 @@ async fn works(stage: &Stage, options: Options) {
         window.follow(words.contests).await;
         window.open(&format!("/contests/{}", contest.id)).await;
         window.follow(words.ranking).await;
-        assert!(window.text("#ranking").await.contains("100"));
+        assert!(window.text("#ranking").await.contains("bob"));
     }
     window.end().await;
 }
