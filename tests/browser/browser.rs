@@ -7,6 +7,7 @@ use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use millibox_tests::{is_root, skip};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
@@ -67,7 +68,8 @@ impl Deref for Browser {
     }
 }
 
-/// A chromedriver, which ends when this value is dropped. Its browsers end with it.
+/// A chromedriver, which ends when this value is dropped. Its browsers end with it. If root runs the
+/// tests, all of them also end if the test is killed.
 pub struct Driver {
     child: Child,
     port: u16,
@@ -78,7 +80,7 @@ impl Driver {
     /// Starts a chromedriver, or returns the reason why it cannot.
     pub fn start() -> Result<Driver, String> {
         let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let mut child = Command::new("chromedriver")
+        let mut child = command()
             .arg("--port=0")
             .env("HOME", profile.path())
             .env("TMPDIR", profile.path())
@@ -113,12 +115,36 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        // unshare(1) ignores SIGTERM, and a browser in the PID namespace dies with its chromedriver.
+        let signal = if is_root() {
+            Signal::KILL
+        } else {
+            Signal::TERM
+        };
         let pid = i32::try_from(self.child.id()).ok();
-        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        if let Some(pid) = pid.and_then(Pid::from_raw) {
+            let _ = kill_process(pid, signal);
         }
         let _ = self.child.wait();
     }
+}
+
+/// The command of a chromedriver. Started by root, it is the first process of a PID namespace, which
+/// ends with the thread of the test.
+fn command() -> Command {
+    if !is_root() {
+        return Command::new("chromedriver");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "unshare"]);
+    command.args([
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "chromedriver",
+    ]);
+    command
 }
 
 /// Starts a service and a browser and runs a test in it. Without a browser the test is skipped.
