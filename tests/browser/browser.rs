@@ -68,8 +68,8 @@ impl Deref for Browser {
     }
 }
 
-/// A chromedriver, which ends when this value is dropped. Its browsers end with it. If root runs the
-/// tests, all of them also end if the test is killed.
+/// A chromedriver, which ends when this value is dropped. Its browsers end with it. If root runs
+/// the tests, all of them also end if the test is killed.
 pub struct Driver {
     child: Child,
     port: u16,
@@ -115,7 +115,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // unshare(1) ignores SIGTERM, and a browser in the PID namespace dies with its chromedriver.
+        // unshare(1) ignores SIGTERM, and browsers in the PID namespace die with chromedriver.
         let signal = if is_root() {
             Signal::KILL
         } else {
@@ -129,8 +129,8 @@ impl Drop for Driver {
     }
 }
 
-/// The command of a chromedriver. Started by root, it is the first process of a PID namespace, which
-/// ends with the thread of the test.
+/// The command of a chromedriver. Started by root, it is the first process of a PID namespace,
+/// which ends with the thread of the test.
 fn command() -> Command {
     if !is_root() {
         return Command::new("chromedriver");
