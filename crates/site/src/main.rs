@@ -159,7 +159,7 @@ struct OidcArgs {
     /// A file with the certificates to trust, in PEM, instead of the public authorities
     #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
     oidc_ca: Option<PathBuf>,
-    /// The address of this site in browsers, such as https://contest.example.org
+    /// The address of this site in browsers, such as `https://contest.example.org`
     #[arg(long, value_name = "URL")]
     site_url: Option<String>,
 }
