@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use ureq::http::Method;
 use url::{ParseError, Url};
 
@@ -284,6 +284,19 @@ impl Window {
                 let page = self.client.source().await.unwrap_or_default();
                 panic!("{selector}: {error} in {page}");
             }
+        }
+    }
+
+    /// Waits until an element has a text. The answer to a form may arrive after the click has ended.
+    pub async fn shows(&self, selector: &str, text: &str) {
+        let end = Instant::now() + HANG_TIMEOUT;
+        loop {
+            let found = self.text(selector).await;
+            if found == text {
+                return;
+            }
+            assert!(Instant::now() < end, "{selector}: {found:?}, not {text:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 

@@ -69,7 +69,7 @@ async fn teacher_makes_a_contest(teacher: &Window) -> String {
     let path = package.path().to_str().expect("a path in UTF-8");
     file.send_keys(path).await.expect("a chosen file");
     teacher.press_button("Add the problem").await;
-    assert_eq!(teacher.text("h1").await, "Sum");
+    teacher.shows("h1", "Sum").await;
     assert!(teacher.count("math").await >= 2, "formulas are rendered");
 
     teacher.open("/contests").await;
@@ -94,7 +94,7 @@ async fn teacher_makes_a_contest(teacher: &Window) -> String {
 
 async fn contestant_takes_part(contestant: &Window, link: &str, script: bool) {
     contestant.open(link).await;
-    assert_eq!(contestant.text("h1").await, "Winter Cup");
+    contestant.shows("h1", "Winter Cup").await;
     contestant.sign_up("/sign-up", "zoe", "Sign up").await;
     contestant.open(link).await;
     contestant.press_button("Enter the contest").await;
