@@ -119,7 +119,7 @@ struct Args {
     /// Use this option if browsers reach the site through a proxy with TLS.
     #[arg(long)]
     https: bool,
-    /// The language of pages for browsers that ask for none of the site's
+    /// The language of pages for browsers that request no language of the site
     ///
     /// A file DIR/languages/fr.ftl adds French, or replaces it.
     #[arg(long, value_name = "TAG", default_value = "en")]
@@ -148,7 +148,7 @@ struct OidcArgs {
     /// A file with the password of this site at the provider
     #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
     oidc_client_secret_file: Option<PathBuf>,
-    /// The name of the provider for people [default: its host]
+    /// The display name of the provider [default: its host]
     #[arg(long, value_name = "NAME", requires = "oidc_issuer")]
     oidc_name: Option<String>,
     /// Add a user for each person that signs in there for the first time

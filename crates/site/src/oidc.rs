@@ -63,7 +63,7 @@ impl fmt::Debug for Secret {
 /// What an administrator chooses.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The name of the provider for people.
+    /// The display name of the provider.
     pub name: String,
     pub issuer: String,
     pub client_id: String,

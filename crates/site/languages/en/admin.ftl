@@ -26,11 +26,11 @@ user-delete-hint =
     This cannot be undone. To keep results, disable the user instead.
 user-delete = Delete the user
 sign-up-new-users = New users
-sign-up-open = All people can sign up
+sign-up-open = Anyone can sign up
 sign-up-link = Only with the link of this site
 sign-up-closed = Only administrators add users
 sign-up-link-shown = People sign up at this path. It is shown only now:
-sign-up-hint = Saving the second choice makes a new link, and the old one invalid.
+sign-up-hint = Saving the second choice makes a new link and invalidates the old one.
 
 # Import of users.
 roster-file = File

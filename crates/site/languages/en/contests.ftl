@@ -66,7 +66,7 @@ rules-mode-icpc = ICPC: solved problems, then penalty
 rules-penalty = Minutes of penalty for a wrong attempt (ICPC mode)
 rules-window = Minutes of personal time (empty: all participants have the same time)
 rules-window-hint =
-    With a personal time, each participant starts a clock between the begin and the end of the
+    With a personal time, each participant starts a clock between the start and the end of the
     round, and sees the problems then.
 rules-freeze = Freeze the ranking from (empty: never)
 rules-thaw = Thaw the ranking (empty: by the button)

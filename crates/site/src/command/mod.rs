@@ -75,11 +75,11 @@ impl Place {
         if db.copy_to(&new).await.map_err(Failure::sandbox)? {
             std::fs::rename(&new, &copy)
                 .map_err(|error| Failure::sandbox(format!("{}: {error}", copy.display())))?;
-            tracing::info!(copy = %copy.display(), "the database is copied before its migration");
+            tracing::info!(copy = %copy.display(), "the database was copied before its migration");
         } else {
             tracing::info!(
                 version,
-                "the database is migrated; no copy is made of PostgreSQL"
+                "the database will be migrated; a PostgreSQL database is not copied first"
             );
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What a user may do on the site, with a problem and in a contest.
 //!
 //! Pages ask these functions before they show or change something, and show only those actions that
-//! are allowed. What a user may not know of is answered as if it did not exist.
+//! are allowed. An object that a user may not know of is reported as missing.
 
 use super::time::Time;
 use super::visibility::Relation;

@@ -80,8 +80,8 @@ pub fn cell(attempts: &[Attempt]) -> Cell {
     cell
 }
 
-/// The submission that solved a problem first. `rivals` has the attempts of each participant that
-/// takes places. While an earlier attempt is pending, the first one is unknown.
+/// The submission that solved a problem first. `rivals` has the attempts of each ranked
+/// participant. While an earlier attempt is pending, the first solution is unknown.
 pub fn first(rivals: &[&[Attempt]]) -> Option<i64> {
     let key = |attempt: &Attempt| (attempt.time, attempt.submission);
     let all = || rivals.iter().flat_map(|attempts| attempts.iter());

@@ -8,7 +8,7 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::{Storage, push_mathml};
 
-/// The beginnings of addresses that links may have.
+/// The prefixes that the address of a link may have.
 const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 
 /// The HTML of a statement. `image` returns the address of an image of the package.

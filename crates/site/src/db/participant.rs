@@ -88,7 +88,7 @@ pub fn personal(delay_seconds: i64, extra_seconds: i64, started_at: Option<Time>
 }
 
 impl Entry {
-    /// The name for people.
+    /// The display name.
     pub fn shown_name(&self) -> &str {
         match &self.user_name {
             Some(name) if self.name.is_empty() => name,

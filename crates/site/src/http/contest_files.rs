@@ -60,7 +60,7 @@ async fn managed(app: &App, session: &Session, id: i64) -> Page<(Scene, ContestF
     }
 }
 
-/// A size for people.
+/// A size in human-readable form.
 fn size(bytes: i64) -> Markup {
     let bytes = bytes.max(0);
     match bytes {

@@ -62,7 +62,7 @@ pub enum Mistake {
     PersonalTime,
     /// A penalty is not a number of minutes.
     Penalty,
-    /// A round in ICPC mode has no begin.
+    /// A round in ICPC mode has no start time.
     IcpcNeedsBegin,
     /// A round with a personal time has no end.
     PersonalTimeNeedsEnd,

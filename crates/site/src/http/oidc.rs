@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// The name of the cookie of a flow.
 const COOKIE: &str = "oidc";
-/// Logins that are tried for a new user before a random one.
+/// The number of logins to try for a new user before the site makes a random one.
 const MAX_TRIES: u32 = 20;
 
 impl From<OidcError> for PageError {

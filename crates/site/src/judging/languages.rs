@@ -10,7 +10,7 @@ use millibox_languages::suite::Suites;
 pub struct Language {
     /// The name in the database, such as `cpp20`.
     pub name: String,
-    /// The name for people, such as `C++20`.
+    /// The display name, such as `C++20`.
     pub title: String,
     /// The name of a source that was not uploaded as a file.
     pub file_name: String,

@@ -32,7 +32,7 @@ pub enum LocaleError {
         error: std::io::Error,
     },
     /// The name of a file is not the tag of a language.
-    #[error("{} is not named by the tag of a language, such as fr.ftl", .0.display())]
+    #[error("{} must be named after a language tag, as in fr.ftl", .0.display())]
     Name(PathBuf),
     /// A file has lines that are not messages.
     #[error("{}: {detail}", .path.display())]
@@ -185,7 +185,7 @@ impl Locales {
         &self.all
     }
 
-    /// The language for readers that ask for none of the others.
+    /// The language for browsers that request no language of the site.
     pub fn default_locale(&self) -> &Arc<Locale> {
         &self.default
     }

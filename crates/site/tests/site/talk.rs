@@ -172,7 +172,7 @@ fn answer_is_new_until_its_reader_marks_it() {
         assert_eq!(cup.bob.post(&read, &[("until", &until)]).status, 303);
         assert!(!cup.bob.get(&page).body.contains("new answer"));
 
-        // An announcement about a problem is new from the begin of the round on.
+        // An announcement about a problem is new from the start of the round on.
         let mut later = round("");
         later[1].1 = "2998-01-01T00:00";
         let path = format!("/rounds/{}", cup.contest.round);

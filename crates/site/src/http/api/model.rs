@@ -59,7 +59,7 @@ impl From<&StoredUser> for User {
 pub struct Language {
     /// The name for `language` of submissions, such as `cpp20`.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     pub title: String,
     /// Extensions of files, without the dot.
     pub extensions: Vec<String>,
