@@ -78,7 +78,7 @@ fn pages_need_no_horizontal_scrolling_on_a_phone() {
     });
 }
 
-/// Shows a result in both pages and calls a function for each.
+/// Shows a result on both pages and calls `test` for each.
 async fn each_page(browser: &Browser, test: impl AsyncFn(&str)) {
     browser.open("/").await;
     let code = "# The greeting\nfor name in ['a', 'b']:\n    print('hello', name, 42)\n";

@@ -32,8 +32,8 @@ pub struct Options {
     pub user: Option<(u32, u32)>,
     /// Create cgroups below this cgroup
     ///
-    /// PATH is absolute in each hierarchy as it is mounted here. Default: the value of
-    /// the environment variable MILLIBOX_CGROUP_PARENT, otherwise millibox's own cgroup.
+    /// PATH starts at the mount point of each hierarchy. Default: the value of the environment
+    /// variable MILLIBOX_CGROUP_PARENT, otherwise millibox's own cgroup.
     ///
     /// Example: --cgroup-parent /judge
     #[arg(long, value_name = "PATH", value_parser = values::cgroup_parent)]

@@ -283,7 +283,7 @@ impl TmpfsMount {
         self
     }
 
-    /// Makes it read-only, to hide a directory.
+    /// Makes the tmpfs read-only. An empty read-only tmpfs hides a directory.
     #[must_use]
     pub fn read_only(mut self) -> TmpfsMount {
         self.read_only = true;

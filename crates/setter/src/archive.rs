@@ -371,7 +371,7 @@ mod tests {
     fn pack_of_a_sim_package_uses_a_directory_of_its_name() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        // The source archive has its files at the top.
+        // The source archive has its files at the top level.
         let mut writer = ZipWriter::new(File::create(at("sums.zip")).unwrap());
         for name in ["in/1a.in", "out/1a.out", "prog/s.cpp"] {
             writer

@@ -25,7 +25,7 @@ const RECORD_DIRECTORY: &str = ".millibox";
 const RECORD_FILE: &str = "made.json";
 /// Version of the procedure that makes files. A record of another version is ignored.
 const RECORD_VERSION: u32 = 1;
-/// Maximum length of a record. The record of a package with a hundred thousand files has 20 MiB.
+/// Maximum length of a record. The record of a package with a hundred thousand files takes 20 MiB.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// The record and the lock that permits changing the package's files.

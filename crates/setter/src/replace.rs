@@ -9,7 +9,7 @@ use super::error::{FileAction, file};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// New files that wait for their places. Dropping the replacement removes them.
+/// New files that are not in their final places yet. Dropping the replacement removes them.
 pub(super) struct Replacement {
     directory: PathBuf,
     /// Each new file and its place.

@@ -24,7 +24,7 @@ pub struct Options {
     pub runners_per_slot: usize,
     /// `--backend=auto|cgroup2|hybrid|rlimit`
     pub backend: BackendChoice,
-    /// `--cgroup-parent=PATH`: relative to the top of each hierarchy as it is mounted here.
+    /// `--cgroup-parent=PATH`: relative to the mount point of each hierarchy.
     pub cgroup_parent: Option<String>,
     /// `--user=UID:GID`: the user and group of the supervisor if root starts it.
     pub user: Option<(u32, u32)>,

@@ -120,7 +120,7 @@ pub enum Mount {
         inodes: Option<u64>,
         /// The mode of its root directory, at most 0o7777.
         mode: u32,
-        /// Whether it is read-only, to hide a directory.
+        /// Whether the tmpfs is read-only. An empty read-only tmpfs hides a directory.
         read_only: bool,
         /// Whether its files cannot be executed.
         no_exec: bool,

@@ -172,8 +172,8 @@ fn sleeping_submission_on_idle_machine_is_judged_once() {
         done\nsleep 1000\n";
     for (script, time_limit) in [("sleep 1000\n", 10), (own, 1000)] {
         let time_limit = Duration::from_millis(time_limit);
-        // Other processes may overload the machine for a while. Half of the first of two attempts
-        // is a quarter of the total time.
+        // Other processes may overload the machine for a while. The judge makes a second attempt if
+        // tasks waited for half of the first one, which is a quarter of the time of both.
         let quiet = (0..5).find_map(|_| {
             let (before, begin) = (waited()?, Instant::now());
             let judged = judge(script, time_limit, one_cpu(), || ());

@@ -26,7 +26,7 @@ fn solution_that_closes_output_and_continues_is_judged() {
         &["read:x", WAIT, LATER, "exit:43"],
         RunTimeError,
     );
-    // The solution closes its input as well. The judge waits for its end.
+    // The solution closes its input as well. The judge waits for the solution to end.
     table.expect(
         &BOTH,
         &["close:0", "close:1", LATER, "exit:3"],

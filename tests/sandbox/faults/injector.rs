@@ -47,7 +47,7 @@ pub(super) enum Fault {
     NoRunners,
 }
 
-/// close(2) closes the descriptor even if it returns an error. The other calls have no errors.
+/// close(2) closes the descriptor even if it returns an error. The other calls cannot fail.
 const CANNOT_FAIL: [i64; 11] = [
     libc::SYS_close,
     libc::SYS_getegid,

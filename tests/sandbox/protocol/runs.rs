@@ -20,7 +20,7 @@ fn run_with_malformed_world_is_rejected() {
         let frame = frame(Kind::Run, id, &encode(&exit_7(bytes)));
         client.assert_rejected(id, &frame, &[probe.as_fd()], &world_error(problem));
     }
-    // The supervisor checks seccomp programs itself, since these have not passed a client.
+    // The supervisor checks seccomp programs itself, since no client has checked these.
     for program in [vec![0; 7], vec![], vec![0xff; 8], vec![0; 8 * 5000]] {
         let bad = located(World {
             seccomp: Some(program),

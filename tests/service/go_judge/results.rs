@@ -129,7 +129,7 @@ fn collector_above_its_maximum_keeps_one_byte_more() {
     assert_eq!(result["fileError"], errors);
     let exact = judge.run(shell("echo 12", files(3)));
     assert_eq!(exact["status"], "Accepted");
-    // A program that writes without end is ended.
+    // A program that writes endlessly is killed.
     let result = judge.run(shell("exec yes", files(3)));
     assert_eq!(result["status"], "Output Limit Exceeded");
     assert_eq!(result["files"]["stdout"], "y\ny\n");

@@ -119,7 +119,7 @@ pub struct Args {
         help_heading = LIMITS,
     )]
     pub process_limit: Option<u32>,
-    /// Limit the bytes of standard output and standard error together
+    /// Limit the combined size of standard output and standard error
     ///
     /// If the program writes more, it is killed, and exactly this many bytes are passed on. No file
     /// that the program writes may grow beyond the limit. Units as for --memory-limit.

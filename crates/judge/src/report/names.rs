@@ -4,7 +4,7 @@ use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// A verdict's name for people.
+/// A verdict's display name.
 pub fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "accepted",

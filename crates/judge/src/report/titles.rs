@@ -6,14 +6,14 @@ use super::names::{expected_words, verdict_words};
 use millibox_package::model::Expected;
 
 impl TestReport {
-    /// The verdict's name for people, or `not judged`.
+    /// The verdict's display name, or `not judged`.
     pub fn words(&self) -> &'static str {
         self.verdict.map_or("not judged", verdict_words)
     }
 }
 
 impl SubmissionReport {
-    /// The verdict's name for people, or `skipped` or `interrupted`.
+    /// The verdict's display name, or `skipped` or `interrupted`.
     pub fn words(&self) -> &'static str {
         let none = if self.is_skipped() {
             "skipped"

@@ -289,7 +289,8 @@ pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
         arch: u32,
         instruction_pointer: u64,
         stack_pointer: u64,
-        /// At an entry: the number. The arguments follow; they are read, as a sandbox must.
+        /// The number of the call, if this stop is its entry. The arguments follow; the tracer
+        /// reads them, as a sandbox must.
         number: u64,
         arguments: [u64; 6],
     }

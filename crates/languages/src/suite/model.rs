@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Suite {
     /// Name in options and packages: `cpp20`.
     pub name: String,
-    /// Name for people: `C++20`.
+    /// Display name: `C++20`.
     pub title: String,
     /// Name of the language, which its variants share: `cpp`.
     pub language: String,

@@ -164,7 +164,7 @@ pub enum GroupFault {
     #[error("{key} applies to scoring problems only; not used")]
     ScoringOnly { key: &'static str },
     #[error(
-        "with ignore_sample, on_reject should be continue; otherwise secret tests may not be judged"
+        "with ignore_sample, on_reject should be continue; otherwise secret tests could be skipped"
     )]
     IgnoreSampleWithBreak,
     #[error("ignore_sample is for data/testdata.yaml only")]

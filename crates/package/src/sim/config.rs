@@ -150,7 +150,7 @@ impl<'a> Config<'a> {
 
 /// Why a value is not read, and where.
 enum Stop {
-    /// The next line may have no fault.
+    /// Reading continues at the next line.
     Fault(Place, ConfigFault),
     Exceeds(Place, Bound),
 }

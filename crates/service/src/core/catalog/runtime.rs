@@ -11,7 +11,7 @@ pub struct Runtime {
     pub name: String,
     /// The language, which its variants share, such as `cpp`.
     pub language: String,
-    /// The name for people, such as `C++17`.
+    /// The display name, such as `C++17`.
     pub title: String,
     /// Other names, in lower case.
     pub aliases: Vec<String>,

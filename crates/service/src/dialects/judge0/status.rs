@@ -59,7 +59,7 @@ impl Status {
         self as u32
     }
 
-    /// The name for people.
+    /// The display name.
     pub fn description(self) -> &'static str {
         match self {
             Status::InQueue => "In Queue",

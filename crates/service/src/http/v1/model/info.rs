@@ -12,7 +12,7 @@ pub struct Runtime {
     pub id: String,
     /// The language, which its variants share.
     pub language: String,
-    /// The name for people.
+    /// The display name.
     pub title: String,
     /// The version of the compiler or interpreter.
     pub version: String,
