@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Entries that are kept of each kind. When there are more, all are forgotten.
+/// The number of entries to keep of each kind. When there are more, all are forgotten.
 const MAX_ENTRIES: usize = 128;
 /// Bytes of the longest statement that is kept.
 const MAX_BYTES: usize = 256 << 10;

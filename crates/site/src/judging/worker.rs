@@ -87,8 +87,8 @@ struct Worker<Q> {
     cpu: usize,
 }
 
-/// Starts a worker on a CPU; `index` is its place among all workers. It ends with the process: what
-/// it was doing is queued again at the next start.
+/// Starts a worker on a CPU; `index` is its place among all workers. The worker ends with the
+/// process; the next start queues its unfinished work again.
 ///
 /// # Errors
 /// The thread cannot be started.

@@ -157,7 +157,7 @@ pub async fn explain(response: Response) -> Response {
         return response;
     }
     let title = status.canonical_reason().unwrap_or_default();
-    let detail = "The path, the method or an argument is not one of this interface.";
+    let detail = "This interface has no such path, method or argument.";
     let problem = problem(status, "malformed", title, detail.to_owned());
     respond(status, &problem)
 }
