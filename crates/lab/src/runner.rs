@@ -105,7 +105,7 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// Variants that are measured in turns and compared with the first one.
+/// Variants that are measured alternately and compared with the first one.
 pub struct Comparison<'a> {
     id: String,
     title: String,

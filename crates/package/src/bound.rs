@@ -2,8 +2,8 @@
 //!
 //! A few kilobytes can stand for gigabytes: YAML aliases repeat strings, ranges name tests, every
 //! test inherits the settings of its groups, and symbolic links multiply paths. Reading stops at
-//! the first exceeded bound. The bounds are far above the size of real packages, and keep reading
-//! below half a gigabyte and a few seconds.
+//! the first exceeded bound. The bounds are far above the size of real packages. Within
+//! them, reading takes less than half a gigabyte and a few seconds.
 
 /// The maximum number of files and directories of a package.
 pub const MAX_ENTRIES: usize = 200_000;

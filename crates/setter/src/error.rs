@@ -303,7 +303,7 @@ pub enum MachineError {
     /// No submission can be measured on this machine.
     #[error("no submission that must be accepted can be measured here: {}", SkippedList(.0))]
     NoneMeasurable(Vec<SkippedSubmission>),
-    /// The limits were written, but reading the package gave others.
+    /// The limits were written, but reading the package gave other limits.
     #[error(
         "the package does not state the limits after they were written, so its files were \
          restored: {0}"

@@ -168,9 +168,9 @@ struct Entry {
 }
 
 impl History {
-    /// Determines, for each process number, how many of its locks its current process did not make.
-    /// `now_ticks` is the time of this scan, and `started` the start time of a process, both in
-    /// clock ticks since the boot.
+    /// Determines, for each process number, how many of the locks with this number are not from the
+    /// process that has the number now. `now_ticks` is the time of this scan, and `started` the
+    /// start time of a process, both in clock ticks since the boot.
     fn update(
         &mut self,
         flocks: &HashMap<i32, usize>,

@@ -28,13 +28,14 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
 
 /// Limits that apply to the run and must not apply to its runner.
 ///
-/// The runner needs more open files. The kernel counts the others for the user in each user
-/// namespace, and compares the sum of all namespaces below one with the limit of its creator
-/// (inc_rlimit_ucounts() in kernel/ucount.c): the limit of a runner applies to all runs together.
-/// So runners get as much as possible. Otherwise one run could use up the timers, queued signals,
-/// message queues and locked shared memory of all others. Where a bound for all remains, as for
-/// users that cannot raise it, each run gets at most its share of timers and queued signals. Hosts
-/// allow few queues and little locked memory, and a share of those would be useless.
+/// The runner needs more open files. The kernel counts the other resources for the user in each
+/// user namespace. It compares the sum over all namespaces below a namespace with the limit of that
+/// namespace's creator (inc_rlimit_ucounts() in kernel/ucount.c): the limit of a runner applies to
+/// all runs together. So runners get as much as possible. Otherwise one run could use up the
+/// timers, queued signals, message queues and locked shared memory of all others. Where a bound for
+/// all remains, as for users that cannot raise it, each run gets at most its share of timers and
+/// queued signals. Hosts allow few queues and little locked memory, and a share of those would be
+/// useless.
 pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
     // The first one is also the most that a request can set.
     (libc::RLIMIT_NOFILE, 1024, 4096),

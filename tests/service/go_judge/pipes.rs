@@ -135,7 +135,7 @@ fn invalid_mapping_fails_the_request() {
         assert_eq!(status, 500, "{pipes}: {answer}");
         assert!(answer.as_str().unwrap().starts_with("pipe: "), "{answer}");
     }
-    // Both ends beyond the files.
+    // Both ends have descriptors beyond those of the files.
     let plain = || shell("true", Value::Null);
     let pipes = json!([{"in": end(0, 3), "out": end(1, 3)}]);
     let (_, results) = judge.group(&[plain(), plain()], &pipes);

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<String, EditError> {
     const KEY: &str = "limits";
     let log = Log::new("Simfile".as_ref());
-    // Warnings of other keys are ignored.
+    // Warnings about other keys are ignored.
     let config = Config::read(text, "Simfile", &[KEY], &log);
     let items = config.array(KEY).map(<[_]>::to_vec);
     let end = config.end(KEY).cloned();

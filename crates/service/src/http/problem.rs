@@ -58,7 +58,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "method_not_allowed",
         status: 405,
-        meaning: "The address has no such method.",
+        meaning: "The address does not support this method.",
     },
     Kind {
         code: "cancelled",

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Random bytes of an id, so that no client can guess the ids of another one.
+/// Random bytes of an id, so that no client can guess another client's ids.
 const ID_BYTES: usize = 12;
 
 /// The kind of a job.

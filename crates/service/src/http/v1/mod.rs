@@ -72,7 +72,7 @@ async fn method_not_allowed() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        "This address has no such method",
+        "This address does not support the method",
         "see /docs for the methods",
     )
 }
