@@ -287,7 +287,7 @@ impl Window {
         }
     }
 
-    /// Waits until an element has a text. The answer to a form may arrive after the click has ended.
+    /// Waits until an element has a text. The answer to a form may arrive after the click.
     pub async fn shows(&self, selector: &str, text: &str) {
         let end = Instant::now() + HANG_TIMEOUT;
         loop {
