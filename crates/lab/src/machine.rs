@@ -1,7 +1,6 @@
 //! The description of the machine that an experiment ran on.
 
 use serde::Serialize;
-use std::time::Duration;
 
 /// The properties of a machine that a comparison with another machine needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -84,41 +83,6 @@ impl Machine {
     }
 }
 
-/// Waits until the machine is nearly idle, at most two seconds. Some measured programs leave work
-/// behind, such as the removal of network namespaces by kernel threads.
-pub fn wait_until_idle() {
-    const WINDOW: Duration = Duration::from_millis(50);
-    const MAX_WINDOWS: usize = 40;
-    const IDLE_SHARE: f64 = 0.9;
-    let ticks = || cpu_ticks(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
-    let mut before = ticks();
-    for _ in 0..MAX_WINDOWS {
-        std::thread::sleep(WINDOW);
-        let now = ticks();
-        let (Some((idle, all)), Some((last_idle, last_all))) = (now, before) else {
-            return;
-        };
-        let (idle, all) = (idle.saturating_sub(last_idle), all.saturating_sub(last_all));
-        if idle as f64 >= IDLE_SHARE * all as f64 {
-            return;
-        }
-        before = now;
-    }
-}
-
-/// Idle time and all time of all CPUs, from the first line of /proc/stat (proc_stat(5)).
-fn cpu_ticks(stat: &str) -> Option<(u64, u64)> {
-    let fields = stat
-        .lines()
-        .next()?
-        .strip_prefix("cpu ")?
-        .split_whitespace();
-    let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal; the rest is part of user and nice.
-    let idle = ticks.get(3)? + ticks.get(4)?;
-    Some((idle, ticks.iter().take(8).sum()))
-}
-
 /// The first value of a field of /proc/cpuinfo.
 fn field(cpuinfo: &str, wanted: &str) -> Option<String> {
     let mut fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
@@ -145,13 +109,6 @@ fn memory(meminfo: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn idle_time_of_all_cpus_includes_waits_for_disks() {
-        let stat = "cpu  10 1 20 300 40 5 6 7 8 9\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
-        assert_eq!(cpu_ticks(stat), Some((340, 389)));
-        assert_eq!(cpu_ticks("intr 1"), None);
-    }
 
     #[test]
     fn machine_is_read_from_the_kernels_files() {

@@ -5,7 +5,6 @@ mod server;
 use super::peers::go_judge;
 use super::{Experiment, bin_true, conversation};
 use crate::load::{Load, Turn};
-use crate::machine::wait_until_idle;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Table, Unit, Variant};
 use millibox::{Pool, Request};
 use rustix::time::{ClockId, clock_gettime};
@@ -99,8 +98,6 @@ fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<()
             let load = load.clone();
             let connections = connections_text(count);
             let variant = Variant::new(format!("{name}, {connections}"), move || {
-                // go-judge leaves network namespaces behind, whose removal delays both servers.
-                wait_until_idle();
                 load.turn(count, duration).map(|turn| figures(&turn))
             });
             comparison = comparison.variant(match name {
