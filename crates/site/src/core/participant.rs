@@ -47,6 +47,17 @@ pub struct OwnTimes {
 }
 
 impl Schedule {
+    /// The times as they are stored.
+    pub fn new(begins: Time, ends: Time, full_results: Time, window_seconds: Option<i64>) -> Self {
+        let seconds = |stored: i64| Duration::from_secs(stored.unsigned_abs());
+        Schedule {
+            begins,
+            ends,
+            full_results,
+            window: window_seconds.map(seconds),
+        }
+    }
+
     /// The times for a participant.
     pub fn times(self, personal: Personal) -> OwnTimes {
         let opens = shift(self.begins, personal.delay);

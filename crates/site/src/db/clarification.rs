@@ -3,7 +3,6 @@
 use super::{Executor, Result, Tx, record, text_enum, values};
 use crate::core::participant::Schedule;
 use crate::core::time::Time;
-use std::time::Duration;
 
 text_enum! {
     /// Which people see an answer. The staff sees everything.
@@ -55,16 +54,9 @@ record! {
 impl Clarification {
     /// The round of the problem with its times; `None`: it concerns no problem.
     pub fn round(&self) -> Option<(i64, Schedule)> {
-        let window = self.window_seconds.map(i64::unsigned_abs);
-        Some((
-            self.round_id?,
-            Schedule {
-                begins: self.begins?,
-                ends: self.ends?,
-                full_results: self.full_results?,
-                window: window.map(Duration::from_secs),
-            },
-        ))
+        let (begins, ends) = (self.begins?, self.ends?);
+        let schedule = Schedule::new(begins, ends, self.full_results?, self.window_seconds);
+        Some((self.round_id?, schedule))
     }
 
     /// Whether this is an announcement.
@@ -127,58 +119,67 @@ macro_rules! clarifications {
     };
 }
 
-/// A new question.
+/// A new question or announcement.
 #[derive(Debug)]
-pub struct NewQuestion<'a> {
+pub struct New<'a> {
     pub contest_id: i64,
     pub round_problem_id: Option<i64>,
-    pub user_id: i64,
-    pub participant_id: Option<i64>,
+    pub author: Author,
     pub text: &'a str,
 }
 
-/// Adds a question. Returns the id.
-pub async fn ask(tx: &mut Tx, new: &NewQuestion<'_>, now: Time) -> Result<i64> {
-    tx.id(
-        "INSERT INTO clarification (contest_id, round_problem_id, user_id, participant_id, question,
-            created_at, audience)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
-        values![
-            new.contest_id,
-            new.round_problem_id,
-            new.user_id,
-            new.participant_id,
-            new.text,
-            now,
-            Audience::Author
-        ],
-    )
-    .await
+/// The author of a new text.
+#[derive(Debug, Clone, Copy)]
+pub enum Author {
+    /// Asks a question.
+    Participant {
+        user_id: i64,
+        participant_id: Option<i64>,
+    },
+    /// Announces something.
+    Staff(i64),
 }
 
-/// Adds an announcement. Returns the id.
-pub async fn announce(
-    tx: &mut Tx,
-    contest_id: i64,
-    round_problem_id: Option<i64>,
-    staff: i64,
-    text: &str,
-    now: Time,
-) -> Result<i64> {
-    tx.id(
-        "INSERT INTO clarification (contest_id, round_problem_id, question, created_at, answer,
-            audience, answered_by, answered_at)
-         VALUES ($1, $2, '', $3, $4, $5, $6, $3) RETURNING id",
-        values![
-            contest_id,
-            round_problem_id,
-            now,
-            text,
-            Audience::All,
-            staff
-        ],
-    )
-    .await
+/// Adds a question or an announcement. Returns the id.
+pub async fn insert(tx: &mut Tx, new: &New<'_>, now: Time) -> Result<i64> {
+    match new.author {
+        Author::Participant {
+            user_id,
+            participant_id,
+        } => {
+            tx.id(
+                "INSERT INTO clarification (contest_id, round_problem_id, user_id, participant_id,
+                    question, created_at, audience)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+                values![
+                    new.contest_id,
+                    new.round_problem_id,
+                    user_id,
+                    participant_id,
+                    new.text,
+                    now,
+                    Audience::Author
+                ],
+            )
+            .await
+        }
+        Author::Staff(staff) => {
+            tx.id(
+                "INSERT INTO clarification (contest_id, round_problem_id, question, created_at,
+                    answer, audience, answered_by, answered_at)
+                 VALUES ($1, $2, '', $3, $4, $5, $6, $3) RETURNING id",
+                values![
+                    new.contest_id,
+                    new.round_problem_id,
+                    now,
+                    new.text,
+                    Audience::All,
+                    staff
+                ],
+            )
+            .await
+        }
+    }
 }
 
 /// Answers a question or changes an announcement, unless the answer of `before` has changed

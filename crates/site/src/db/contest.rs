@@ -5,7 +5,6 @@ use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::freeze::Freeze;
 use crate::core::participant::Schedule;
 use crate::core::time::Time;
-use std::time::Duration;
 
 text_enum! {
     /// The visibility of a contest.
@@ -98,13 +97,7 @@ macro_rules! schedule {
         impl $record {
             /// The times that hold for all participants.
             pub fn schedule(&self) -> Schedule {
-                let seconds = |stored: i64| Duration::from_secs(stored.unsigned_abs());
-                Schedule {
-                    begins: self.begins,
-                    ends: self.ends,
-                    full_results: self.full_results,
-                    window: self.window_seconds.map(seconds),
-                }
+                Schedule::new(self.begins, self.ends, self.full_results, self.window_seconds)
             }
         }
     )* };

@@ -3,7 +3,6 @@
 use super::{Executor, Result, Tx, record, text_enum, values};
 use crate::core::participant::Schedule;
 use crate::core::time::Time;
-use std::time::Duration;
 
 text_enum! {
     /// Which people see a file.
@@ -40,16 +39,9 @@ record! {
 impl ContestFile {
     /// The round with its times; `None`: the file belongs to no round.
     pub fn round(&self) -> Option<(i64, Schedule)> {
-        let window = self.window_seconds.map(i64::unsigned_abs);
-        Some((
-            self.round_id?,
-            Schedule {
-                begins: self.begins?,
-                ends: self.ends?,
-                full_results: self.full_results?,
-                window: window.map(Duration::from_secs),
-            },
-        ))
+        let (begins, ends) = (self.begins?, self.ends?);
+        let schedule = Schedule::new(begins, ends, self.full_results?, self.window_seconds);
+        Some((self.round_id?, schedule))
     }
 }
 
