@@ -3,10 +3,9 @@
 
 mod programs;
 
-use millibox_tests::{Footprint, eventually, executable, kill};
+use millibox_tests::{Footprint, eventually, executable, kill, set_mode, write_script};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -208,9 +207,7 @@ fn missing_or_failing_peer_is_named_with_its_reason() {
             "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \
              \"$0.count\")\n{text}\n"
         );
-        std::fs::write(&path, text).expect("a script");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
-            .expect("executable");
+        write_script(&path, &text);
         path
     };
     // This peer works only for its first calls.
@@ -265,8 +262,7 @@ fn signal_ends_the_lab_and_leaves_nothing() {
     for (name, signal) in [("peers", Signal::TERM), ("true", Signal::INT)] {
         let directory = tempfile::tempdir().expect("a directory");
         // The sandbox's user must be able to reach the files in the directory.
-        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
-            .expect("opened");
+        set_mode(directory.path(), 0o755);
         let mut command = command(&[name, "--scale", "full"]);
         let child = command
             .env("TMPDIR", directory.path())

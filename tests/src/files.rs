@@ -4,6 +4,7 @@ use crate::HANG_TIMEOUT;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,10 +98,35 @@ pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
+/// Copies an executable file, with mode 755.
+///
+/// Another process writes the copy. If this process wrote it, a child that another thread forks at
+/// that moment would inherit the writable descriptor, and the copy could not be executed until the
+/// child has executed its own program (`ETXTBSY`).
+pub fn copy_executable(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    let status = Command::new("cp").args([from, to]).status().expect("cp");
+    assert!(
+        status.success(),
+        "cp {} {}: {status}",
+        from.display(),
+        to.display()
+    );
+    set_mode(to, 0o755);
+}
+
+/// Writes a script, with mode 755. Another process writes it, like [`copy_executable`].
+pub fn write_script(path: impl AsRef<Path>, text: &str) {
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", "printf %s \"$1\" >\"$0\""]);
+    let status = shell.arg(path.as_ref()).arg(text).status().expect("sh");
+    assert!(status.success(), "{}: {status}", path.as_ref().display());
+    set_mode(path.as_ref(), 0o755);
+}
+
 /// Copies the probe into a directory that a world can bind.
 pub fn copy_probe(directory: &Path) -> PathBuf {
     let copy = directory.join("probe");
-    std::fs::copy(executable("probe"), &copy).expect("a copy of the probe");
-    set_mode(&copy, 0o755);
+    copy_executable(executable("probe"), &copy);
     copy
 }

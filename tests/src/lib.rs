@@ -26,7 +26,8 @@ mod skips;
 pub use cache::{cache_directory, shared_cache};
 pub use client::{ClientOutput, client};
 pub use files::{
-    copy_probe, directory, executable, open, pipe, read_all, read_line, readable, set_mode,
+    copy_executable, copy_probe, directory, executable, open, pipe, read_all, read_line, readable,
+    set_mode, write_script,
 };
 pub use outcome::{Output, not_started, result, run, run_probe, sandbox_error, wait};
 pub use processes::{

@@ -50,8 +50,7 @@ impl Table {
         }
         let puppet = millibox_tests::directory();
         let copy = puppet.path().join("puppet");
-        std::fs::copy(millibox_tests::executable("puppet"), &copy).unwrap();
-        millibox_tests::set_mode(&copy, 0o755);
+        millibox_tests::copy_executable(millibox_tests::executable("puppet"), &copy);
         Table {
             supervisor,
             puppet: Arc::new(puppet),

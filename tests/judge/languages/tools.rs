@@ -6,7 +6,7 @@ use millibox_languages::compile::{
     Availability, CompileError, InternalError, Limit, Obstacle, Refusal, Remedy, Toolbox,
 };
 use millibox_languages::suite::Suites;
-use millibox_tests::skip;
+use millibox_tests::{skip, write_script};
 use std::path::Path;
 
 /// The built-in suites and one that belongs to the test.
@@ -84,8 +84,7 @@ fn missing_tool_is_reported_with_its_package() {
 /// Writes a script that serves as a tool, and returns its path.
 fn script(directory: &Path, script: &str) -> String {
     let path = directory.join("tool");
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    millibox_tests::set_mode(&path, 0o755);
+    write_script(&path, &format!("#!/bin/sh\n{script}\n"));
     path.to_str().unwrap().to_owned()
 }
 

@@ -1,7 +1,9 @@
 //! `millibox run` with a program that is missing or cannot be executed.
 
 use super::{line, run, status};
-use millibox_tests::{directory, executable, is_root, set_mode, skip};
+use millibox_tests::{
+    copy_executable, directory, executable, is_root, set_mode, skip, write_script,
+};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,8 +12,7 @@ use std::process::{Command, Stdio};
 fn run_of_missing_or_inexecutable_program_returns_127_or_126() {
     let dir = directory();
     let script = dir.path().join("script");
-    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-    set_mode(&script, 0o755);
+    write_script(&script, "#!/no/such/interpreter\n");
     let plain = dir.path().join("plain");
     std::fs::write(&plain, "no program").unwrap();
     set_mode(&plain, 0o644);
@@ -104,11 +105,11 @@ fn run_of_program_closed_to_sandbox_user_names_mode() {
     set_mode(dir.path(), 0o755);
     let (program, open) = (dir.path().join("program"), dir.path().join("open"));
     for (path, mode) in [(&program, 0o700), (&open, 0o755)] {
-        std::fs::copy("/bin/true", path).unwrap();
+        copy_executable("/bin/true", path);
         set_mode(path, mode);
     }
     std::fs::create_dir(dir.path().join("sub")).unwrap();
-    std::fs::copy("/bin/true", dir.path().join("sub/program")).unwrap();
+    copy_executable("/bin/true", dir.path().join("sub/program"));
     set_mode(&dir.path().join("sub"), 0o700);
     let (program, ro) = (
         program.display().to_string(),

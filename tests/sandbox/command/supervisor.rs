@@ -1,7 +1,7 @@
 //! The supervisor's executable, as the command finds it.
 
 use super::{line, status};
-use millibox_tests::{directory, executable, set_mode};
+use millibox_tests::{copy_executable, directory, executable, set_mode};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -85,7 +85,7 @@ fn missing_supervisor_is_reported_with_build_instructions() {
     let dir = directory();
     set_mode(dir.path(), 0o755);
     let alone = dir.path().join("millibox");
-    std::fs::copy(executable("millibox"), &alone).unwrap();
+    copy_executable(executable("millibox"), &alone);
     let mut command = Command::new(&alone);
     // PATH names the executable's own directory, and a missing directory twice.
     let own_directory = dir.path().display().to_string();

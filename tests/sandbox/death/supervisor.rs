@@ -6,10 +6,10 @@ use millibox::{EndReason, Error, Outcome, ProcessEnd, StartError, Supervisor};
 use millibox_tests::{
     Footprint, HANG_TIMEOUT, Process, Random, directory, eventually, kill, pipe, process,
     processes_with_argument, read_all, request, skip, start, start_sleeper, token, wait,
+    write_script,
 };
 use rustix::process::Signal;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -192,15 +192,7 @@ fn supervisor_dropped_after_orphans_leaves_nothing() {
 /// Creates a shell script that replaces the supervisor, with the socket at descriptor 0.
 fn script_as_supervisor(directory: &std::path::Path, script: &str) -> PathBuf {
     let path = directory.join("supervisor");
-    // Another process writes the file, for the reason given at `Scene::start` in privileges.
-    let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    let written = Command::new("/bin/sh")
-        .args(["-c", write])
-        .arg(&path)
-        .arg(script)
-        .status()
-        .unwrap();
-    assert!(written.success());
+    write_script(&path, &format!("#!/bin/sh\n{script}\n"));
     path
 }
 

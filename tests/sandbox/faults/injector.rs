@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "answers seccomp notifications with ioctl(2)")]
 
 use millibox::{Error, Supervisor};
-use millibox_tests::{builder, directory, eventually, executable, set_mode};
+use millibox_tests::{builder, copy_executable, directory, eventually, executable, set_mode};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSliceMut;
@@ -92,8 +92,7 @@ impl FaultInjector {
     pub(super) fn new() -> FaultInjector {
         let directory = directory();
         let copy = directory.path().join("millibox-supervisor");
-        std::fs::copy(executable("faulty"), &copy).expect("a copy of faulty");
-        set_mode(&copy, 0o755);
+        copy_executable(executable("faulty"), &copy);
         let real = executable("millibox-supervisor");
         std::fs::write(
             directory.path().join("supervisor"),

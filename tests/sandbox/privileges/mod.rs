@@ -10,7 +10,8 @@ mod tables;
 mod taken_over;
 
 use millibox_tests::{
-    SPAWNER, descendants, directory, eventually, executable, process, process_name, set_mode,
+    SPAWNER, copy_executable, descendants, directory, eventually, executable, process,
+    process_name, set_mode,
 };
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -49,21 +50,8 @@ impl Scene {
                 .expect("a directory"),
             Some(copies) => {
                 set_mode(copies.path(), 0o755);
-                let all = ["client", "probe", "millibox-supervisor"].map(executable);
-                // Another process makes the copies. A child that another test forks meanwhile would
-                // inherit a writable descriptor of this process, and the copy could not be executed
-                // (ETXTBSY).
-                let copied = Command::new("cp")
-                    .args(&all)
-                    .arg(copies.path())
-                    .status()
-                    .expect("cp");
-                assert!(copied.success());
-                for file in &all {
-                    set_mode(
-                        &copies.path().join(file.file_name().expect("a name")),
-                        0o755,
-                    );
+                for name in ["client", "probe", "millibox-supervisor"] {
+                    copy_executable(executable(name), copies.path().join(name));
                 }
                 copies.path().to_owned()
             }

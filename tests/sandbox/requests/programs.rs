@@ -3,7 +3,9 @@
 use super::{assert_client_rejects, assert_not_started, exec_error};
 use crate::supervisor;
 use millibox::{Hint, Outcome, Program, Request, RequestMistake, World};
-use millibox_tests::{copy_probe, directory, pipe, probe, request, result, set_mode, wait};
+use millibox_tests::{
+    copy_probe, directory, pipe, probe, request, result, set_mode, wait, write_script,
+};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -89,8 +91,7 @@ fn missing_script_interpreter_is_reported_with_hint() {
     let supervisor = supervisor();
     let directory = directory();
     let script = directory.path().join("script");
-    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-    set_mode(&script, 0o755);
+    write_script(&script, "#!/no/such/interpreter\n");
     let world = World::minimal().read_only(&script, "/script");
     let script = Request::new("/script").world(&world);
     let expected = exec_error(libc::ENOENT)
@@ -126,8 +127,7 @@ fn script_by_path_runs() {
     let supervisor = supervisor();
     let directory = directory();
     let script = directory.path().join("script");
-    std::fs::write(&script, "#!/bin/sh\nexit 7\n").unwrap();
-    set_mode(&script, 0o755);
+    write_script(&script, "#!/bin/sh\nexit 7\n");
     let world = World::minimal().read_only(&script, "/script");
     assert_eq!(
         result(&supervisor, &Request::new("/script").world(&world)).outcome,

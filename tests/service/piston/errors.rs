@@ -181,9 +181,8 @@ fn failure_of_the_service_returns_500_with_message() {
     let directory = millibox_tests::directory();
     let alone = directory.path().join("bin/millibox");
     std::fs::create_dir(directory.path().join("bin")).unwrap();
-    std::fs::copy(millibox_tests::executable("millibox"), &alone).unwrap();
+    millibox_tests::copy_executable(millibox_tests::executable("millibox"), &alone);
     millibox_tests::set_mode(alone.parent().unwrap(), 0o755);
-    millibox_tests::set_mode(&alone, 0o755);
     let server = Server::spawn(
         Command::new(&alone)
             .args(["serve", "--listen", "piston=127.0.0.1:0"])

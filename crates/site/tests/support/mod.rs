@@ -77,12 +77,15 @@ fn built(name: &str) -> PathBuf {
     test.ancestors().nth(2).expect("a directory").join(name)
 }
 
-/// Executables in a directory that every user can read.
-fn copy_programs(to: &Path) {
-    for name in ["millibox-site", "millibox-supervisor"] {
-        let from = built(name);
-        std::fs::copy(&from, to.join(name)).expect("a copy of a program; build all programs first");
-    }
+/// Copies programs that were built to a directory that every user can read.
+///
+/// Another process writes the copies. If this process wrote them, a child that another thread forks
+/// at that moment would inherit a writable descriptor, and the copy could not be executed until the
+/// child has executed its own program (`ETXTBSY`).
+fn copy_programs(names: &[&str], to: &Path) {
+    let from = names.iter().map(|name| built(name));
+    let status = Command::new("cp").args(from).arg(to).status();
+    assert!(status.expect("cp").success(), "build all programs first");
 }
 
 impl Site {
@@ -95,7 +98,7 @@ impl Site {
     pub fn start_with(database: Option<String>, options: &'static [&'static str]) -> Site {
         let directory = tempfile::tempdir().expect("a directory");
         open(directory.path());
-        copy_programs(directory.path());
+        copy_programs(&["millibox-site", "millibox-supervisor"], directory.path());
         let launched = launch(directory.path(), database.as_deref(), options);
         Site {
             child: launched.child,
@@ -142,9 +145,8 @@ impl Site {
 
     /// A site beside the program `millibox`, if that is built.
     pub fn with_command() -> Option<Site> {
-        let from = built("millibox");
-        let site = from.is_file().then(|| Site::start(None))?;
-        std::fs::copy(from, site.path("millibox")).expect("a copy");
+        let site = built("millibox").is_file().then(|| Site::start(None))?;
+        copy_programs(&["millibox"], site.directory.path());
         Some(site)
     }
 
