@@ -12,17 +12,20 @@ use std::time::Duration;
 #[test]
 fn submission_over_time_limit_gets_time_limit() {
     let supervisor = supervisor();
-    let short = Limits {
+    let little_cpu = Limits {
         cpu_time: Duration::from_millis(60),
+        ..limits()
+    };
+    let spun = judge_subject(&supervisor, &["spin", "100000"], "", "", &little_cpu);
+    assert_verdict(&spun, Verdict::TimeLimit, "CPU time limit");
+    let short = Limits {
         real_time: Duration::from_millis(400),
         ..limits()
     };
-    let spun = judge_subject(&supervisor, &["spin", "100000"], "", "", &short);
-    assert_verdict(&spun, Verdict::TimeLimit, "CPU time limit");
     let slept = judge_subject(&supervisor, &["sleep", "100000"], "", "", &short);
     assert_verdict(&slept, Verdict::TimeLimit, "real time limit");
     // A submission that waits for more input sees its end.
-    assert_accepted(&judge_subject(&supervisor, &["echo"], "", "", &short));
+    assert_accepted(&judge_subject(&supervisor, &["echo"], "", "", &limits()));
     assert_accepted(&judge_subject(
         &supervisor,
         &["spin", "10"],
