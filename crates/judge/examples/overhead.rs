@@ -8,9 +8,9 @@
 //!
 //! Loop and judge alternate, so both see the same machine. Compare ratios, not milliseconds. The
 //! loop limits and measures nothing. Where the judge runs a checker, the loop runs one as well. The
-//! program is this one, started with `work`: it copies its input and uses CPU time. A C++
-//! program that does the same is compiled as a submission would be, once for each way to link it,
-//! and measured as well.
+//! program is this one, started with `work`: it copies its input and uses CPU time, which begins
+//! in `main` and so does not include the start of the program. A C++ program that does the same is
+//! compiled as a submission would be, once for each way to link it, and measured as well.
 
 use millibox::{BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
@@ -38,19 +38,26 @@ const LOOP: &str =
 /// The command that checks an output in the loop: one that does nothing, and the smallest program.
 const CHECKERS: [&str; 2] = [":", "/bin/true"];
 
-/// Copies its input with iostream, and uses CPU time.
+/// Uses CPU time, and copies its input with iostream.
 const CPP: &str = r#"
 #include <ctime>
 #include <iostream>
 #include <string>
 
+long cpu_time() {
+    timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return used.tv_sec * 1000000000L + used.tv_nsec;
+}
+
 int main() {
+    long end = cpu_time() + WORK;
     std::ios::sync_with_stdio(false);
     std::string input, line;
     while (std::getline(std::cin, line))
         input += line + "\n";
-    for (timespec used{}; used.tv_sec * 1000000000L + used.tv_nsec < WORK;)
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    while (cpu_time() < end)
+        ;
     std::cout << input;
 }
 "#;
@@ -208,13 +215,13 @@ fn on_host(executable: &Executable) -> PathBuf {
 }
 
 fn work() -> Result<(), Box<dyn Error>> {
-    let input = std::io::read_to_string(std::io::stdin())?;
-    loop {
+    let cpu_time = || {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        if Duration::new(used.tv_sec as u64, used.tv_nsec as u32) >= WORK {
-            break;
-        }
-    }
+        Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
+    };
+    let end = cpu_time() + WORK;
+    let input = std::io::read_to_string(std::io::stdin())?;
+    while cpu_time() < end {}
     print!("{input}");
     Ok(())
 }
