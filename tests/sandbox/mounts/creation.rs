@@ -2,11 +2,12 @@
 
 use super::{EROFS, assert_mount_fails, assert_supervisor_rejects, number, tmpfs};
 use crate::supervisor;
-use millibox::{Hint, Mount, Step, World, WorldProblem};
+use millibox::{Hint, Mount, Outcome, Step, World, WorldProblem};
 use millibox_tests::{directory, not_started, request, result, run, world_with_proc};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn new_root_replaces_the_root_directory() {
@@ -202,4 +203,34 @@ fn mount_path_with_special_bytes_works() {
         .mount(Mount::create_dir(&path, 0o700));
     let output = run(&supervisor, &request(["stat"]).arg(path).world(&world));
     assert_eq!(output.value("mode"), "700");
+}
+
+#[test]
+fn mount_path_through_link_works_while_files_are_renamed() {
+    let supervisor = supervisor();
+    let data = directory();
+    let at = |name: &str| data.path().join(name);
+    std::fs::create_dir_all(at("a/b")).unwrap();
+    std::os::unix::fs::symlink("../a/b", at("a/link")).unwrap();
+    std::fs::write(at("old"), "").unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                std::fs::rename(at("old"), at("new")).unwrap();
+                std::fs::rename(at("new"), at("old")).unwrap();
+            }
+        });
+        // Each size makes another world, which is built anew.
+        let results = (0..100).map(|size| {
+            let mount = Mount::tmpfs("/data/a/link").size_limit((1 << 20) + (size << 12));
+            let world = World::minimal()
+                .read_only(data.path(), "/data")
+                .mount(mount);
+            result(&supervisor, &request(["exit", "0"]).world(&world)).outcome
+        });
+        let outcomes: Vec<Outcome> = results.collect();
+        is_done.store(true, Ordering::Relaxed);
+        assert_eq!(outcomes, vec![Outcome::Exited(0); 100]);
+    });
 }

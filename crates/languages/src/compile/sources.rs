@@ -221,6 +221,26 @@ struct SourceRoot {
     links: ResolveFlags,
 }
 
+/// Attempts to open a file while directories are renamed or mounts change. One takes microseconds.
+const OPEN_ATTEMPTS: usize = 10_000;
+
+/// Opens a file that lies below the root, also if links on the way contain `..`.
+fn open_below(place: &SourceRoot, name: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | place.links;
+    let open = || openat2(&place.directory, name, flags, Mode::empty(), resolve);
+    // EAGAIN means that a file was renamed or a mount changed anywhere on the machine meanwhile, so
+    // the kernel cannot tell where `..` leads (handle_dots in fs/namei.c).
+    let mut opened = open();
+    for _ in 1..OPEN_ATTEMPTS {
+        if !matches!(opened, Err(Errno::AGAIN)) {
+            break;
+        }
+        opened = open();
+    }
+    opened
+}
+
 /// Reads a file of at most `max_bytes` bytes.
 fn read_file(place: &SourceRoot, path: &Path, max_bytes: u64) -> Result<SourceFile, CompileError> {
     let refused = |fault: SourceFault| {
@@ -232,18 +252,13 @@ fn read_file(place: &SourceRoot, path: &Path, max_bytes: u64) -> Result<SourceFi
     let failed = |action| move |error| CompileError::from(failed(action, path)(error));
     let name = path.strip_prefix(&place.path).unwrap_or(path);
     check_name(name).map_err(refused)?;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | place.links;
-    let file =
-        openat2(&place.directory, name, flags, Mode::empty(), resolve).map_err(
-            |errno| match errno {
-                Errno::LOOP => refused(SourceFault::Link),
-                Errno::XDEV => refused(SourceFault::LinkOutside),
-                Errno::NXIO => refused(SourceFault::NotRegular),
-                Errno::ACCESS if is_closed_to_owner(place, name) => refused(SourceFault::Mode),
-                errno => failed(SourceAction::Open)(errno.into()),
-            },
-        )?;
+    let file = open_below(place, name).map_err(|errno| match errno {
+        Errno::LOOP => refused(SourceFault::Link),
+        Errno::XDEV => refused(SourceFault::LinkOutside),
+        Errno::NXIO => refused(SourceFault::NotRegular),
+        Errno::ACCESS if is_closed_to_owner(place, name) => refused(SourceFault::Mode),
+        errno => failed(SourceAction::Open)(errno.into()),
+    })?;
     let mut file = std::fs::File::from(file);
     let metadata = file.metadata().map_err(failed(SourceAction::Inspect))?;
     if !metadata.is_file() {
@@ -529,6 +544,31 @@ mod tests {
             read("link.c"),
             Err(refused("link.c", SourceFault::LinkOutside))
         );
+    }
+
+    #[test]
+    fn links_are_followed_while_files_are_renamed() {
+        let suites = Suites::builtin();
+        let suite = suites.named("c").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("d")).unwrap();
+        std::fs::write(at("d/x.c"), "").unwrap();
+        std::os::unix::fs::symlink("../d/x.c", at("d/y.c")).unwrap();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::fs::write(at("old"), "").unwrap();
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::fs::rename(at("old"), at("new")).unwrap();
+                    std::fs::rename(at("new"), at("old")).unwrap();
+                }
+            });
+            let read = |_| super::read(&[at("d/y.c")], suite, false, Some(directory.path()));
+            let all: Result<Vec<_>, _> = (0..10_000).map(read).collect();
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(all.map(|all| all.len()), Ok(10_000));
+        });
     }
 
     #[test]

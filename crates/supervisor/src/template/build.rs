@@ -349,6 +349,9 @@ fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory)
 }
 
+/// Attempts to open a path while files are renamed or mounts change. One takes microseconds.
+const OPEN_ATTEMPTS: usize = 10_000;
+
 /// The root of a world during its construction.
 struct Root {
     at: OwnedFd,
@@ -376,13 +379,25 @@ impl Root {
 
     /// Opens a path. Symbolic links are resolved inside the root (openat2(2)).
     fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-        Ok(rustix::fs::openat2(
-            &self.at,
-            path,
-            OFlags::PATH | OFlags::CLOEXEC | flags,
-            Mode::empty(),
-            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
-        )?)
+        let open = || {
+            rustix::fs::openat2(
+                &self.at,
+                path,
+                OFlags::PATH | OFlags::CLOEXEC | flags,
+                Mode::empty(),
+                ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
+            )
+        };
+        // EAGAIN means that a file was renamed or a mount changed anywhere on the machine meanwhile,
+        // so the kernel cannot tell where the `..` of a link leads (handle_dots in fs/namei.c).
+        let mut opened = open();
+        for _ in 1..OPEN_ATTEMPTS {
+            if !matches!(opened, Err(rustix::io::Errno::AGAIN)) {
+                break;
+            }
+            opened = open();
+        }
+        Ok(opened?)
     }
 
     /// Returns the parent directory of a new `path`, which is created if necessary, and the last
