@@ -48,6 +48,8 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: only t
 	@# Java, Go, Rust and Node.js are tested if they are installed.
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
 	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; the tests of Pascal are skipped'
+	@$(need) pdflatex=texlive-latex-recommended || \
+		echo 'make: TeX is missing; the tests of LaTeX statements are skipped'
 	@.ci/test $(ARGS)
 
 # axe-core checks pages for accessibility. It is used by tests only and is not shipped.

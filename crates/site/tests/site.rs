@@ -32,6 +32,8 @@ mod oidc;
 mod rounds;
 #[path = "site/staff.rs"]
 mod staff;
+#[path = "site/statements.rs"]
+mod statements;
 #[path = "site/talk.rs"]
 mod talk;
 #[path = "site/uploads.rs"]

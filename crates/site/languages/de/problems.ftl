@@ -39,8 +39,12 @@ versions-solutions = Einsendungen des Aufgabenpakets
 versions-add = Version hinzufügen
 versions-what = Was sich geändert hat
 versions-statement = Aufgabenstellung ändern
-versions-statement-file = Aufgabenstellung, etwa problem.en.md oder problem.en.pdf
+versions-statement-file = Aufgabenstellung, etwa problem.en.md, problem.en.pdf oder problem.en.tex
 versions-statement-button = Version mit dieser Aufgabenstellung hinzufügen
+versions-latex = Aufgabenstellungen in LaTeX ohne PDF
+versions-latex-hint =
+    Solange es kein PDF gibt, bieten die Seiten den Quelltext ohne seine Kommentare an.
+versions-latex-button = Aufgabenstellungen erneut übersetzen
 versions-limits = Zeitlimits
 versions-limits-button = Musterlösung messen und Version mit ihren Limits hinzufügen
 versions-jobs = Aufträge

@@ -9,6 +9,7 @@ pub mod finals;
 pub mod freeze;
 pub mod icpc;
 pub mod id_token;
+pub mod latex;
 pub mod markdown;
 pub mod package;
 pub mod participant;

@@ -1,15 +1,17 @@
 //! What the site keeps of a problem package beside the archive.
 
+use super::latex;
 use super::score::{PASSED, Score};
 use crate::blobs::{BlobError, Blobs};
 use millibox_package::model::{Format, Problem, Scoring};
 use millibox_package::{Fault, Faults};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Bytes of the largest statement or image.
-const MAX_FILE: u64 = 10 << 20;
+pub const MAX_FILE: u64 = 10 << 20;
 /// Statements and images of one package.
 const MAX_FILES: usize = 100;
 /// Bytes of the largest input or answer that is shown as an example.
@@ -43,6 +45,9 @@ pub struct Manifest {
     pub initial_groups: Vec<String>,
     /// Statements, at most one in Markdown for each language.
     pub statements: Vec<Statement>,
+    /// Statements in LaTeX of which there is no PDF.
+    #[serde(default)]
+    pub sources: Vec<Source>,
     /// Images of statements.
     pub images: Vec<File>,
     /// Examples of input and output.
@@ -60,6 +65,19 @@ pub struct Statement {
     pub is_pdf: bool,
     /// The digest of its content.
     pub digest: String,
+}
+
+/// A statement in LaTeX.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The language, such as `en`.
+    pub language: String,
+    /// The path in the package.
+    pub path: PathBuf,
+    /// The digest of its content without comments.
+    pub digest: String,
+    /// Why there is no PDF, once a job has tried to make one. Secret, like the package.
+    pub failure: Option<String>,
 }
 
 /// A file of the package.
@@ -125,6 +143,13 @@ impl Manifest {
     /// Reads the stored form. What is unreadable is empty.
     pub fn of_json(text: &str) -> Manifest {
         serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// What the owner of the package should know.
+    pub fn remarks(&self) -> Vec<&str> {
+        let warnings = self.warnings.iter().map(String::as_str);
+        let failures = self.sources.iter().filter_map(|it| it.failure.as_deref());
+        warnings.chain(failures).collect()
     }
 
     /// The statement in Markdown, in English if there is one.
@@ -203,8 +228,14 @@ pub fn manifest(
         ..Manifest::default()
     };
     for path in statement_files(problem)? {
-        store(&path, blobs, &mut manifest)?;
+        store(problem, &path, blobs, &mut manifest)?;
     }
+    // One PDF for each language.
+    let pdfs = manifest.statements.iter().filter(|one| one.is_pdf);
+    let mut seen: HashSet<String> = pdfs.map(|pdf| pdf.language.clone()).collect();
+    manifest
+        .sources
+        .retain(|source| seen.insert(source.language.clone()));
     Ok(manifest)
 }
 
@@ -256,8 +287,23 @@ fn statement_files(problem: &Problem) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+fn below_package(problem: &Problem, path: &Path) -> PathBuf {
+    let below = path.strip_prefix(&problem.directory);
+    below.unwrap_or(path).to_owned()
+}
+
+/// Whether a file in LaTeX is a statement, and not a part of one.
+fn is_statement(problem: &Problem, stem: &str) -> bool {
+    problem.statement.is_some() || stem == "problem" || stem.starts_with("problem.")
+}
+
 /// Stores a statement or image. Other files are left out.
-fn store(path: &Path, blobs: &Blobs, manifest: &mut Manifest) -> Result<(), PackageError> {
+fn store(
+    problem: &Problem,
+    path: &Path,
+    blobs: &Blobs,
+    manifest: &mut Manifest,
+) -> Result<(), PackageError> {
     let name = path.file_name().and_then(|name| name.to_str());
     let (Some(name), Some((stem, extension))) = (name, name.and_then(|it| it.rsplit_once('.')))
     else {
@@ -273,6 +319,15 @@ fn store(path: &Path, blobs: &Blobs, manifest: &mut Manifest) -> Result<(), Pack
         "gif" => "image/gif",
         "svg" => "image/svg+xml",
         "md" | "pdf" => "",
+        "tex" if is_statement(problem, stem) => {
+            manifest.sources.push(Source {
+                language: language.to_owned(),
+                path: below_package(problem, path),
+                digest: blobs.put(&latex::without_comments(&std::fs::read(path)?))?,
+                failure: None,
+            });
+            return Ok(());
+        }
         _ => return Ok(()),
     };
     let content = std::fs::read(path)?;

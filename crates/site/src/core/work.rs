@@ -37,6 +37,11 @@ pub enum Work {
         /// The name of the uploaded file.
         file_name: String,
     },
+    /// Compiles the statements of which there is no PDF.
+    CompileStatements {
+        /// The problem.
+        problem: i64,
+    },
     /// Adds a version with time limits from the times of the model solution.
     ResetLimits {
         /// The problem.
@@ -85,6 +90,7 @@ impl Work {
             Work::AddProblem { .. } => Kind::AddProblem,
             Work::AddVersion { .. } => Kind::AddVersion,
             Work::ChangeStatement { .. } => Kind::ChangeStatement,
+            Work::CompileStatements { .. } => Kind::CompileStatements,
             Work::ResetLimits { .. } => Kind::ResetLimits,
             Work::MergeProblems { .. } => Kind::MergeProblems,
             Work::DeleteProblem { .. } => Kind::DeleteProblem,
@@ -99,6 +105,7 @@ impl Work {
         match self {
             Work::AddVersion { problem, .. }
             | Work::ChangeStatement { problem, .. }
+            | Work::CompileStatements { problem }
             | Work::ResetLimits { problem }
             | Work::DeleteProblem { problem }
             | Work::MergeProblems { into: problem, .. } => Some(*problem),
@@ -118,6 +125,7 @@ impl Work {
             Work::AddProblem { .. }
             | Work::AddVersion { .. }
             | Work::ChangeStatement { .. }
+            | Work::CompileStatements { .. }
             | Work::ResetLimits { .. }
             | Work::MergeProblems { .. }
             | Work::DeleteProblem { .. } => None,

@@ -17,6 +17,8 @@ text_enum! {
         AddVersion = "add_version",
         /// Adds a version with another statement.
         ChangeStatement = "change_statement",
+        /// Compiles the statements of which there is no PDF.
+        CompileStatements = "compile_statements",
         /// Adds a version with time limits from the times of the model solution.
         ResetLimits = "reset_limits",
         /// Moves everything from one problem to another one.
@@ -40,7 +42,7 @@ impl Kind {
             | Kind::DeleteContest
             | Kind::DeleteRound
             | Kind::DeleteRoundProblem => 30,
-            Kind::MergeProblems | Kind::ChangeStatement => 25,
+            Kind::MergeProblems | Kind::ChangeStatement | Kind::CompileStatements => 25,
             Kind::ResetLimits => 20,
             Kind::AddProblem | Kind::AddVersion => 10,
         }

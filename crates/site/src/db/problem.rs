@@ -141,6 +141,15 @@ pub async fn insert_version(tx: &mut Tx, new: &NewVersion<'_>, now: Time) -> Res
     .await
 }
 
+/// Changes what pages show of a version.
+pub async fn set_manifest(tx: &mut Tx, version: i64, manifest: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE package_version SET manifest = $2 WHERE id = $1",
+        values![version, manifest],
+    )
+    .await
+}
+
 /// The version with an id.
 pub async fn version(db: impl Executor, id: i64) -> Result<Option<Version>> {
     db.first(versions!("WHERE id = $1"), values![id]).await

@@ -363,6 +363,7 @@ fn care() -> Router<Arc<App>> {
             "/problems/{id}/versions/{number}/package",
             get(versions::download),
         )
+        .route("/problems/{id}/compile", post(versions::compile))
         .route("/problems/{id}/limits", post(versions::limits))
         .route("/problems/{id}/tags", post(versions::tags))
         .route("/problems/{id}/merge", post(removal::merge))

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// Bytes of the largest package that is read while its sender waits. Larger ones become jobs.
 const QUICK_BYTES: u64 = 1 << 20;
 
-/// The package of an upload, unless it is so large that a job must read it.
+/// The package of an upload, unless a job must read it: if it is large, or if statements must be
+/// compiled.
 pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option<Package>> {
     if upload.bytes > QUICK_BYTES {
         return Ok(None);
@@ -21,7 +22,8 @@ pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option
     let (app, digest) = (app.clone(), upload.digest.clone());
     let file_name = upload.file_name.clone();
     let read = move || packages::read(&app, &digest, &file_name);
-    Ok(Some(tokio::task::spawn_blocking(read).await??))
+    let package = tokio::task::spawn_blocking(read).await??;
+    Ok(package.manifest.sources.is_empty().then_some(package))
 }
 
 /// The field for a package.

@@ -227,6 +227,13 @@ pub fn statement(manifest: &Manifest, text: Option<&str>, files: &str) -> Markup
                 }
             }
         }
+        @for source in &manifest.sources {
+            p {
+                a href={ (files) "/" (source.language) ".tex" } {
+                    (t::StatementLatex { language: &source.language })
+                }
+            }
+        }
         @if let Some(text) = text {
             div.statement { (PreEscaped(text)) }
         }

@@ -9,7 +9,7 @@ use super::parts::{PAGE_ROWS, button_link, check_name, empty, select, statement,
 use super::refusal::Refusal;
 use super::session::Session;
 use super::statements;
-use super::upload::StoredUpload;
+use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess};
 use crate::core::package::Manifest;
@@ -288,9 +288,10 @@ async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Mar
                 input name="password" type="password" autocomplete="current-password" required; }
             button { (t::ProblemMergeButton) }
         }
-        @if !manifest.warnings.is_empty() {
+        @let remarks = manifest.remarks();
+        @if !remarks.is_empty() {
             h2 { (t::ProblemWarnings) }
-            pre tabindex="0" { "\n" (manifest.warnings.join("\n")) }
+            pre tabindex="0" { "\n" (remarks.join("\n")) }
         }
     })
 }
@@ -339,6 +340,13 @@ pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
         let mut all = manifest.statements.iter();
         all.find(|one| one.is_pdf && one.language == language)
     });
+    let source = name.strip_suffix(".tex").and_then(|language| {
+        let mut all = manifest.sources.iter();
+        all.find(|one| one.language == language)
+    });
+    if let Some(source) = source {
+        return upload::download(app, &source.digest, name, "application/x-tex").await;
+    }
     let image = manifest.images.iter().find(|image| image.name == name);
     let (digest, media, policy) = match (pdf, image) {
         (Some(pdf), _) => (&pdf.digest, "application/pdf", PDF_POLICY),

@@ -1,7 +1,7 @@
 //! Statements as they are shown, kept because many users open the same problem at the same moment.
 //!
-//! A version of a package never changes, so what was rendered from it stays right. Whether a viewer
-//! may see it is checked before.
+//! A version of a package never changes, so what was rendered from it stays right, unless it lacks
+//! the PDF of a statement. Whether a viewer may see it is checked before.
 
 use crate::core::package::Manifest;
 use std::collections::HashMap;
@@ -60,10 +60,12 @@ impl Statements {
         self.manifests.get(&version)
     }
 
-    /// Keeps the description of a version.
+    /// Keeps the description of a version, unless a job can add a PDF to it.
     pub fn keep_manifest(&self, version: i64, manifest: Manifest) -> Arc<Manifest> {
         let manifest = Arc::new(manifest);
-        self.manifests.insert(version, manifest.clone());
+        if manifest.sources.is_empty() {
+            self.manifests.insert(version, manifest.clone());
+        }
         manifest
     }
 

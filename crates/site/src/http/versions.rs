@@ -11,6 +11,7 @@ use super::session::Session;
 use super::upload::StoredUpload;
 use super::vocabulary;
 use crate::app::App;
+use crate::core::package::Manifest;
 use crate::core::score::Score;
 use crate::core::work::Work;
 use crate::db::job;
@@ -95,6 +96,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                 input type="file" name="file" accept=".md,.pdf,.tex" required; }
             button { (t::VersionsStatementButton) }
         }
+        (latex(id, &versions))
         h2 { (t::VersionsLimits) }
         form.actions method="post" action={ "/problems/" (id) "/limits" } {
             button { (t::VersionsLimitsButton) }
@@ -103,6 +105,24 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         (jobs::table(&jobs))
     };
     Ok(page(&session, title, main).into_response())
+}
+
+/// Statements of which there is no PDF.
+fn latex(id: i64, versions: &[Version]) -> Markup {
+    let manifests = versions.iter().map(|one| Manifest::of_json(&one.manifest));
+    let Some(latest) = manifests.into_iter().find(|one| !one.sources.is_empty()) else {
+        return html! {};
+    };
+    let failures = latest.sources.iter().filter_map(|it| it.failure.as_deref());
+    let failures: Vec<&str> = failures.collect();
+    html! {
+        h2 #latex { (t::VersionsLatex) }
+        p.hint { (t::VersionsLatexHint) }
+        pre tabindex="0" { "\n" (failures.join("\n")) }
+        form.actions method="post" action={ "/problems/" (id) "/compile" } {
+            button { (t::VersionsLatexButton) }
+        }
+    }
 }
 
 fn table(id: i64, versions: &[Version]) -> Markup {
@@ -182,6 +202,12 @@ pub async fn statement(
         file_name: upload.file_name,
     };
     jobs::begin(&app, &session, &work).await
+}
+
+/// `POST /problems/{id}/compile`: statements again, for example after an installation of TeX.
+pub async fn compile(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+    edited(&app, &session, id).await?;
+    jobs::begin(&app, &session, &Work::CompileStatements { problem: id }).await
 }
 
 /// `POST /problems/{id}/limits`.

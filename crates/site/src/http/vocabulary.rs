@@ -62,6 +62,7 @@ pub fn job_kind(kind: Kind) -> &'static dyn Message {
         Kind::AddProblem => &t::JobAddProblem,
         Kind::AddVersion => &t::JobAddVersion,
         Kind::ChangeStatement => &t::JobChangeStatement,
+        Kind::CompileStatements => &t::JobCompileStatements,
         Kind::ResetLimits => &t::JobResetLimits,
         Kind::MergeProblems => &t::JobMergeProblems,
         Kind::DeleteProblem => &t::JobDeleteProblem,

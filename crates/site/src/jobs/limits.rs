@@ -7,11 +7,6 @@ use super::{JobError, Running};
 use crate::cpus;
 use millibox_judge::judge::{Event, Machine};
 use millibox_setter::limits;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// How often the job checks its token.
-const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Running<'_> {
     pub(super) fn reset_limits(&self, id: i64) -> Result<(), JobError> {
@@ -49,17 +44,8 @@ impl Running<'_> {
         machine: &Machine,
         root: &std::path::Path,
     ) -> Result<limits::Report, JobError> {
-        let is_done = AtomicBool::new(false);
         let (suites, cache) = (self.runner.suites.clone(), self.runner.cache.clone());
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !is_done.load(Ordering::SeqCst) {
-                    if self.token.is_cancelled() {
-                        return machine.stop();
-                    }
-                    std::thread::sleep(CANCEL_INTERVAL);
-                }
-            });
+        self.until_stopped(machine, || {
             let mut seen = 0;
             let observer = &mut |event: Event<'_>| {
                 if let Event::Settled { progress } = event {
@@ -72,9 +58,9 @@ impl Running<'_> {
                     }
                 }
             };
-            let report = limits::limits(machine, suites, cache, root, true, observer);
-            is_done.store(true, Ordering::SeqCst);
-            Ok(report?)
+            Ok(limits::limits(
+                machine, suites, cache, root, true, observer,
+            )?)
         })
     }
 }

@@ -6,12 +6,14 @@
 //! | file | content |
 //! | --- | --- |
 //! | `packages` | adding problems and versions |
+//! | `statements` | PDFs of statements in LaTeX |
 //! | `limits` | time limits from the model solution |
 //! | `removal` | merging and deleting |
 
 mod limits;
 pub mod packages;
 mod removal;
+mod statements;
 
 use crate::app::App;
 use crate::blobs::BlobError;
@@ -24,11 +26,12 @@ use crate::db::{Db, DbError, Tx};
 use crate::judging::turns::Turns;
 use millibox::Builder;
 use millibox_judge::cancel::CancelToken;
-use millibox_judge::judge::MachineError;
+use millibox_judge::judge::{Machine, MachineError};
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use millibox_setter::SetterError;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -38,6 +41,8 @@ use tokio::task::JoinHandle;
 const LEASE: Duration = Duration::from_secs(60);
 /// How often the runner looks for a job without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How often a job with a supervisor checks its token.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause after the database could not be read.
 const ERROR_PAUSE: Duration = Duration::from_secs(5);
 
@@ -95,6 +100,18 @@ impl Bell {
 /// # Errors
 /// The database rejects it.
 pub async fn add(app: &App, work: &Work, user: i64) -> Result<i64, DbError> {
+    let mut tx = app.db.begin().await?;
+    let id = insert(&mut tx, work, user).await?;
+    tx.commit().await?;
+    app.bell.ring();
+    Ok(id)
+}
+
+/// Adds a job within a transaction. Returns the id.
+///
+/// # Errors
+/// The database rejects it.
+pub async fn insert(tx: &mut Tx, work: &Work, user: i64) -> Result<i64, DbError> {
     // Numbers and texts always have a form in JSON.
     let args = serde_json::to_string(work).unwrap_or_default();
     let new = NewJob {
@@ -105,11 +122,7 @@ pub async fn add(app: &App, work: &Work, user: i64) -> Result<i64, DbError> {
         keys: &work.keys(),
         user,
     };
-    let mut tx = app.db.begin().await?;
-    let id = job::insert(&mut tx, &new, Time::now()).await?;
-    tx.commit().await?;
-    app.bell.ring();
-    Ok(id)
+    job::insert(tx, &new, Time::now()).await
 }
 
 /// Runs jobs.
@@ -240,6 +253,24 @@ impl Running<'_> {
         self.app().live.job_changed(self.job.id);
     }
 
+    /// Works with a supervisor until the job is cancelled.
+    fn until_stopped<T>(&self, machine: &Machine, work: impl FnOnce() -> T) -> T {
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::SeqCst) {
+                    if self.token.is_cancelled() {
+                        return machine.stop();
+                    }
+                    std::thread::sleep(CANCEL_INTERVAL);
+                }
+            });
+            let result = work();
+            is_done.store(true, Ordering::SeqCst);
+            result
+        })
+    }
+
     /// Fails if the job was cancelled.
     fn check(&self) -> Result<(), JobError> {
         if self.token.is_cancelled() {
@@ -277,6 +308,7 @@ impl Running<'_> {
                 digest,
                 file_name,
             } => self.change_statement(*problem, digest, file_name),
+            Work::CompileStatements { problem } => self.compile_again(*problem),
             Work::ResetLimits { problem } => self.reset_limits(*problem),
             Work::MergeProblems {
                 from,

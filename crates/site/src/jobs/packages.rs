@@ -43,9 +43,17 @@ pub struct Package {
 /// # Errors
 /// The package has mistakes, or its files cannot be stored.
 pub fn read(app: &App, digest: &str, name: &str) -> Result<Package, package::PackageError> {
-    let archive = app.blobs.path(digest);
-    let (problem, directory) = package::open(&archive, name)?;
-    let manifest = package::manifest(&problem, directory.path(), &app.blobs)?;
+    let (problem, directory) = package::open(&app.blobs.path(digest), name)?;
+    describe(app, &problem, directory.path())
+}
+
+/// Reads a package that was opened in `directory`.
+fn describe(
+    app: &App,
+    problem: &Problem,
+    directory: &Path,
+) -> Result<Package, package::PackageError> {
+    let manifest = package::manifest(problem, directory, &app.blobs)?;
     let mut package = Package {
         manifest,
         solutions: Vec::new(),
@@ -133,7 +141,8 @@ pub fn problem_name(manifest: &Manifest) -> String {
 
 impl Running<'_> {
     fn read(&self, digest: &str, name: &str) -> Result<Package, JobError> {
-        let package = read(self.app(), digest, name)?;
+        let (problem, directory) = package::open(&self.app().blobs.path(digest), name)?;
+        let mut package = describe(self.app(), &problem, directory.path())?;
         let manifest = &package.manifest;
         self.say(format!("{}: {} tests", manifest.name, manifest.tests));
         for warning in &manifest.warnings {
@@ -142,6 +151,7 @@ impl Running<'_> {
         for skipped in &package.skipped {
             self.say(format!("not judged: {skipped}"));
         }
+        self.compile_statements(&problem, &mut package.manifest)?;
         self.check()?;
         Ok(package)
     }

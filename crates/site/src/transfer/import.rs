@@ -10,15 +10,18 @@ use super::{Cell, FORMAT, Line, TransferError, VERSION};
 use crate::blobs::{Blobs, NewBlob};
 use crate::core::account;
 use crate::core::contest_file;
-use crate::core::package;
+use crate::core::package::{self, Manifest};
 use crate::core::password::Passwords;
 use crate::core::source::safe_name;
 use crate::core::time::Time;
 use crate::core::token::Token;
+use crate::core::work::Work;
+use crate::db::problem;
 use crate::db::schema::{self, Fields};
 use crate::db::transfer::{TABLES, Table, Target};
 use crate::db::user::{self, NewUser, Role};
 use crate::db::{Db, Tx, Value};
+use crate::jobs;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -74,6 +77,7 @@ pub async fn import(
         ids: HashMap::new(),
         columns: schema::Columns::default(),
         manifests,
+        uncompiled: BTreeSet::new(),
         users: 0,
     };
     for line in BufReader::new(spool).lines() {
@@ -87,6 +91,7 @@ pub async fn import(
     let contests = importer.ids.get(&Target::Contest);
     let contest = contests.and_then(|ids| ids.values().next().copied());
     let contest = contest.ok_or_else(|| wrong(0, "the stream has no contest"))?;
+    importer.compile_statements().await?;
     let users = importer.users;
     importer.tx.commit().await?;
     Ok(Imported {
@@ -277,6 +282,8 @@ struct Importer {
     columns: schema::Columns,
     /// What pages show of the packages of versions, by digest.
     manifests: HashMap<String, String>,
+    /// New ids of problems with statements of which there is no PDF.
+    uncompiled: BTreeSet<i64>,
     users: u64,
 }
 
@@ -297,6 +304,17 @@ impl Importer {
             Line::Row { table, columns } => self.row(number, &table, columns).await,
             Line::Package { .. } | Line::Header { .. } | Line::End { .. } => Ok(()),
         }
+    }
+
+    /// Adds jobs that make PDFs of statements, because those of the other site are not trusted.
+    async fn compile_statements(&mut self) -> Result<(), TransferError> {
+        for id in std::mem::take(&mut self.uncompiled) {
+            if let Some(problem) = problem::by_id(&mut self.tx, id).await? {
+                let work = Work::CompileStatements { problem: id };
+                jobs::insert(&mut self.tx, &work, problem.owner_id).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Finds a user by the login, or adds one without rights of its own.
@@ -397,7 +415,7 @@ impl Importer {
     }
 
     /// Replaces values that belong to the other site.
-    fn replace(&self, table: &Table, row: &mut Fields) {
+    fn replace(&mut self, table: &Table, row: &mut Fields) {
         let text = |row: &Fields, column: &str| {
             row.iter().find_map(|(name, value)| match value {
                 Value::Text(Some(text)) if name == column => Some(text.clone()),
@@ -408,6 +426,13 @@ impl Importer {
             "package_version" => {
                 let digest = text(row, "digest").unwrap_or_default();
                 let manifest = self.manifests.get(&digest).cloned().unwrap_or_default();
+                let problem = row.iter().find_map(|(name, value)| match value {
+                    Value::Integer(Some(id)) if name == "problem_id" => Some(*id),
+                    _ => None,
+                });
+                if !Manifest::of_json(&manifest).sources.is_empty() {
+                    self.uncompiled.extend(problem);
+                }
                 row.retain(|(name, _)| name != "manifest");
                 row.push(("manifest".to_owned(), manifest.into()));
             }

@@ -1,0 +1,275 @@
+//! Statements in LaTeX, which are compiled in the sandbox.
+//!
+//! With TeX: `apt install texlive-latex-recommended lmodern`.
+
+use crate::support::contest::{Contest, contestant, first_admin, make_contest};
+use crate::support::{Answer, Browser, Site, archive, files_of_sum, with_each};
+use millibox_tests::skip;
+
+const FRAGMENT: &str = "\\problemname{Sum}
+% A secret of the author.
+Add $a$ and $b$, 100\\% right.
+\\begin{Input}Two numbers.\\end{Input}
+\\begin{Output}\\input{parts/output}\\end{Output}
+\\nextsample
+";
+/// A statement whose references are known only in the second pass.
+const REFERENCES: &str = "\\documentclass{article}
+\\pdfcompresslevel=0 \\pdfobjcompresslevel=0
+\\begin{document}
+\\pdfinfo{/Keywords (\\ifcsname r@end\\endcsname known\\fi)}
+See \\ref{end}. \\section{End} \\label{end}
+\\end{document}
+";
+
+fn is_installed(program: &str) -> bool {
+    let directories = ["/usr/local/bin", "/usr/bin", "/bin"];
+    directories
+        .iter()
+        .any(|directory| std::path::Path::new(directory).join(program).exists())
+}
+
+/// Whether TeX is installed. If not, reports the test as skipped; the caller must return.
+fn has_tex_or_skips() -> bool {
+    let found = is_installed("pdflatex");
+    if !found {
+        skip("pdflatex is not installed; install texlive-latex-recommended and lmodern");
+    }
+    found
+}
+
+/// The files of a package with a statement in LaTeX, and with a part of one.
+fn files_with(statement: &str) -> Vec<(&'static str, &str)> {
+    let mut files = files_of_sum();
+    files.retain(|(name, _)| !name.starts_with("problem_statement"));
+    files.push(("problem_statement/problem.en.tex", statement));
+    files.push(("problem_statement/parts/output.tex", "The sum."));
+    files
+}
+
+/// The log of the job that an answer leads to, when the job is done.
+fn log_of(browser: &mut Browser, answer: &Answer) -> String {
+    assert_eq!(answer.status, 303, "{answer:#?}");
+    let page = answer.location.as_deref().expect("a page");
+    assert!(page.starts_with("/jobs/"), "{page}");
+    browser.wait_for(page, "<dd id=\"state\">done</dd>");
+    browser.get(&format!("{page}/log")).body
+}
+
+/// A contest whose problem has another statement from now on. Returns the log of the job, too.
+fn contest_with(admin: &mut Browser, statement: &str) -> (Contest, String) {
+    let contest = make_contest(admin);
+    let versions = format!("/problems/{}/versions", contest.package);
+    let package = archive(&files_with(statement));
+    let log = admin.upload(&versions, &[], ("sum.zip", &package));
+    let log = log_of(admin, &log);
+    let page = admin.get(&format!("/round-problems/{}", contest.problem));
+    let newest = page
+        .body
+        .split("name=\"version\"")
+        .nth(1)
+        .expect("a choice");
+    let newest = newest.split("value=\"").nth(1).expect("a version");
+    let newest = newest.split('"').next().and_then(|id| id.parse().ok());
+    contest.use_version(admin, newest.expect("an id"));
+    (contest, log)
+}
+
+/// Compiles a statement. Returns the log of the job.
+fn compile(admin: &mut Browser, problem: i64, statement: &str) -> String {
+    let path = format!("/problems/{problem}/statement");
+    let file = ("problem.en.tex", statement.as_bytes());
+    let changed = admin.upload(&path, &[], file);
+    log_of(admin, &changed)
+}
+
+#[test]
+fn latex_statement_is_shown_as_pdf() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let (contest, log) = contest_with(&mut admin, FRAGMENT);
+        assert!(log.contains("problem.en.tex: compiled"), "{log}");
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let page = format!("/round-problems/{}", contest.problem);
+        let shown = bob.get(&page).body;
+        assert!(shown.contains(&format!("{page}/files/en.pdf")), "{shown}");
+        assert!(!shown.contains("en.tex"), "{shown}");
+        let pdf = bob.get(&format!("{page}/files/en.pdf"));
+        assert!(pdf.body.starts_with("%PDF-"), "{pdf:#?}");
+        for (name, value) in [
+            ("content-type", "application/pdf"),
+            ("x-content-type-options", "nosniff"),
+            (
+                "content-security-policy",
+                "default-src 'none'; frame-ancestors 'none'",
+            ),
+        ] {
+            assert_eq!(pdf.headers[name].to_str().ok(), Some(value), "{name}");
+        }
+        assert_eq!(bob.get(&format!("{page}/files/en.tex")).status, 404);
+
+        // The other site compiles it again.
+        let number = contest.id.to_string();
+        site.run(&["export"], &[&number, "cup"]).output();
+        site.run(&["import"], &["cup"]).output();
+        let copy = format!("/problems/{}", contest.package + 1);
+        admin.wait_for(&copy, &format!("{copy}/files/en.pdf"));
+    });
+}
+
+#[test]
+fn latex_statement_is_compiled_until_references_are_known() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let package = archive(&[
+        (
+            "Simfile",
+            "name: Sum\nlabel: sum\nstatement: doc/sum.tex\nlimits: [\n  sum0 1 64\n]\n",
+        ),
+        ("in/sum0.in", "1 2\n"),
+        ("out/sum0.out", "3\n"),
+        ("prog/sum.py", "print(3)\n"),
+        ("doc/sum.tex", REFERENCES),
+    ]);
+    let fields = [("visibility", "private")];
+    let added = admin.upload("/problems/new", &fields, ("sum.zip", &package));
+    let log = log_of(&mut admin, &added);
+    assert!(log.contains("doc/sum.tex: compiled"), "{log}");
+    let pdf = admin.get("/problems/1/files/en.pdf").body;
+    assert!(pdf.contains("/Keywords (known)"), "{pdf}");
+}
+
+/// Compiles documents with these bodies. The second value is a part of the expected log.
+fn compile_all(bodies: &[(String, &str)]) -> Site {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    for (body, expected) in bodies {
+        let document =
+            format!("\\documentclass{{article}}\\begin{{document}}{body}\\end{{document}}");
+        let log = compile(&mut admin, contest.package, &document);
+        assert!(log.contains(expected), "{body}: {log}");
+        assert!(!log.contains("root:"), "{body}: {log}");
+    }
+    site
+}
+
+#[test]
+fn latex_statement_starts_no_programs() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let body = "\\immediate\\write18{echo x >/tmp/made/written.tex}
+        \\ifnum\\pdfshellescape>0 \\programsarestarted \\fi
+        \\IfFileExists{/tmp/made/written.tex}{\\programsarestarted}{} x";
+    compile_all(&[(body.to_owned(), "tex: compiled")]);
+}
+
+#[test]
+fn latex_statement_reads_no_other_files() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    for path in ["/etc/passwd", "../etc/passwd"] {
+        let include = format!("\\input{{{path}}}");
+        let open = format!(
+            "\\newread\\file \\openin\\file={path} \\unless\\ifeof\\file\\filesarereadable\\fi x"
+        );
+        compile_all(&[(include, "not compiled"), (open, "tex: compiled")]);
+    }
+}
+
+#[test]
+fn latex_statement_writes_no_other_files() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let write = |path: &str| {
+        let body = format!(
+            "\\newwrite\\file \\immediate\\openout\\file={path} \\immediate\\write\\file{{x}} x"
+        );
+        (body, "not compiled")
+    };
+    compile_all(&["/tmp/x.tex", "../x.tex", "/source/x.tex"].map(write));
+}
+
+#[test]
+fn latex_statement_has_limits() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let write = "\\newwrite\\file \\immediate\\openout\\file=large.txt
+        \\loop\\immediate\\write\\file{xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}\\iftrue\\repeat";
+    let cases = [
+        ("\\def\\more#1{\\more{#1#1}}\\more{xxxxxxxx}", "capacity"),
+        (write, "output limit"),
+        ("\\def\\endless{\\endless}\\endless", "time limit"),
+    ];
+    compile_all(&cases.map(|(body, expected)| (body.to_owned(), expected)));
+}
+
+#[test]
+fn error_of_latex_is_shown_to_the_owner_only() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    const ERROR: &str = "Undefined control sequence";
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let statement = "\\problemname{Sum}\n% A secret.\n\\nosuchcommand\n";
+    let (contest, log) = contest_with(&mut admin, statement);
+    assert!(log.contains("problem.en.tex:3: Undefined"), "{log}");
+    let problem = format!("/problems/{}", contest.package);
+    let versions = format!("{problem}/versions");
+    for page in [&problem, &versions] {
+        assert!(admin.get(page).body.contains(ERROR), "{page}");
+    }
+    let again = admin.post(&format!("{problem}/compile"), &[]);
+    let log = log_of(&mut admin, &again);
+    assert!(log.contains(ERROR), "{log}");
+    assert!(admin.get(&versions).body.contains(ERROR));
+
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let page = format!("/round-problems/{}", contest.problem);
+    let shown = bob.get(&page).body;
+    assert!(
+        shown.contains("files/en.tex") && !shown.contains(ERROR),
+        "{shown}"
+    );
+    for hidden in [&problem, &versions, again.location.as_ref().unwrap()] {
+        assert_eq!(bob.get(hidden).status, 404, "{hidden}");
+    }
+    assert_eq!(bob.post(&format!("{problem}/compile"), &[]).status, 404);
+}
+
+#[test]
+fn source_is_offered_where_tex_is_missing() {
+    let engines = ["xelatex", "lualatex", "pdflatex"];
+    let Some(missing) = engines.into_iter().find(|engine| !is_installed(engine)) else {
+        return skip("all programs of TeX are installed");
+    };
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let statement = format!("% !TEX program = {missing}\n{FRAGMENT}");
+    let (contest, log) = contest_with(&mut admin, &statement);
+    assert!(
+        log.contains(&format!("{missing} is not installed")) && log.contains("apt install tex"),
+        "{log}"
+    );
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let page = format!("/round-problems/{}", contest.problem);
+    let source = format!("{page}/files/en.tex");
+    let shown = bob.get(&page).body;
+    assert!(shown.contains(&source) && !shown.contains("apt"), "{shown}");
+    let source = bob.get(&source);
+    assert!(source.body.contains("100\\% right."), "{source:#?}");
+    assert!(!source.body.contains("secret"), "{source:#?}");
+    let disposition = source.headers["content-disposition"].to_str().unwrap();
+    assert!(disposition.starts_with("attachment"), "{disposition}");
+}
