@@ -22,6 +22,8 @@ mod crawl;
 mod demo;
 #[path = "site/files.rs"]
 mod files;
+#[path = "site/imports.rs"]
+mod imports;
 #[path = "site/languages.rs"]
 mod languages;
 #[path = "site/limits.rs"]

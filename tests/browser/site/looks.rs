@@ -118,6 +118,7 @@ fn fixture(stage: &Stage) -> Fixture {
             page("/account/totp", "totp"),
             page("/users/2", "user"),
             page("/users/import", "users-import"),
+            page("/contests/1/import", "teams-import"),
             page("/settings", "site-settings"),
             page("/audit", "audit"),
             page("/jobs", "jobs"),

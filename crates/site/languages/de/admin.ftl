@@ -35,30 +35,6 @@ sign-up-link-shown = Über diesen Pfad kann man sich registrieren. Er wird nur j
 sign-up-hint =
     Wenn Sie die zweite Auswahl speichern, entsteht ein neuer Link, und der alte wird ungültig.
 
-# Import of users.
-roster-file = Datei
-roster-list = Oder die Liste selbst
-roster-preview = Vorschau
-roster-hint =
-    CSV oder TSV mit den Namen der Spalten in der ersten Zeile, JSON mit einem Array von Objekten
-    oder die accounts.tsv von DOMjudge. Nur der Benutzername (login) ist nötig. Vorhandene Benutzer
-    werden geändert; neue Benutzer ohne Passwort erhalten ein erzeugtes. Nichts wird geändert, bevor
-    Sie die Vorschau gesehen haben.
-roster-counts = Hinzugefügte Benutzer: { $added }, geänderte: { $changed }, unveränderte: { $kept }.
-roster-email = E-Mail
-roster-effect = Wirkung
-roster-add = Hinzufügen
-roster-change = Ändern
-roster-keep = Nichts ändert sich
-roster-password-listed = aus der Liste
-roster-password-generated = erzeugt
-roster-apply = Übernehmen und erzeugte Passwörter anzeigen
-roster-apply-csv = Übernehmen und erzeugte Passwörter als CSV herunterladen
-roster-apply-hint =
-    Erzeugte Passwörter werden einmal angezeigt. Drucken oder speichern Sie sie dann.
-roster-done = Benutzer wurden hinzugefügt
-roster-go-to-users = Zu den Benutzern
-
 # Jobs.
 jobs = Aufträge
 job = Auftrag
@@ -152,7 +128,3 @@ rejudging-new-place = Neuer Platz
 rejudging-new-sum = Neue Summe
 rejudging-no-change = Kein Platz und keine Summe ändert sich.
 
-roster-made-none = Es wurde kein Passwort erzeugt.
-roster-made =
-    Diese Passwörter werden nur jetzt angezeigt. Drucken Sie die Seite, oder kopieren Sie die
-    Tabelle.

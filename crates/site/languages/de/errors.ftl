@@ -29,7 +29,6 @@ refusal-last-admin = Die Seite braucht einen Administrator.
 refusal-own-account = Bitten Sie einen anderen Administrator, dies zu tun.
 refusal-totp-on = Einmalpasswörter sind bereits eingeschaltet.
 refusal-totp-missing = Richten Sie zuerst Einmalpasswörter ein.
-refusal-user-removed = Ein Benutzer wurde inzwischen entfernt.
 refusal-publish-contest = Nur ein Administrator kann einen Wettbewerb öffentlich machen.
 refusal-publish-problem = Nur ein Administrator kann eine Aufgabe öffentlich machen.
 refusal-problem-in-use =
@@ -93,7 +92,6 @@ mistake-token-days = Ein Token gilt 1 bis { $max } Tage.
 mistake-two-files = Laden Sie nur eine Datei hoch.
 mistake-long-field = Ein Feld ist zu lang.
 mistake-field-not-utf8 = Ein Feld ist kein Text in UTF-8.
-mistake-not-utf8 = Die Liste ist kein Text in UTF-8.
 mistake-no-submission-fits = Keine Einsendung passt zum Filter.
 mistake-no-language =
     Wählen Sie eine Programmiersprache, oder laden Sie eine Datei mit passender Endung hoch.
@@ -103,11 +101,3 @@ mistake-large-source = Ein Quelltext hat höchstens { $kib } KiB.
 mistake-large-input = Eine Eingabe hat höchstens { $kib } KiB.
 
 # What is wrong with a list of users.
-roster-format = Die Liste ist weder CSV noch TSV noch JSON mit einer Spalte namens login.
-roster-size = Eine Liste hat 1 bis { $max } Benutzer.
-roster-json = JSON: { $detail }
-roster-line = Eintrag { $entry }: Die Zeile ist fehlerhaft.
-roster-field = Eintrag { $entry }: { $detail }
-roster-role =
-    Eintrag { $entry }: Die Rolle „{ $role }“ ist unbekannt; möglich sind user, teacher und admin.
-roster-twice = Eintrag { $entry }: Der Benutzername { $login } steht schon in der Liste.

@@ -32,30 +32,6 @@ sign-up-closed = Only administrators add users
 sign-up-link-shown = People sign up at this path. It is shown only now:
 sign-up-hint = Saving the second choice makes a new link and invalidates the old one.
 
-# Import of users.
-roster-file = File
-roster-list = Or the list itself
-roster-preview = Preview
-roster-hint =
-    CSV or TSV with the names of the columns in the first line, JSON with an array of objects, or
-    the accounts.tsv of DOMjudge. Only the login is necessary. Users that exist are changed; new
-    users without a password get a generated one. Nothing is changed before you have seen the
-    preview.
-roster-counts =
-    { $added } users are added, { $changed } are changed, and { $kept } stay as they are.
-roster-email = E-mail
-roster-effect = Effect
-roster-add = Add
-roster-change = Change
-roster-keep = Nothing changes
-roster-password-listed = from the list
-roster-password-generated = generated
-roster-apply = Apply, and show generated passwords
-roster-apply-csv = Apply, and download generated passwords as CSV
-roster-apply-hint = Generated passwords are shown once. Print or store them then.
-roster-done = Users are added
-roster-go-to-users = Go to the users
-
 # Jobs.
 jobs = Jobs
 job = Job
@@ -147,5 +123,3 @@ rejudging-new-place = New place
 rejudging-new-sum = New sum
 rejudging-no-change = No place and no sum changes.
 
-roster-made-none = No password was generated.
-roster-made = These passwords are shown only now. Print the page, or copy the table.

@@ -26,7 +26,6 @@ refusal-last-admin = The site needs an administrator.
 refusal-own-account = Ask another administrator to do this.
 refusal-totp-on = One-time passwords are on already.
 refusal-totp-missing = Set one-time passwords up first.
-refusal-user-removed = A user was removed meanwhile.
 refusal-publish-contest = Only an administrator can make a contest public.
 refusal-publish-problem = Only an administrator can make a problem public.
 refusal-problem-in-use = A contest uses this problem. Remove it from its rounds first.
@@ -84,7 +83,6 @@ mistake-token-days = A token lasts 1 to { $max } days.
 mistake-two-files = Upload one file.
 mistake-long-field = A field is too long.
 mistake-field-not-utf8 = A field is not in UTF-8.
-mistake-not-utf8 = The list is not UTF-8 text.
 mistake-no-submission-fits = No submission fits the filter.
 mistake-no-language = Choose a language, or upload a file with its extension.
 mistake-language-missing = This language is not installed.
@@ -93,10 +91,3 @@ mistake-large-source = A source has at most { $kib } KiB.
 mistake-large-input = An input has at most { $kib } KiB.
 
 # What is wrong with a list of users.
-roster-format = The list is neither CSV, TSV nor JSON with a column named login.
-roster-size = A list has 1 to { $max } users.
-roster-json = JSON: { $detail }
-roster-line = Entry { $entry }: the line is malformed.
-roster-field = Entry { $entry }: { $detail }
-roster-role = Entry { $entry }: the role "{ $role }" is unknown; use user, teacher or admin.
-roster-twice = Entry { $entry }: the login { $login } is in the list already.

@@ -33,28 +33,6 @@ sign-up-closed = Użytkowników dodają tylko administratorzy
 sign-up-link-shown = Rejestracja odbywa się pod tą ścieżką. Jest pokazywana tylko teraz:
 sign-up-hint = Zapisanie drugiej opcji tworzy nowy link i unieważnia poprzedni.
 
-# Import of users.
-roster-file = Plik
-roster-list = Albo sama lista
-roster-preview = Podgląd
-roster-hint =
-    CSV lub TSV z nazwami kolumn w pierwszym wierszu, JSON z tablicą obiektów albo plik accounts.tsv
-    z DOMjudge. Wymagany jest tylko login. Istniejący użytkownicy zostaną zmienieni; nowi
-    użytkownicy bez hasła otrzymają wygenerowane. Nic się nie zmieni, zanim zobaczysz podgląd.
-roster-counts = Dodani użytkownicy: { $added }, zmienieni: { $changed }, bez zmian: { $kept }.
-roster-email = E-mail
-roster-effect = Skutek
-roster-add = Dodanie
-roster-change = Zmiana
-roster-keep = Bez zmian
-roster-password-listed = z listy
-roster-password-generated = wygenerowane
-roster-apply = Zastosuj i pokaż wygenerowane hasła
-roster-apply-csv = Zastosuj i pobierz wygenerowane hasła jako CSV
-roster-apply-hint = Wygenerowane hasła są pokazywane jeden raz. Wydrukuj je wtedy lub zapisz.
-roster-done = Dodano użytkowników
-roster-go-to-users = Przejdź do użytkowników
-
 # Jobs.
 jobs = Procesy
 job = Proces
@@ -148,5 +126,3 @@ rejudging-new-place = Nowe miejsce
 rejudging-new-sum = Nowa suma
 rejudging-no-change = Żadne miejsce ani suma się nie zmienia.
 
-roster-made-none = Nie wygenerowano żadnego hasła.
-roster-made = Te hasła są pokazywane tylko teraz. Wydrukuj stronę albo skopiuj tabelę.

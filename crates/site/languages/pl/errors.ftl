@@ -28,7 +28,6 @@ refusal-last-admin = Serwis musi mieć administratora.
 refusal-own-account = Poproś o to innego administratora.
 refusal-totp-on = Hasła jednorazowe są już włączone.
 refusal-totp-missing = Najpierw skonfiguruj hasła jednorazowe.
-refusal-user-removed = W międzyczasie usunięto jednego z użytkowników.
 refusal-publish-contest = Tylko administrator może upublicznić konkurs.
 refusal-publish-problem = Tylko administrator może upublicznić zadanie.
 refusal-problem-in-use = To zadanie jest używane w konkursie. Najpierw usuń je z rund.
@@ -86,7 +85,6 @@ mistake-token-days = Token jest ważny od 1 do { $max } dni.
 mistake-two-files = Wyślij tylko jeden plik.
 mistake-long-field = Jedno z pól jest zbyt długie.
 mistake-field-not-utf8 = Jedno z pól nie jest tekstem w UTF-8.
-mistake-not-utf8 = Lista nie jest tekstem w UTF-8.
 mistake-no-submission-fits = Żadne zgłoszenie nie pasuje do filtra.
 mistake-no-language = Wybierz język programowania albo wyślij plik z odpowiednim rozszerzeniem.
 mistake-language-missing = Ten język programowania nie jest zainstalowany.
@@ -95,10 +93,3 @@ mistake-large-source = Kod źródłowy ma najwyżej { $kib } KiB.
 mistake-large-input = Dane wejściowe mają najwyżej { $kib } KiB.
 
 # What is wrong with a list of users.
-roster-format = Lista nie jest w formacie CSV, TSV ani JSON z kolumną login.
-roster-size = Lista zawiera od 1 do { $max } użytkowników.
-roster-json = JSON: { $detail }
-roster-line = Pozycja { $entry }: nieprawidłowy wiersz.
-roster-field = Pozycja { $entry }: { $detail }
-roster-role = Pozycja { $entry }: nieznana rola „{ $role }”; użyj user, teacher lub admin.
-roster-twice = Pozycja { $entry }: login { $login } jest już na liście.

@@ -150,6 +150,28 @@ pub async fn ensure(
     found.ok_or(super::DbError::Missing("participant"))
 }
 
+/// The team that an import has added with a number of its own.
+pub async fn by_external_id(
+    db: impl Executor,
+    contest_id: i64,
+    external_id: &str,
+) -> Result<Option<Participant>> {
+    db.first(
+        participants!("WHERE contest_id = $1 AND external_id = $2"),
+        values![contest_id, external_id],
+    )
+    .await
+}
+
+/// Sets the number by which imports find a team.
+pub async fn set_external_id(tx: &mut Tx, id: i64, external_id: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE participant SET external_id = $2 WHERE id = $1",
+        values![id, external_id],
+    )
+    .await
+}
+
 /// Adds a user, or a team without members. Returns the id.
 pub async fn insert(
     tx: &mut Tx,

@@ -2,7 +2,9 @@
 
 use crate::core::account::{AccountError, MAX_NAME};
 use crate::core::password::LENGTHS;
-use crate::core::roster::{MAX_USERS, RosterError};
+use crate::core::roster::{
+    FileError, LineError, MAX_BYTES, MAX_LINES, MAX_PASSWORDS, MAX_TEAM_NAME, RosterError,
+};
 use crate::text::{Message, t};
 use axum::extract::multipart::MultipartError;
 use millibox_package::Fault;
@@ -12,7 +14,7 @@ use millibox_package::Fault;
 pub enum Mistake {
     /// A field of an account.
     Account(AccountError),
-    /// A list of users.
+    /// A list of users or teams.
     Roster(RosterError),
     /// A package.
     Package(Vec<Fault>),
@@ -101,8 +103,6 @@ pub enum Mistake {
     LongField,
     /// A field of a form is not text.
     FieldNotUtf8,
-    /// A list is not text.
-    NotUtf8,
     /// A filter chooses nothing.
     NoSubmissionFits,
     /// The language of a source is unknown.
@@ -152,7 +152,10 @@ impl Mistake {
     pub fn message(&self) -> Box<dyn Message + '_> {
         match self {
             Mistake::Account(error) => account(*error),
-            Mistake::Roster(error) => roster(error),
+            Mistake::Roster(error) => Box::new(t::RosterInFile {
+                file: error.file.field(),
+                detail: roster(&error.why),
+            }),
             Mistake::Package(_) => Box::new(t::MistakePackage),
             Mistake::Form(error) => Box::new(t::MistakeForm {
                 detail: error.body_text(),
@@ -188,7 +191,6 @@ impl Mistake {
             Mistake::TwoFiles => Box::new(t::MistakeTwoFiles),
             Mistake::LongField => Box::new(t::MistakeLongField),
             Mistake::FieldNotUtf8 => Box::new(t::MistakeFieldNotUtf8),
-            Mistake::NotUtf8 => Box::new(t::MistakeNotUtf8),
             Mistake::NoSubmissionFits => Box::new(t::MistakeNoSubmissionFits),
             Mistake::NoLanguage => Box::new(t::MistakeNoLanguage),
             Mistake::LanguageMissing => Box::new(t::MistakeLanguageMissing),
@@ -226,17 +228,30 @@ fn account(error: AccountError) -> Box<dyn Message> {
     }
 }
 
-fn roster(error: &RosterError) -> Box<dyn Message + '_> {
+fn roster(error: &FileError) -> Box<dyn Message + '_> {
     match error {
-        RosterError::Format => Box::new(t::RosterFormat),
-        RosterError::Size => Box::new(t::RosterSize { max: MAX_USERS }),
-        RosterError::Json(detail) => Box::new(t::RosterJson { detail }),
-        RosterError::Line(entry) => Box::new(t::RosterLine { entry }),
-        RosterError::Field(entry, error) => Box::new(t::RosterField {
-            entry,
-            detail: account(*error),
+        FileError::Format => Box::new(t::RosterFormat),
+        FileError::Version(version) => Box::new(t::RosterVersion { version }),
+        FileError::Size => Box::new(t::RosterSize { max: MAX_LINES }),
+        FileError::Bytes => Box::new(t::RosterBytes {
+            kib: MAX_BYTES >> 10,
         }),
-        RosterError::Role(entry, role) => Box::new(t::RosterRole { entry, role }),
-        RosterError::Twice(entry, login) => Box::new(t::RosterTwice { entry, login }),
+        FileError::Passwords => Box::new(t::RosterPasswords { max: MAX_PASSWORDS }),
+        FileError::Json(detail) => Box::new(t::RosterJson { detail }),
+    }
+}
+
+/// Why a line of a list is refused, for people.
+pub fn line(error: &LineError) -> Box<dyn Message + '_> {
+    match error {
+        LineError::Malformed => Box::new(t::RosterMalformed),
+        LineError::Field(error) => account(*error),
+        LineError::Role(role) => Box::new(t::RosterRole { role }),
+        LineError::Twice(name) => Box::new(t::RosterTwice { name }),
+        LineError::Id => Box::new(t::RosterIdWrong),
+        LineError::TeamName => Box::new(t::MistakeName { max: MAX_TEAM_NAME }),
+        LineError::Group(id) => Box::new(t::RosterGroupMissing { id }),
+        LineError::Organization(id) => Box::new(t::RosterOrganizationMissing { id }),
+        LineError::Team(id) => Box::new(t::RosterTeamMissing { id }),
     }
 }

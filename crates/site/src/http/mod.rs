@@ -25,7 +25,7 @@
 //! | `reset` | links with which users choose new passwords |
 //! | `account`, `totp` | the own account; one-time passwords |
 //! | `oidc` | sign-in at another service |
-//! | `users`, `roster` | users as administrators see them; import and export of users |
+//! | `users`, `roster` | users as administrators see them; import of users and teams |
 //! | `actor`, `audit` | the user behind a change; the log of changes |
 //! | `tokens`, `api` | tokens of programs, and the interface that they use |
 //! | `admin` | the queue |
@@ -269,6 +269,11 @@ fn accounts() -> Router<Arc<App>> {
         .route("/users", get(users::list))
         .route("/users/import", get(roster::form).post(roster::preview))
         .route("/users/import/apply", post(roster::apply))
+        .route(
+            "/contests/{id}/import",
+            get(roster::contest_form).post(roster::contest_preview),
+        )
+        .route("/contests/{id}/import/apply", post(roster::contest_apply))
         .route("/users/export.csv", get(roster::export))
         .route("/users/export.json", get(roster::export))
         .route("/users/{id}", get(users::show).post(users::change))

@@ -43,6 +43,9 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             label { (t::Name) input name="name" required maxlength=(MAX_NAME); }
             button { (t::ParticipantsAddTeamButton) }
         }
+        @if session.viewer().is_admin() {
+            p { a href={ "/contests/" (id) "/import" } { (t::RosterTeamsTitle) } }
+        }
     };
     Ok(page(&session, t::ContestTabParticipants, main).into_response())
 }

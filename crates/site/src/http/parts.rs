@@ -309,7 +309,9 @@ impl Upload {
                 upload.file_name = part.file_name().unwrap_or_default().to_owned();
                 upload.content = part.bytes().await?.to_vec();
             } else {
-                upload.fields.insert(name, part.text().await?);
+                let text = String::from_utf8(part.bytes().await?.to_vec());
+                let text = text.map_err(|_| Mistake::FieldNotUtf8)?;
+                upload.fields.insert(name, text);
             }
         }
         Ok(upload)

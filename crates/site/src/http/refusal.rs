@@ -15,8 +15,10 @@ pub enum Refusal {
     TotpOn,
     /// No secret waits to be confirmed.
     TotpMissing,
-    /// A user of an import was removed after the preview.
-    UserRemoved,
+    /// A line of an import is refused.
+    RosterRefused,
+    /// The site has changed since the preview of an import.
+    RosterChanged,
     /// Only administrators publish contests.
     PublishContest,
     /// Only administrators publish problems.
@@ -86,7 +88,8 @@ impl Refusal {
             Refusal::OwnAccount => Box::new(t::RefusalOwnAccount),
             Refusal::TotpOn => Box::new(t::RefusalTotpOn),
             Refusal::TotpMissing => Box::new(t::RefusalTotpMissing),
-            Refusal::UserRemoved => Box::new(t::RefusalUserRemoved),
+            Refusal::RosterRefused => Box::new(t::RosterCorrect),
+            Refusal::RosterChanged => Box::new(t::RefusalRosterChanged),
             Refusal::PublishContest => Box::new(t::RefusalPublishContest),
             Refusal::PublishProblem => Box::new(t::RefusalPublishProblem),
             Refusal::ProblemInUse => Box::new(t::RefusalProblemInUse),

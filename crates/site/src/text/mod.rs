@@ -76,17 +76,17 @@ mod tests {
     #[test]
     fn problems_of_programs_are_english_also_inside() {
         at_once(&locale("de"), || {
-            let error = t::RosterField {
-                entry: 3,
+            let error = t::RosterInFile {
+                file: "teams",
                 detail: t::MistakeEmail,
             };
             assert!(
-                error.english().starts_with("Entry 3: An e-mail"),
+                error.english().starts_with("teams: An e-mail"),
                 "{}",
                 error.english()
             );
             assert!(
-                shown(&error).starts_with("Eintrag 3: Eine E-Mail"),
+                shown(&error).starts_with("teams: Eine E-Mail"),
                 "{}",
                 shown(&error)
             );

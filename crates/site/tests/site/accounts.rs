@@ -5,20 +5,20 @@ use super::{RIGHT, contestant, first_admin, make_contest, submit, with_each};
 
 const PASSWORD: &str = "correct horse";
 
-fn sign_in(browser: &mut Browser, login: &str, password: &str) -> (u16, Option<String>) {
+pub fn sign_in(browser: &mut Browser, login: &str, password: &str) -> (u16, Option<String>) {
     let fields = [("login", login), ("password", password)];
     let answer = browser.post("/sign-in", &fields);
     (answer.status, answer.location)
 }
 
-fn new_user(site: &Site, login: &str) -> Browser {
+pub fn new_user(site: &Site, login: &str) -> Browser {
     let mut browser = Browser::new(site);
     browser.sign_up("/sign-up", login);
     browser
 }
 
 /// The text of an element with an id.
-fn element(page: &str, id: &str) -> String {
+pub fn element(page: &str, id: &str) -> String {
     let document = scraper::Html::parse_document(page);
     let selector = scraper::Selector::parse(&format!("#{id}")).expect("a selector");
     let found = document.select(&selector).next();
@@ -246,68 +246,5 @@ fn users_are_merged_deleted_and_never_without_an_administrator() {
         assert!(!filtered.contains("/merge"), "{filtered}");
         let secret = link.rsplit('/').next().expect("a token");
         assert!(!log.body.contains(secret));
-    });
-}
-
-#[test]
-fn users_are_imported_all_or_none() {
-    with_each(|site| {
-        let mut admin = first_admin(&site);
-        let mut bob = new_user(&site, "bob");
-        assert_eq!(bob.get("/users/import").status, 404);
-        assert_eq!(bob.get("/users/export.csv").status, 404);
-        let import = |admin: &mut Browser, list: &str| {
-            admin.upload("/users/import", &[], ("users.csv", list.as_bytes()))
-        };
-        let list = "login,name,email,role,password\n\
-            bob,Bob B.,,teacher,\neve,=Eve,eve@example.org,,\nfred,Fred,,,battery staple\n";
-        let preview = import(&mut admin, list);
-        let counts = element(&preview.body, "counts");
-        assert!(
-            counts.starts_with("2 users are added, 1 are changed"),
-            "{counts}"
-        );
-        assert!(!admin.get("/users").body.contains("eve"), "a preview only");
-        let apply = "/users/import/apply";
-        let fields = [("list", list), ("format", "page")];
-        assert_eq!(bob.post(apply, &fields).status, 404);
-        let broken = format!("{list}ada,Ada,,user,\n");
-        let refused = admin.post(apply, &[("list", broken.as_str()), ("format", "page")]);
-        assert_eq!(refused.status, 403, "the last administrator stays");
-        assert!(!admin.get("/users").body.contains("eve"));
-        let page = admin.post(apply, &fields);
-        let table = element(&page.body, "passwords");
-        assert!(table.contains("eve") && !table.contains("fred"), "{table}");
-        let document = scraper::Html::parse_document(&page.body);
-        let selector = scraper::Selector::parse("#passwords code").expect("a selector");
-        let password: String = document
-            .select(&selector)
-            .next()
-            .expect("a password")
-            .text()
-            .collect();
-        assert_eq!(sign_in(&mut Browser::new(&site), "eve", &password).0, 303);
-        assert_eq!(
-            sign_in(&mut Browser::new(&site), "fred", "battery staple").0,
-            303
-        );
-        assert_eq!(bob.get("/problems/new").status, 200, "bob is a teacher");
-
-        let csv = admin.get("/users/export.csv").body;
-        assert!(csv.contains("eve,'=Eve,eve@example.org,user"), "{csv}");
-        let again = import(&mut admin, &csv);
-        let counts = element(&again.body, "counts");
-        assert!(
-            counts.starts_with("0 users are added, 0 are changed"),
-            "{counts}"
-        );
-        let json = admin.get("/users/export.json").body;
-        let users: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-        assert_eq!(users[2]["name"], "=Eve");
-        let csv = admin.post(apply, &[("list", "login\ngina\n"), ("format", "csv")]);
-        assert!(
-            csv.body.starts_with("login,name,password\ngina,gina,"),
-            "{csv:#?}"
-        );
     });
 }

@@ -1,0 +1,68 @@
+# Import of users and teams.
+roster-list = Oder die Liste selbst
+roster-file-teams = Teams (teams.tsv, teams.json)
+roster-file-groups = Gruppen (groups.tsv, groups.json)
+roster-file-organizations = Organisationen (organizations.json)
+roster-file-accounts = Benutzer (accounts.tsv, accounts.json, CSV)
+roster-teams-title = Teams importieren
+roster-teams-hint =
+    Die Dateien von DOMjudge und der Contest API. Zu Teams gehören die Gruppen und Organisationen,
+    auf die sie verweisen. Konten werden Benutzer der Website und Mitglieder ihrer Teams. Ein Team
+    wird an seiner Id wiedererkannt.
+roster-preview = Vorschau
+roster-hint =
+    CSV oder TSV mit den Namen der Spalten in der ersten Zeile, JSON mit einem Array von Objekten
+    oder die Dateien von DOMjudge: höchstens { $lines } Zeilen je Datei und zusammen { $kib } KiB.
+    Von einem Benutzer ist nur der Benutzername (login) nötig. Vorhandene Benutzer werden geändert;
+    neue Benutzer ohne Passwort erhalten einen Link, über den sie eines wählen. Vor der Vorschau
+    ändert sich nichts.
+roster-counts =
+    Zeilen, die etwas hinzufügen: { $added }, etwas ändern: { $changed }, nichts ändern: { $kept },
+    abgelehnt werden: { $refused }.
+roster-number = Zeile
+roster-id = Id
+roster-teams = Teams
+roster-email = E-Mail
+roster-effect = Wirkung
+roster-add = Hinzufügen
+roster-change = Ändern
+roster-keep = Nichts ändert sich
+roster-refuse = Abgelehnt
+roster-joins = tritt Team { $team } bei
+roster-password-listed = aus der Liste
+roster-password-link = wählt der Benutzer
+roster-correct =
+    Solange eine Zeile abgelehnt wird, kann nichts übernommen werden. Korrigieren Sie zuerst die
+    Dateien.
+roster-other-files = Andere Dateien wählen
+roster-apply = Übernehmen und Links anzeigen
+roster-apply-csv = Übernehmen und Links als CSV herunterladen
+roster-apply-hint =
+    Jeder neue Benutzer ohne Passwort erhält einen Link, über den er eines wählt. Der Link wird
+    einmal angezeigt und funktioniert einmal und innerhalb von { $days } Tagen.
+roster-done = Die Listen sind übernommen
+roster-link = Link
+roster-made-none = Kein Benutzer braucht einen Link.
+roster-made =
+    Über diese Pfade wählen die neuen Benutzer ihre Passwörter. Sie werden nur jetzt angezeigt.
+    Drucken Sie die Seite, oder kopieren Sie die Tabelle.
+roster-go-to-users = Zu den Benutzern
+refusal-roster-changed =
+    Seit der Vorschau haben sich Benutzer oder Teams geändert, oder die Vorschau gehörte zu anderen
+    Listen. Es wurde nichts übernommen; sehen Sie sich eine neue Vorschau an.
+
+# Mistakes in lists.
+roster-in-file = { $file }: { $detail }
+roster-format = Die Liste ist weder CSV noch TSV noch JSON mit einer Spalte namens login oder id.
+roster-version = Die Version „{ $version }“ in der ersten Zeile ist unbekannt.
+roster-size = Eine Liste hat 1 bis { $max } Zeilen.
+roster-bytes = Die Dateien haben zusammen höchstens { $kib } KiB.
+roster-passwords = Eine Liste hat höchstens { $max } Passwörter.
+roster-json = JSON: { $detail }
+roster-malformed = Die Zeile ist fehlerhaft.
+roster-role = Die Rolle „{ $role }“ ist unbekannt; möglich sind user, teacher und admin.
+roster-twice = { $name } steht schon in der Liste.
+roster-id-wrong = Eine Id hat 1 bis 64 Zeichen und keine Leerzeichen.
+roster-group-missing = Die Gruppe { $id } steht nicht in der Liste der Gruppen.
+roster-organization-missing = Die Organisation { $id } steht nicht in der Liste der Organisationen.
+roster-team-missing = Das Team { $id } steht weder in der Liste der Teams noch im Wettbewerb.

@@ -1,0 +1,259 @@
+use super::*;
+
+fn entry(login: &str, name: &str, role: Role, password: Option<&str>) -> Entry {
+    Entry {
+        login: login.to_owned(),
+        name: name.to_owned(),
+        email: None,
+        role,
+        password: password.map(str::to_owned),
+        team: None,
+    }
+}
+
+/// The users of a file alone.
+fn users(text: &str) -> Result<Vec<Line<Entry>>, FileError> {
+    let roster = read(|file| if file == File::Accounts { text } else { "" });
+    roster
+        .map(|roster| roster.accounts)
+        .map_err(|error| error.why)
+}
+
+/// The first line that is refused.
+fn mistake(text: &str) -> (usize, LineError) {
+    let lines = users(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+    let refused = lines
+        .into_iter()
+        .find_map(|line| Some((line.number, line.found.err()?)));
+    refused.unwrap_or_else(|| panic!("{text:?}"))
+}
+
+fn teams(teams: &str, groups: &str, organizations: &str) -> Result<Roster, RosterError> {
+    read(|file| match file {
+        File::Teams => teams,
+        File::Groups => groups,
+        File::Organizations => organizations,
+        File::Accounts => "",
+    })
+}
+
+fn team(id: &str, name: &str, organization: &str, group: &str, hidden: Option<bool>) -> Team {
+    let [id, name, organization, group] = [id, name, organization, group].map(str::to_owned);
+    Team {
+        id,
+        name,
+        organization,
+        group,
+        hidden,
+    }
+}
+
+#[test]
+fn users_are_read_in_each_format() {
+    let expected = [
+        entry("bob", "Bob, B.", Role::User, Some("battery staple")),
+        entry("eve", "eve", Role::Teacher, None),
+    ];
+    for text in [
+        "login,name,role,password\nbob,\"Bob, B.\",user,battery staple\neve,,teacher,\n",
+        "\u{feff}Login;Name;Role;Password\r\nbob;Bob, B.;;battery staple\r\neve;;teacher;\r\n",
+        "password\tusername\tname\trole\nbattery staple\tbob\tBob, B.\tuser\n\teve\t\tjury",
+        "accounts\t1\nteam\tBob, B.\tbob\tbattery staple\njudge\t\teve\t\n",
+        "File_Version\t1\r\nteam\tBob, B.\tbob\tbattery staple\r\n\r\njudge\t\teve\t\r\n",
+        r#"[{"login": "bob", "name": "Bob, B.", "password": "battery staple"},
+            {"id": 7, "username": "eve", "type": "judge", "team_id": null}]"#,
+    ] {
+        let found = users(text).unwrap().into_iter().map(|line| line.found);
+        let found: Result<Vec<Entry>, LineError> = found.collect();
+        assert_eq!(found.as_deref(), Ok(&expected[..]), "{text}");
+    }
+}
+
+#[test]
+fn accounts_of_teams_have_a_number() {
+    for (text, number) in [
+        (
+            "accounts\t1\nteam\tOwls\tteam007\tbattery staple\n",
+            Some("7"),
+        ),
+        (
+            "accounts\t1\nteam\tOwls\tx10-y3\tbattery staple\n",
+            Some("10"),
+        ),
+        ("accounts\t1\nteam\tOwls\tteam000\tbattery staple\n", None),
+        ("accounts\t1\njudge\tOwls\tjudge007\tbattery staple\n", None),
+        ("login,team\nteam007,b3\n", Some("b3")),
+        (
+            r#"[{"id": "owls", "type": "team", "team_id": 42}]"#,
+            Some("42"),
+        ),
+    ] {
+        let found = users(text).unwrap().remove(0).found.unwrap().team;
+        assert_eq!(found.as_deref(), number, "{text}");
+    }
+}
+
+#[test]
+fn refused_lines_have_their_numbers_and_reasons() {
+    use LineError::{Field, Malformed, Twice};
+    let table = [
+        ("login\nbob\na b", 3, Field(AccountError::Login)),
+        ("\n\nlogin\n\n\nbob\n\na b", 8, Field(AccountError::Login)),
+        ("login,email\nbob,nowhere", 2, Field(AccountError::Email)),
+        (
+            "login,password\nbob,short",
+            2,
+            Field(AccountError::Password),
+        ),
+        ("login,name\nbob,a\u{1}b", 2, Field(AccountError::Name)),
+        ("login\nbob\nBOB", 3, Twice("BOB".to_owned())),
+        ("login,name\nbob\nfred,Fred", 2, Malformed),
+        (
+            "login,name\n\"b\no\nb\",\nfred\n",
+            2,
+            Field(AccountError::Login),
+        ),
+        (
+            "login,role\nbob,root",
+            2,
+            LineError::Role("root".to_owned()),
+        ),
+        ("accounts\t1\n\nteam\tbob", 3, Malformed),
+        (r#"[{"login": "bob"}, 7]"#, 2, Malformed),
+        (
+            r#"[{"login": "bob"}, {"name": "x"}]"#,
+            2,
+            Field(AccountError::Login),
+        ),
+    ];
+    for (text, number, error) in table {
+        assert_eq!(mistake(text), (number, error), "{text:?}");
+    }
+    // The lines after a refused one are read.
+    let lines = users("login,name\nbob\nfred,Fred\n").unwrap();
+    assert_eq!(lines[1].found, Ok(entry("fred", "Fred", Role::User, None)));
+}
+
+#[test]
+fn files_without_a_known_format_are_refused() {
+    let version = |text: &str| FileError::Version(text.to_owned());
+    let table = [
+        ("", FileError::Size),
+        ("name\nbob", FileError::Format),
+        ("login\n", FileError::Size),
+        ("accounts\t2\n", version("2")),
+        ("accounts\n", version("")),
+        ("[]", FileError::Size),
+    ];
+    for (text, error) in table {
+        assert_eq!(users(text), Err(error), "{text:?}");
+    }
+    assert!(matches!(users("[{]"), Err(FileError::Json(_))));
+    let deep = "[".repeat(100_000);
+    assert!(matches!(users(&deep), Err(FileError::Json(_))));
+    let many = |count, line: &str| format!("login,password\n{}", line.repeat(count));
+    assert!(users(&many(MAX_LINES, "bob,\n")).is_ok());
+    assert_eq!(users(&many(MAX_LINES + 1, "bob,\n")), Err(FileError::Size));
+    let long = format!("login\n{}", "x".repeat(MAX_BYTES));
+    assert_eq!(users(&long), Err(FileError::Bytes));
+    let secret = (0..=MAX_PASSWORDS).map(|number| format!("u{number},password\n"));
+    let secret = format!("login,password\n{}", secret.collect::<String>());
+    assert_eq!(users(&secret), Err(FileError::Passwords));
+}
+
+#[test]
+fn teams_have_the_names_of_their_groups_and_organizations() {
+    let groups = "File_Version\t1\n3\tStudents\n4\tGuests\n";
+    let owls = team("1", "Owls", "Oak School", "Students", None);
+    for (text, groups, organizations) in [
+        (
+            "teams\t1\n1\t447\t3\tOwls\tOak School\tOak\tDEU\n",
+            groups,
+            "",
+        ),
+        (
+            "File_Version\t2\n1\t\t3\tOwls\tOak School\tOak\tDEU\tINST-42\n",
+            groups,
+            "",
+        ),
+        (
+            r#"[{"id": 1, "name": "O", "display_name": "Owls", "group_ids": ["3"],
+                "organization_id": "INST-42", "members": ["a", "b"]}]"#,
+            groups,
+            r#"[{"id": "INST-42", "name": "Oak", "formal_name": "Oak School"}]"#,
+        ),
+        (
+            "id,name,organization,group_id\n1,Owls,Oak School,3\n",
+            "id,name\n3,Students\n",
+            "",
+        ),
+    ] {
+        let roster = teams(text, groups, organizations).unwrap();
+        let found: Vec<_> = roster.teams.into_iter().map(|line| line.found).collect();
+        assert_eq!(found, [Ok(owls.clone())], "{text}");
+    }
+    let groups = r#"[{"id": "9", "name": "Staff", "hidden": true}]"#;
+    let text = r#"[{"id": "1", "name": "A", "group_ids": ["9"]},
+        {"id": "2", "name": "B", "group_ids": ["9"], "hidden": false},
+        {"id": "3", "name": "C", "group_ids": []}]"#;
+    let roster = teams(text, groups, "").unwrap();
+    let hidden: Vec<_> = roster
+        .teams
+        .into_iter()
+        .map(|line| line.found.unwrap().hidden)
+        .collect();
+    assert_eq!(hidden, [Some(true), Some(false), None]);
+}
+
+#[test]
+fn teams_groups_and_organizations_are_checked() {
+    use LineError::{Group, Id, Malformed, Organization, TeamName, Twice};
+    let long = format!("id,name\n1,{}", "x".repeat(MAX_TEAM_NAME + 1));
+    let table = [
+        ("teams\t1\n1\t\t3\tOwls\t\t\t\n", 2, Group("3".to_owned())),
+        (
+            "id,name,organization_id\n1,Owls,7\n",
+            2,
+            Organization("7".to_owned()),
+        ),
+        ("id,name\n1,Owls\n1,Bees\n", 3, Twice("1".to_owned())),
+        ("id,name\n1,\n", 2, TeamName),
+        (&long, 2, TeamName),
+        ("id,name\n,Owls\n", 2, Id),
+        ("id,name\na b,Owls\n", 2, Id),
+        ("teams\t1\n1\tOwls\n", 2, Malformed),
+    ];
+    for (text, number, error) in table {
+        let lines = teams(text, "", "").unwrap().teams.into_iter();
+        let found = lines.filter_map(|line| Some((line.number, line.found.err()?)));
+        assert_eq!(found.collect::<Vec<_>>(), [(number, error)], "{text:?}");
+    }
+    let groups = "groups\t1\n3\tStudents\n3\tGuests\n4\n";
+    let roster = teams("id,name\n1,Owls\n", groups, "id,name\n7,\n").unwrap();
+    assert_eq!(
+        roster.refused,
+        [
+            (File::Groups, 3, Twice("3".to_owned())),
+            (File::Groups, 4, Malformed),
+            (File::Organizations, 2, TeamName),
+        ]
+    );
+    let refused = |file, why| Err(RosterError { file, why });
+    let version = FileError::Version("3".to_owned());
+    assert_eq!(
+        teams("File_Version\t3\n", "", ""),
+        refused(File::Teams, version)
+    );
+    let found = teams("id,name\n1,Owls\n", "", "name\nOak\n");
+    assert_eq!(found, refused(File::Organizations, FileError::Format));
+}
+
+#[test]
+fn cells_are_no_formulas_and_survive_a_round_trip() {
+    let text = csv([vec!["login", "name"], vec!["bob", "=1+1,\"x\""]]);
+    assert_eq!(text, "login,name\nbob,\"'=1+1,\"\"x\"\"\"\n");
+    assert_eq!(
+        users(&text).unwrap()[0].found.as_ref().unwrap().name,
+        "=1+1,\"x\""
+    );
+}
