@@ -1,4 +1,4 @@
-//! Rendered rankings, kept until the data changes.
+//! Rendered rankings and statistics, kept until the data changes.
 //!
 //! Viewers with equal scopes share the same bytes. Each transaction that this process commits makes
 //! the data stale. Stale data is read again for the next request, once for all requests that wait.
@@ -10,7 +10,7 @@
 //! Transactions of other processes, such as commands of an administrator, are seen after
 //! [`MAX_AGE`].
 
-use crate::core::standings::{Data, Scope, Table, tables};
+use crate::core::standings::{Data, Scope};
 use crate::core::time::Time;
 use crate::core::token::hex;
 use crate::db::{self, Db, DbError};
@@ -45,10 +45,12 @@ pub enum Format {
     Csv,
     /// For programs.
     Json,
+    /// The statistics, for pages.
+    Statistics,
 }
 
-/// Writes a ranking.
-pub type Render = fn(&Scope, &[Table]) -> String;
+/// Writes a ranking as it is at a point in time.
+pub type Render = fn(&Data, &Scope, Time) -> String;
 
 /// A ranking as it is sent.
 #[derive(Debug)]
@@ -255,8 +257,7 @@ impl Rankings {
         let begin = Instant::now();
         let locale = locale.clone();
         let rendering = tokio::task::spawn_blocking(move || {
-            let tables = tables(&data, &scope, now);
-            Rendered::new(text::at_once(&locale, || render(&scope, &tables)))
+            Rendered::new(text::at_once(&locale, || render(&data, &scope, now)))
         });
         let page = rendering.await.map_err(|_| DbError::Missing("ranking"))?;
         let page = Arc::new(page);
@@ -289,8 +290,8 @@ mod tests {
         }
     }
 
-    fn render(scope: &Scope, tables: &[Table]) -> String {
-        format!("{scope:?} {}", tables.len())
+    fn render(data: &Data, scope: &Scope, _: Time) -> String {
+        format!("{scope:?} {}", data.submissions.len())
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -94,6 +94,7 @@ fn fixture(stage: &Stage) -> Fixture {
             page("/contests/1", "contest"),
             page("/contests/1/edit", "contest-settings"),
             page("/contests/1/ranking", "ranking"),
+            page("/contests/1/statistics", "statistics"),
             page("/contests/1/submissions", "contest-submissions"),
             page("/contests/1/members", "members"),
             page("/contests/1/clarifications", "clarifications"),
@@ -176,6 +177,13 @@ async fn check_pages(stage: &Stage, fixture: &Fixture, options: Options, size: &
     for (path, name) in &fixture.pages {
         window.open(path).await;
         mistakes.extend(check_page(&window, &axe, name, size).await);
+        // What is folded up must be right, too.
+        let unfold = "const all = document.querySelectorAll('.chart details'); \
+            all.forEach(one => one.open = true); return all.length > 0";
+        if window.script(unfold, json!([])).await == json!(true) {
+            let name = format!("{name}-unfolded");
+            mistakes.extend(check_page(&window, &axe, &name, size).await);
+        }
     }
     assert!(mistakes.is_empty(), "{size}: {mistakes:#?}");
     window.end().await;

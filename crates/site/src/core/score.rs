@@ -6,7 +6,8 @@ use std::fmt::{self, Display};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Score(pub i64);
 
-const UNIT: i64 = 1_000_000;
+/// Millionths of a point.
+pub const UNIT: i64 = 1_000_000;
 /// The points of an accepted submission to a problem without points.
 pub const PASSED: Score = Score(100 * UNIT);
 

@@ -3,8 +3,10 @@
 //! All rounds that are scored by points share one table, whose sums add their problems. Each round
 //! in ICPC mode has a table of its own.
 
+use super::access::ContestAccess;
 use super::finals;
 use super::icpc;
+use super::participant::OwnTimes;
 use super::points::{self, Final};
 use super::score::Score;
 use super::time::Time;
@@ -17,6 +19,7 @@ use std::fmt::{self, Display};
 
 #[cfg(test)]
 pub(crate) mod naive;
+pub mod statistics;
 
 /// Everything that a ranking follows from.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +48,18 @@ pub struct Shown {
     pub round: i64,
     /// Whether the viewers see its full results.
     pub is_full: bool,
+}
+
+impl Shown {
+    /// A round in rankings and statistics, for a viewer with these times of the round; `None`: it
+    /// is not shown.
+    pub fn of(access: ContestAccess, round: &Round, times: OwnTimes, now: Time) -> Option<Shown> {
+        let is_shown = access.sees_ranking(times.begins, round.ranking_from, now);
+        is_shown.then(|| Shown {
+            round: round.id,
+            is_full: access.sees_full_results(times.full_results, now),
+        })
+    }
 }
 
 /// What a ranking contains. Viewers with equal scopes see equal rankings.
@@ -364,21 +379,22 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn attempts(&self, one: &Entry, round: &Round, problem: &RoundProblem) -> Vec<icpc::Attempt> {
+    /// When a round begins for a participant; `None`: it has no beginning.
+    fn begins(&self, one: &Entry, round: &Round) -> Option<Time> {
         let started_at = self.starts.get(&(one.id, round.id)).copied();
         let personal = participant::personal(one.delay_seconds, one.extra_seconds, started_at);
-        let begins = match round.schedule().times(personal).begins {
-            // Without a beginning, no time passes.
-            Time::ALWAYS => None,
-            begins => Some(begins),
-        };
+        let begins = round.schedule().times(personal).begins;
+        (begins != Time::ALWAYS).then_some(begins)
+    }
+
+    fn attempts(&self, one: &Entry, round: &Round, problem: &RoundProblem) -> Vec<icpc::Attempt> {
+        let begins = self.begins(one, round);
         self.of(one, problem)
             .iter()
             .map(|brief| icpc::Attempt {
                 submission: brief.id,
-                time: begins.map_or(0, |begins| {
-                    brief.submitted_at.0.saturating_sub(begins.0).max(0)
-                }),
+                // Without a beginning, no time passes.
+                time: begins.map_or(0, |begins| passed(begins, brief.submitted_at)),
                 verdict: brief.verdict.filter(|_| !self.hides(round, brief)),
             })
             .collect()
@@ -406,6 +422,11 @@ impl<'a> Maker<'a> {
             }
         }
     }
+}
+
+/// Microseconds between two points in time.
+fn passed(from: Time, to: Time) -> i64 {
+    to.0.saturating_sub(from.0).max(0)
 }
 
 fn head(problem: &RoundProblem) -> Head {

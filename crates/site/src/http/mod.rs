@@ -17,7 +17,7 @@
 //! | `faults` | stopping and pausing judging, and what cannot be judged |
 //! | `trial` | trying a source on an input of one's own |
 //! | `sight` | what the viewer sees of submissions |
-//! | `ranking` | the ranking of a contest |
+//! | `ranking` | the ranking and the statistics of a contest |
 //! | `rejudgings` | sets of submissions that are judged again |
 //! | `versions` | versions of problems, their packages' submissions, and tags |
 //! | `removal` | copying, merging and deleting |
@@ -34,7 +34,8 @@
 //! | `statements` | rendered statements |
 //! | `upload` | large files that arrive or are sent |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
-//! | `parts`, `vocabulary`, `assets` | common parts and words; style sheet and script |
+//! | `parts`, `vocabulary` | common parts and words |
+//! | `chart`, `assets` | charts; style sheet and script |
 //! | `error`, `refusal`, `mistake` | why requests were not carried out, and pages about it |
 //! | `server` | connections |
 //!
@@ -48,6 +49,7 @@ mod api;
 mod assets;
 mod audit;
 mod balloons;
+mod chart;
 mod clarifications;
 mod client;
 mod clocks;
@@ -181,6 +183,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/contests/{id}/ranking.json", get(ranking::json))
         .route("/contests/{id}/ranking/live", get(ranking::live))
         .route("/contests/{id}/projector", get(ranking::projector))
+        .route("/contests/{id}/statistics", get(ranking::statistics))
         .route(
             "/contests/{id}/participants",
             get(participants::list).post(participants::create),

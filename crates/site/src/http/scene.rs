@@ -234,6 +234,7 @@ impl Scene {
                 ul {
                     (tab("", &t::ContestTabProblems))
                     (tab("/ranking", &t::ContestTabRanking))
+                    (tab("/statistics", &t::Statistics))
                     (tab("/clarifications", &t::Clarifications))
                     (tab("/files", &t::Files))
                     @if session.user.is_some() {

@@ -120,9 +120,11 @@ pub fn crawl(browser: &Browser) -> BTreeMap<String, String> {
             "group=g",
         ] {
             waiting.push(format!("/contests/{number}/ranking?{query}"));
+            waiting.push(format!("/contests/{number}/statistics?{query}"));
         }
         for round in NUMBERS {
             waiting.push(format!("/contests/{number}/ranking?round={round}"));
+            waiting.push(format!("/contests/{number}/statistics?round={round}"));
             waiting.push(format!(
                 "/contests/{number}/ranking.json?round={round}&view=public"
             ));
@@ -353,6 +355,7 @@ fn check(site: &Site) {
     eve.wait_for("/submissions", "Initial tests");
     let minute = minute(&mut admin, cup, icpc);
     let results = [POINTS, "Run-time error", "run_time_error", "hidden-test"];
+    let charts = format!("/contests/{cup}/statistics?round={icpc}");
     let check_running = |phase: &str, admin: &Browser, bob: &Browser, eve: &Browser| {
         for (viewer, browser, sources) in [
             (
@@ -369,6 +372,9 @@ fn check(site: &Site) {
             assert_hidden(&viewer, &answers, &results);
             assert_hidden(&viewer, &answers, sources);
             assert_hidden(&viewer, &answers, &[&minute]);
+            let charts = &answers[&charts];
+            assert!(charts.contains("Pending"), "{viewer}: {charts}");
+            assert!(!charts.contains("Accepted"), "{viewer}: {charts}");
             assert_shown(&viewer, &answers, &early);
             assert_shown(&viewer, &answers, &["announcement-of-pear"]);
             match std::ptr::eq(browser, bob) {
@@ -377,6 +383,11 @@ fn check(site: &Site) {
             }
         }
         let answers = crawl(admin);
+        assert!(
+            answers[&charts].contains("Accepted"),
+            "{}",
+            answers[&charts]
+        );
         let sources = ["bob-source", "eve-source", "right-source", &minute];
         for secrets in [&always[..], &results, &sources] {
             assert_shown("the staff", &answers, secrets);
@@ -407,6 +418,11 @@ fn check(site: &Site) {
     assert_eq!(admin.post(&format!("/rounds/{icpc}/thaw"), &[]).status, 303);
     let answers = crawl(&guest);
     assert_shown("the guest", &answers, &[POINTS, &minute]);
+    assert!(
+        answers[&charts].contains("Accepted"),
+        "{}",
+        answers[&charts]
+    );
     assert_hidden("the guest", &answers, &always);
     assert_hidden("the guest", &answers, &["bob-source", "hidden-test"]);
     let answers = crawl(&bob);

@@ -8,11 +8,11 @@ use proptest::sample::select;
 
 const MINUTE: i64 = 60_000_000;
 
-fn at(minute: i64) -> Time {
+pub fn at(minute: i64) -> Time {
     Time(minute * MINUTE)
 }
 
-fn round(id: i64, mode: Mode) -> Round {
+pub fn round(id: i64, mode: Mode) -> Round {
     Round {
         id,
         contest_id: 1,
@@ -29,7 +29,7 @@ fn round(id: i64, mode: Mode) -> Round {
     }
 }
 
-fn problem(id: i64, round_id: i64) -> RoundProblem {
+pub fn problem(id: i64, round_id: i64) -> RoundProblem {
     RoundProblem {
         id,
         round_id,
@@ -50,7 +50,7 @@ fn problem(id: i64, round_id: i64) -> RoundProblem {
     }
 }
 
-fn entry(id: i64) -> Entry {
+pub fn entry(id: i64) -> Entry {
     Entry {
         id,
         user_id: Some(id),
@@ -69,7 +69,7 @@ fn entry(id: i64) -> Entry {
     }
 }
 
-fn brief(id: i64, participant_id: i64, minute: i64, verdict: Option<Verdict>) -> Brief {
+pub fn brief(id: i64, participant_id: i64, minute: i64, verdict: Option<Verdict>) -> Brief {
     Brief {
         id,
         participant_id,
@@ -355,9 +355,10 @@ proptest! {
         }
     }
 
-    /// During a freeze, the public ranking is independent of later verdicts.
+    /// The public ranking and the public statistics are independent of hidden results: those of
+    /// submissions in a freeze, and those of all tests before the full results.
     #[test]
-    fn frozen_ranking_is_independent_of_hidden_verdicts(
+    fn public_ranking_is_independent_of_hidden_results(
         data in contests(),
         others in contests(),
         scope in scopes(),
@@ -367,10 +368,22 @@ proptest! {
             round.freeze_at = at(250);
             round.thaw_at = Time::NEVER;
         }
+        for problem in &mut data.problems {
+            let mut rounds = data.rounds.iter();
+            let round = rounds.find(|round| round.id == problem.round_id);
+            problem.mode = round.map_or(problem.mode, |round| round.mode);
+        }
         let mut changed = data.clone();
         for (one, other) in changed.submissions.iter_mut().zip(&others.submissions) {
-            if one.submitted_at >= at(250) {
+            let mut problems = data.problems.iter();
+            let problem = problems.find(|problem| problem.id == one.round_problem_id).unwrap();
+            let mut shown = scope.rounds.iter();
+            let is_full = shown.any(|shown| shown.round == problem.round_id && shown.is_full);
+            let is_frozen = one.submitted_at >= at(250);
+            if is_frozen {
                 one.initial_verdict = other.initial_verdict;
+            }
+            if is_frozen || (!is_full && problem.revealed() == Reveal::Nothing) {
                 one.verdict = other.verdict;
                 one.score = other.score;
             }
@@ -378,5 +391,9 @@ proptest! {
         let scope = Scope { audience: Audience::Public, ..scope };
         let now = at(300);
         prop_assert_eq!(tables(&data, &scope, now), tables(&changed, &scope, now));
+        prop_assert_eq!(
+            statistics::statistics(&data, &scope, now),
+            statistics::statistics(&changed, &scope, now)
+        );
     }
 }

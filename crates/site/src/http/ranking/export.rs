@@ -1,6 +1,6 @@
 //! Rankings for spreadsheets and programs.
 
-use crate::core::standings::{Cell, Row, Scope, Table, Total};
+use crate::core::standings::{Cell, Row, Table, Total};
 use crate::db::contest::Mode;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Comma-separated values (RFC 4180). An empty line separates tables.
-pub fn csv(_: &Scope, tables: &[Table]) -> String {
+pub fn csv(tables: &[Table]) -> String {
     let tables: Vec<String> = tables.iter().map(csv_table).collect();
     tables.join("\r\n")
 }
@@ -81,7 +81,7 @@ fn csv_row(row: &Row) -> Vec<String> {
 }
 
 /// JSON.
-pub fn json(_: &Scope, tables: &[Table]) -> String {
+pub fn json(tables: &[Table]) -> String {
     let tables: Vec<Value> = tables.iter().map(json_table).collect();
     json!({ "tables": tables }).to_string()
 }

@@ -1,19 +1,21 @@
-//! The ranking of a contest: as a page, for projectors, as CSV and JSON, and its changes.
+//! The ranking of a contest: as a page, for projectors, as CSV and JSON, and its changes; and the
+//! statistics of the contest.
 //!
 //! The tables are rendered once for all viewers that may see the same (`rankings`). The script of a
 //! page asks for the tables alone, and gets them only if they have changed.
 
 mod export;
+mod statistics;
 mod table;
 
 use super::error::{Page, PageError};
-use super::layout::{live_page, projector_page};
+use super::layout::{live_page, page, projector_page};
 use super::live;
 use super::notices::notices;
 use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
-use crate::core::standings::{Audience, Data, Scope, Shown};
+use crate::core::standings::{self, Audience, Data, Scope, Shown};
 use crate::core::time::Time;
 use crate::db;
 use crate::db::contest::Round;
@@ -156,12 +158,7 @@ impl Look {
         access.manage &= self.audience() == Audience::Staff;
         let shown = |round: &Round| {
             let times = self.scene.times(round.id, round.schedule());
-            access
-                .sees_ranking(times.begins, round.ranking_from, now)
-                .then(|| Shown {
-                    round: round.id,
-                    is_full: access.sees_full_results(times.full_results, now),
-                })
+            Shown::of(access, round, times, now)
         };
         self.data.rounds.iter().filter_map(shown).collect()
     }
@@ -190,9 +187,12 @@ impl Look {
 
     async fn rendered(&self, app: &App, format: Format) -> Page<Arc<Rendered>> {
         let render: Render = match format {
-            Format::Html => table::render,
-            Format::Csv => export::csv,
-            Format::Json => export::json,
+            Format::Html => {
+                |data, scope, now| table::render(scope, &standings::tables(data, scope, now))
+            }
+            Format::Csv => |data, scope, now| export::csv(&standings::tables(data, scope, now)),
+            Format::Json => |data, scope, now| export::json(&standings::tables(data, scope, now)),
+            Format::Statistics => statistics::render,
         };
         let scope = self.scope(Time::now())?;
         let id = self.scene.contest.id;
@@ -237,6 +237,7 @@ pub async fn show(
         (tables(id, choice, &page))
         p.actions {
             a href={ "/contests/" (id) "/projector" (query) } { (t::RankingProjector) }
+            a href={ "/contests/" (id) "/statistics" (query) } { (t::Statistics) }
             a href={ "/contests/" (id) "/ranking.csv" (query) } { "CSV" }
             a href={ "/contests/" (id) "/ranking.json" (query) } { "JSON" }
         }
@@ -332,6 +333,24 @@ pub async fn json(
     let look = Look::of(&app, &session, id, choice).await?;
     let page = look.rendered(&app, Format::Json).await?;
     Ok(send(&page, "application/json", &headers))
+}
+
+/// `GET /contests/{id}/statistics`.
+pub async fn statistics(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(choice): Query<Choice>,
+) -> Page {
+    let look = Look::of(&app, &session, id, choice).await?;
+    let charts = look.rendered(&app, Format::Statistics).await?;
+    let main = html! {
+        (look.scene.top(&session, Some(&t::Statistics)))
+        h2 { (t::Statistics) }
+        (chooser(&look))
+        (PreEscaped(&charts.text))
+    };
+    Ok(page(&session, t::Statistics, main).into_response())
 }
 
 /// A ranking, unless the browser has it already.

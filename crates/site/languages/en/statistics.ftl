@@ -1,0 +1,24 @@
+# Statistics of contests.
+statistics = Statistics
+statistics-not-shown = Statistics follow the ranking, which is not shown yet.
+statistics-times = Submissions over time
+statistics-since-start = Time since the start
+statistics-since-first = Time since the first submission
+statistics-days = { $days } d
+statistics-range = { $from } to less than { $to }
+statistics-results = Results by problem
+statistics-rejected = Rejected
+statistics-pending = Pending
+statistics-basis-all = All submissions are counted.
+statistics-basis-finals = One submission of each participant is counted, as in the ranking.
+statistics-basis-attempts =
+    Attempts are counted as in the ranking: up to the accepted one, and without compile errors.
+statistics-initial = Results are those of the initial tests, until the full results.
+statistics-by-points = Participants by points
+statistics-by-solved = Participants by solved problems
+
+# Charts.
+chart-numbers = Numbers as a table
+chart-summary =
+    Number of bars: { $bars }. The highest one is { $name } with { $count }. The table below has all
+    numbers.
