@@ -128,9 +128,6 @@ pub fn router(app: Arc<App>) -> Router {
             "/problems/{id}/versions",
             get(versions::show).post(versions::add),
         )
-        .layer(DefaultBodyLimit::max(MAX_PACKAGE));
-    let statements = Router::new()
-        .route("/problems/{id}/statement", post(versions::statement))
         .route(
             "/contests/{id}/files",
             get(contest_files::list).post(contest_files::add),
@@ -139,6 +136,9 @@ pub fn router(app: Arc<App>) -> Router {
             "/contest-files/{id}/edit",
             get(contest_files::edit_form).post(contest_files::edit),
         )
+        .layer(DefaultBodyLimit::max(MAX_PACKAGE));
+    let statements = Router::new()
+        .route("/problems/{id}/statement", post(versions::statement))
         .layer(DefaultBodyLimit::max(MAX_STATEMENT));
     let pages = Router::new()
         .route("/", get(sign_in::home))

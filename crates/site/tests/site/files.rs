@@ -35,6 +35,10 @@ fn files_are_seen_by_their_audience() {
             let added = add(&mut admin, &list, fields, ("x", PAGE));
             assert_eq!(added.status, 303, "{added:#?}");
         }
+        let fields = [("audience", "all"), ("round", ""), ("name", "large.bin")];
+        let large = vec![0; 12 << 20];
+        let added = add(&mut admin, &list, fields, ("x", &large));
+        assert_eq!(added.status, 303, "{added:#?}");
         let fields = [("audience", "all"), ("round", ""), ("name", "")];
         for (name, content, fields) in [
             ("..", PAGE, fields),
