@@ -55,7 +55,7 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: only t
 # axe-core checks pages for accessibility. It is used by tests only and is not shipped.
 axe := axe-core-4.14.1
 axe_dir := $(or $(CARGO_TARGET_DIR),target)/axe
-test-browser: ## test pages in Chromium (ARGS=share: only tests with that name)
+test-browser: ## test pages in Chromium (ARGS=share: one test; MILLIBOX_IMAGES=DIR: for docs)
 	@$(need) g++=g++ python3=python3
 	@$(need) chromium=chromium chromedriver=chromium-driver npm=npm || \
 		echo 'make: without these, tests are skipped'
@@ -65,7 +65,8 @@ test-browser: ## test pages in Chromium (ARGS=share: only tests with that name)
 		echo 'make: axe-core cannot be downloaded; its tests are skipped'
 	cargo build --locked --workspace --bin millibox --bin millibox-site --bin millibox-stage \
 		--bin millibox-supervisor --test browser
-	cargo test --locked --workspace --test browser -- $(ARGS)
+	MILLIBOX_IMAGES='$(abspath $(MILLIBOX_IMAGES))' \
+		cargo test --locked --workspace --test browser -- $(ARGS)
 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all

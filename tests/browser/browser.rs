@@ -20,6 +20,9 @@ use url::{ParseError, Url};
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Bytes of the largest picture in the documentation.
+const MAX_IMAGE_BYTES: u64 = 100 << 10;
+
 /// Windows cannot be narrower. Chromium emulates a phone for narrower screens.
 const MIN_WINDOW_WIDTH: u32 = 500;
 
@@ -408,14 +411,33 @@ impl Window {
         is_installed
     }
 
+    /// Writes a picture of the page without its frame to `target/screenshots` and, for the
+    /// documentation, to the directory that `MILLIBOX_IMAGES` names.
+    pub async fn picture(&self, name: &str) {
+        let main = self.element("main").await;
+        let path = save(name, &main.screenshot().await.expect("a picture"));
+        let directory = std::env::var_os("MILLIBOX_IMAGES").filter(|path| !path.is_empty());
+        if let Some(directory) = directory {
+            let bytes = path.metadata().expect("the picture").len();
+            assert!(bytes < MAX_IMAGE_BYTES, "{name}: {bytes} bytes");
+            let to = Path::new(&directory).join(format!("{name}.png"));
+            std::fs::copy(path, to).expect("a copy of the picture");
+        }
+    }
+
     /// Writes a picture of the window to `target/screenshots`.
     pub async fn screenshot(&self, name: &str) {
-        let directory = target().join("screenshots");
-        std::fs::create_dir_all(&directory).expect("a directory for screenshots");
-        let picture = self.client.screenshot().await.expect("a picture");
-        let path = directory.join(format!("{name}.png"));
-        std::fs::write(&path, picture).expect("a file for the picture");
+        save(name, &self.client.screenshot().await.expect("a picture"));
     }
+}
+
+/// Writes a picture to `target/screenshots`. Returns its path.
+fn save(name: &str, picture: &[u8]) -> PathBuf {
+    let directory = target().join("screenshots");
+    std::fs::create_dir_all(&directory).expect("a directory for screenshots");
+    let path = directory.join(format!("{name}.png"));
+    std::fs::write(&path, picture).expect("a file for the picture");
+    path
 }
 
 /// Control and Enter.

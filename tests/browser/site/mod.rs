@@ -3,6 +3,7 @@
 mod journeys;
 mod languages;
 mod looks;
+mod pictures;
 
 #[path = "../../../crates/site/tests/support/mod.rs"]
 #[allow(dead_code, reason = "the module belongs to the tests of the site")]
@@ -22,12 +23,17 @@ struct Stage {
 
 /// Starts a site and runs a test. Without a browser the test is skipped.
 fn with_site(test: impl AsyncFnOnce(&Stage)) {
+    with_site_of(&[], test);
+}
+
+/// The same with options of the site.
+fn with_site_of(options: &'static [&'static str], test: impl AsyncFnOnce(&Stage)) {
     let driver = match Driver::start() {
         Ok(driver) => driver,
         Err(reason) => return skip(&reason),
     };
     let stage = Stage {
-        site: Site::start(None),
+        site: Site::start_with(None, options),
         driver,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
