@@ -256,7 +256,8 @@ impl Provider {
         self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn redirect_uri(&self) -> String {
+    /// The address to which the provider leads browsers back.
+    pub fn redirect_uri(&self) -> String {
         format!("{}{CALLBACK}", self.config.site)
     }
 

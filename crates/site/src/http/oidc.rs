@@ -20,7 +20,7 @@ use crate::text::t;
 use axum::extract::{Extension, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -209,6 +209,30 @@ pub async fn unlink(State(app): State<Arc<App>>, session: Session) -> Page {
     identity::delete_of_user(&mut tx, user).await?;
     tx.commit().await?;
     Ok(Redirect::to("/account").into_response())
+}
+
+/// The provider as administrators see it, without its secret.
+pub fn settings_part(app: &App) -> Markup {
+    let Some(provider) = &app.oidc else {
+        return html! { p { (t::ServiceNone) } };
+    };
+    let config = &provider.config;
+    let new_persons: &dyn Render = match config.adds_users {
+        true => &t::ServiceAddsUsers,
+        false => &t::ServiceAddsNone,
+    };
+    html! {
+        div.scroll { table #provider {
+            tbody {
+                tr { th scope="row" { (t::Name) } td { (config.name) } }
+                tr { th scope="row" { (t::ServiceIssuer) } td { code { (config.issuer) } } }
+                tr { th scope="row" { (t::ServiceClient) } td { code { (config.client_id) } } }
+                tr { th scope="row" { (t::ServiceCallback) }
+                    td { code { (provider.redirect_uri()) } } }
+                tr { th scope="row" { (t::ServiceNewPersons) } td { (new_persons) } }
+            }
+        } }
+    }
 }
 
 /// The part about other services on the page of the own account.

@@ -336,6 +336,8 @@ async fn settings_page(app: &App, session: &Session, link: Option<&str>) -> Page
             pre #sign-up-link tabindex="0" { "\n" (link) }
         }
         p.hint { (t::SignUpHint) }
+        h2 { (t::Services) }
+        (super::oidc::settings_part(app))
     };
     Ok(page(session, t::UsersSignUp, main).into_response())
 }

@@ -330,3 +330,21 @@ fn site_without_a_provider_has_no_such_pages() {
     assert_eq!(admin.get("/oidc/callback?state=a&code=b").status, 404);
     assert_eq!(admin.post("/account/oidc/link", &[]).status, 404);
 }
+
+#[test]
+fn administrators_see_the_provider_without_its_secret() {
+    let (site, provider) = start(None, true);
+    let mut admin = first_admin(&site);
+    let page = admin.get("/settings").body;
+    let callback = format!("{SITE}/oidc/callback");
+    for shown in ["School", &provider.url, CLIENT, &callback, "first sign-in"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    assert!(!page.contains(SECRET), "{page}");
+    let mut olga = Browser::new(&site);
+    sign_in(&mut olga, &provider);
+    assert_eq!(olga.get("/settings").status, 404);
+    let other = Site::start(None);
+    let page = first_admin(&other).get("/settings").body;
+    assert!(page.contains("No other service is configured"), "{page}");
+}
