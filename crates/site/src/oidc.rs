@@ -5,6 +5,7 @@
 //! right or wrong, so that it is of no use a second time. The site asks the provider itself for the
 //! ID token, and checks it with keys that it reads from the provider.
 
+use crate::core::back::Back;
 use crate::core::id_token::{self, Claims, Expected, IdTokenError, Keys};
 use crate::core::token::{Token, hex};
 use base64::Engine;
@@ -121,10 +122,10 @@ pub enum OidcError {
 }
 
 /// What a flow is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
-    /// Signing in.
-    SignIn,
+    /// Signing in, and where that leads.
+    SignIn(Back),
     /// Linking the person with this signed-in user.
     Link(i64),
 }
@@ -480,7 +481,7 @@ mod tests {
                 state: String::new(),
                 nonce: String::new(),
                 verifier: String::new(),
-                purpose: Purpose::SignIn,
+                purpose: Purpose::SignIn(Back::default()),
                 ends: now + FLOW_LASTS + Duration::from_millis(milliseconds),
             };
             provider.add_flow(flow, now).digest()

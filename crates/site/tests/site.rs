@@ -20,6 +20,8 @@ mod commands;
 mod crawl;
 #[path = "site/demo.rs"]
 mod demo;
+#[path = "site/entry.rs"]
+mod entry;
 #[path = "site/files.rs"]
 mod files;
 #[path = "site/imports.rs"]

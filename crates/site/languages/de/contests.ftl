@@ -86,7 +86,8 @@ members-link-make = Neuen Link erstellen
 members-link-remove = Link entfernen
 members-link-hint = Ein neuer Link macht den alten ungültig.
 enter-button = Am Wettbewerb teilnehmen
-enter-hint = { $sign_in } oder { $sign_up }, dann öffnen Sie diesen Link erneut.
+enter-hint =
+    { $sign_in } oder { $sign_up }, um teilzunehmen. Danach kommen Sie auf diese Seite zurück.
 enter-sign-up = registrieren
 
 # Participants.

@@ -85,7 +85,7 @@ members-link-make = Make a new link
 members-link-remove = Remove the link
 members-link-hint = A new link makes the old one invalid.
 enter-button = Enter the contest
-enter-hint = { $sign_in } or { $sign_up }, then open this link again.
+enter-hint = { $sign_in } or { $sign_up } to enter. Afterwards you come back to this page.
 enter-sign-up = sign up
 
 # Participants.

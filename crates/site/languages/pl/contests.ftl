@@ -85,7 +85,7 @@ members-link-make = Utwórz nowy link
 members-link-remove = Usuń link
 members-link-hint = Nowy link unieważnia poprzedni.
 enter-button = Wejdź do konkursu
-enter-hint = { $sign_in } lub { $sign_up }, a potem otwórz ten link ponownie.
+enter-hint = { $sign_in } lub { $sign_up }, aby wejść. Potem wrócisz na tę stronę.
 enter-sign-up = zarejestruj się
 
 # Participants.

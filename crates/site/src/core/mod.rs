@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod account;
+pub mod back;
 pub mod balloons;
 pub mod clarification;
 pub mod contest_file;

@@ -1,5 +1,6 @@
 //! Sign-ins with a right password that wait for a one-time password.
 
+use super::back::Back;
 use super::token::Token;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,12 +12,14 @@ pub const PENDING_LASTS: Duration = Duration::from_secs(5 * 60);
 const MAX_PENDING: usize = 10_000;
 
 /// A sign-in that waits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SignIn {
     /// The user.
     pub user: i64,
     /// Whether the user wants to stay signed in.
     pub keep: bool,
+    /// Where it leads.
+    pub back: Back,
 }
 
 /// Sign-ins that wait, by the digests of their tokens.
@@ -42,7 +45,7 @@ impl Pending {
     pub fn get(&self, token: &Token, now: Instant) -> Option<SignIn> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let (sign_in, end) = waiting.get(&token.digest())?;
-        (now < *end).then_some(*sign_in)
+        (now < *end).then(|| sign_in.clone())
     }
 
     /// Ends a sign-in.
@@ -63,6 +66,7 @@ mod tests {
         let sign_in = SignIn {
             user: 7,
             keep: true,
+            back: Back::default(),
         };
         let token = pending.add(sign_in, now).unwrap();
         assert_eq!(pending.get(&token, now).map(|it| it.user), Some(7));

@@ -78,8 +78,9 @@ fn navigation(session: &Session) -> Markup {
                 a href="/account" { (user.login) }
                 form method="post" action="/sign-out" { button.quiet { (t::SignOut) } }
             } @else {
-                a href="/sign-in" { (t::SignIn) }
-                a href="/sign-up" { (t::SignUp) }
+                @let back = session.back.query();
+                a href={ "/sign-in" (back) } { (t::SignIn) }
+                a href={ "/sign-up" (back) } { (t::SignUp) }
             }
         }
     }

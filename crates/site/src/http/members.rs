@@ -164,8 +164,9 @@ pub async fn enter_form(
         @if session.user.is_some() {
             form method="post" { button { (t::EnterButton) } }
         } @else {
-            @let sign_in = html! { a href="/sign-in" { (t::SignIn) } };
-            @let sign_up = html! { a href="/sign-up" { (t::EnterSignUp) } };
+            @let back = session.back.query();
+            @let sign_in = html! { a href={ "/sign-in" (back) } { (t::SignIn) } };
+            @let sign_up = html! { a href={ "/sign-up" (back) } { (t::EnterSignUp) } };
             p { (t::EnterHint { sign_in, sign_up }) }
         }
     };

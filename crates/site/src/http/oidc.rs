@@ -10,6 +10,7 @@ use super::session::{self, Session};
 use super::sign_in::enter;
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
+use crate::core::back::Back;
 use crate::core::id_token::Claims;
 use crate::core::time::Time;
 use crate::core::token::Token;
@@ -21,6 +22,7 @@ use axum::extract::{Extension, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,9 +48,17 @@ fn provider(app: &App) -> Page<&Arc<Provider>> {
     app.oidc.as_ref().ok_or(PageError::NotFound)
 }
 
+/// The query of `GET /oidc/sign-in`.
+#[derive(Deserialize)]
+pub struct Begin {
+    #[serde(default)]
+    back: Back,
+}
+
 /// `GET /oidc/sign-in`: leads the browser to the provider.
-pub async fn sign_in(State(app): State<Arc<App>>) -> Page {
-    let (token, address) = provider(&app)?.begin(Purpose::SignIn).await?;
+pub async fn sign_in(State(app): State<Arc<App>>, Query(query): Query<Begin>) -> Page {
+    let purpose = Purpose::SignIn(query.back);
+    let (token, address) = provider(&app)?.begin(purpose).await?;
     let cookie = session::cookie(&app, COOKIE, &token.hex(), FLOW_LASTS);
     Ok((cookie, Redirect::to(&address)).into_response())
 }
@@ -73,9 +83,9 @@ pub async fn callback(
         app.failures_of_address.count(client.address, now);
     })?;
     let mut answer = match purpose {
-        Purpose::SignIn => {
+        Purpose::SignIn(back) => {
             let user = person(&app, provider, &claims).await?;
-            enter(&app, actor, &client, &user, false).await?
+            enter(&app, actor, &client, &user, false, back).await?
         }
         Purpose::Link(user) => {
             link_person(&app, &session, provider, &claims, user).await?;

@@ -7,6 +7,7 @@ use super::parts::password_input;
 use super::session::{LASTS, Session, begin};
 use crate::app::App;
 use crate::core::account;
+use crate::core::back::Back;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::user::User;
@@ -77,5 +78,5 @@ pub async fn choose(
         // The link replaces the password only.
         return Ok(Redirect::to("/sign-in").into_response());
     }
-    begin(&app, &client, user.id, LASTS).await
+    begin(&app, &client, user.id, LASTS, &Back::default()).await
 }

@@ -5,6 +5,7 @@ use super::client::Client;
 use super::error::{Page, PageError};
 use crate::app::App;
 use crate::core::access::Viewer;
+use crate::core::back::Back;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::session;
@@ -13,7 +14,7 @@ use crate::text;
 use axum::extract::FromRequestParts;
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::{AppendHeaders, IntoResponse, Redirect};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct Session {
     pub user: Option<User>,
     /// The path of the request.
     pub path: String,
+    /// Where a sign-in on the page leads.
+    pub back: Back,
     /// The token of its cookie.
     pub token: Option<Token>,
 }
@@ -56,6 +59,7 @@ impl Session {
         Session {
             user: None,
             path: String::new(),
+            back: Back::default(),
             token: None,
         }
     }
@@ -65,6 +69,7 @@ impl Session {
         Session {
             user: Some(user),
             path: String::new(),
+            back: Back::default(),
             token: None,
         }
     }
@@ -112,6 +117,16 @@ pub fn cookie_value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
         .map(|(_, value)| value)
 }
 
+/// Where a sign-in on the page with this address leads: to the contest of an entry link, or where
+/// the page itself leads.
+fn back(address: &Uri) -> Back {
+    match address.path() {
+        "/sign-in" | "/sign-up" => Back::of_query(address.query().unwrap_or_default()),
+        path if path.starts_with("/enter/") => path.to_owned().into(),
+        _ => Back::default(),
+    }
+}
+
 impl FromRequestParts<Arc<App>> for Session {
     type Rejection = PageError;
 
@@ -127,8 +142,12 @@ impl FromRequestParts<Arc<App>> for Session {
         if let Some(tag) = user.as_ref().and_then(|user| user.locale.as_ref()) {
             text::set_language(tag);
         }
-        let path = parts.uri.path().to_owned();
-        Ok(Session { user, path, token })
+        Ok(Session {
+            user,
+            path: parts.uri.path().to_owned(),
+            back: back(&parts.uri),
+            token,
+        })
     }
 }
 
@@ -158,8 +177,8 @@ pub fn cookie(
     AppendHeaders([cookie_header(app, name, value, lasts)])
 }
 
-/// Begins a session.
-pub async fn begin(app: &App, client: &Client, user: i64, lasts: Duration) -> Page {
+/// Begins a session, which leads to `back`.
+pub async fn begin(app: &App, client: &Client, user: i64, lasts: Duration, back: &Back) -> Page {
     let token = Token::random();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
@@ -169,5 +188,5 @@ pub async fn begin(app: &App, client: &Client, user: i64, lasts: Duration) -> Pa
     session::describe(&mut tx, token.digest(), &address, &client.agent).await?;
     tx.commit().await?;
     let cookie = cookie(app, NAME, &token.hex(), lasts);
-    Ok((cookie, Redirect::to("/contests")).into_response())
+    Ok((cookie, Redirect::to(back.or("/contests"))).into_response())
 }

@@ -10,6 +10,7 @@ use super::refusal::Refusal;
 use super::session::{LASTS, NAME, PENDING, Session, begin, cookie, lasts};
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
+use crate::core::back::Back;
 use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
@@ -18,7 +19,7 @@ use crate::db::{Db, session, setting, totp};
 use crate::text::{Message, t};
 use axum::extract::{Extension, Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::html;
+use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,15 +37,26 @@ pub async fn home(session: Session) -> Response {
     page(&session, t::Home, main).into_response()
 }
 
+/// The field that keeps where the form leads.
+fn back_input(session: &Session) -> Markup {
+    html! {
+        @if let Some(back) = session.back.address() {
+            input type="hidden" name="back" value=(back);
+        }
+    }
+}
+
 /// `GET /sign-in`.
 pub async fn sign_in_form(State(app): State<Arc<App>>, session: Session) -> Response {
     let main = html! {
         h1 { (t::SignIn) }
         @if let Some(provider) = &app.oidc {
             @let name = &provider.config.name;
-            p { a.button href="/oidc/sign-in" { (t::ServiceSignIn { name }) } }
+            @let address = format!("/oidc/sign-in{}", session.back.query());
+            p { a.button href=(address) { (t::ServiceSignIn { name }) } }
         }
         form.fields method="post" {
+            (back_input(&session))
             label { (t::Login) input name="login" autocomplete="username" required; }
             (password_input(t::Password, "password", "current-password"))
             label.check {
@@ -63,6 +75,8 @@ pub struct Credentials {
     login: String,
     password: String,
     keep: Option<String>,
+    #[serde(default)]
+    back: Back,
 }
 
 /// `POST /sign-in`.
@@ -91,7 +105,7 @@ pub async fn sign_in(
         return Err(Mistake::WrongSignIn.into());
     };
     app.failures_of_login.forget(&key);
-    enter(&app, actor, &client, &user, form.keep.is_some()).await
+    enter(&app, actor, &client, &user, form.keep.is_some(), form.back).await
 }
 
 /// Begins the session of a user that has signed in, or asks for a one-time password first.
@@ -101,12 +115,14 @@ pub async fn enter(
     client: &Client,
     user: &User,
     keep: bool,
+    back: Back,
 ) -> Page {
     let generator = totp::of_user(&app.db, user.id).await?;
     if generator.is_some_and(|found| found.confirmed().is_some()) {
         let sign_in = SignIn {
             user: user.id,
             keep,
+            back,
         };
         let token = app.pending.add(sign_in, Instant::now());
         let token = token.ok_or(PageError::Busy(Rush::SignIn))?;
@@ -116,13 +132,14 @@ pub async fn enter(
     if let Some(Extension(actor)) = actor {
         actor.set(user.id, &user.login);
     }
-    begin(app, client, user.id, lasts(keep)).await
+    begin(app, client, user.id, lasts(keep), &back).await
 }
 
 fn sign_up_page(session: &Session, title: impl Message + Copy) -> Response {
     let main = html! {
         h1 { (title) }
         form.fields method="post" {
+            (back_input(session))
             label { (t::Login) input name="login" autocomplete="username" required
                 maxlength=(MAX_NAME) pattern="[A-Za-z0-9_.\\-]+"; }
             label { (t::PersonName)
@@ -182,6 +199,8 @@ pub struct SignUp {
     login: String,
     name: String,
     password: String,
+    #[serde(default)]
+    back: Back,
 }
 
 impl SignUp {
@@ -215,7 +234,7 @@ async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
         id => id?,
     };
     tx.commit().await?;
-    begin(app, client, id, LASTS).await
+    begin(app, client, id, LASTS, &form.back).await
 }
 
 /// `POST /sign-up`.
@@ -316,5 +335,5 @@ pub async fn change_password(
     user::set_password(&mut tx, user.id, &password).await?;
     session::delete_of_user(&mut tx, user.id).await?;
     tx.commit().await?;
-    begin(&app, &client, user.id, LASTS).await
+    begin(&app, &client, user.id, LASTS, &Back::default()).await
 }

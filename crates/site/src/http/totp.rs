@@ -230,5 +230,6 @@ pub async fn sign_in(
     if let Some(axum::Extension(actor)) = actor {
         actor.set(user.id, &user.login);
     }
-    session::begin(&app, &client, user.id, session::lasts(pending.keep)).await
+    let lasts = session::lasts(pending.keep);
+    session::begin(&app, &client, user.id, lasts, &pending.back).await
 }

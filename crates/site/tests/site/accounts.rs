@@ -37,7 +37,7 @@ fn user_id(admin: &mut Browser, login: &str) -> String {
 }
 
 /// The code that a generator shows, `periods` after now.
-fn code(secret: &str, periods: u64) -> String {
+pub fn code(secret: &str, periods: u64) -> String {
     let secret = totp_rs::Secret::try_from_base32(secret).expect("a secret");
     let totp = totp_rs::Builder::new().with_secret(secret).build();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -73,13 +73,14 @@ fn profile_and_sessions_belong_to_their_user() {
     assert_eq!(guest.get("/account").location.as_deref(), Some("/sign-in"));
 }
 
-/// Turns one-time passwords on for a user with the usual password.
-pub fn turn_totp_on(browser: &mut Browser) {
+/// Turns one-time passwords on for a user with the usual password. Returns the secret.
+pub fn turn_totp_on(browser: &mut Browser) -> String {
     let page = browser.post("/account/totp/new", &[("password", PASSWORD)]);
     let secret = element(&page.body, "secret");
     let used = code(&secret, 0);
     let page = browser.post("/account/totp/confirm", &[("code", &used)]);
     assert!(page.body.contains("recovery-codes"), "{page:#?}");
+    secret
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Sign-in at another service, with a provider that makes real and wrong tokens.
 
-use super::first_admin;
+use super::entry::entry_link;
 use super::provider::{CLIENT, Provider, SECRET, Signed};
 use super::support::{Answer, Browser, Site, postgres};
+use super::{first_admin, make_contest};
 use serde_json::json;
 
 const SITE: &str = "http://127.0.0.1:9";
@@ -329,6 +330,31 @@ fn site_without_a_provider_has_no_such_pages() {
     assert_eq!(admin.get("/oidc/sign-in").status, 404);
     assert_eq!(admin.get("/oidc/callback?state=a&code=b").status, 404);
     assert_eq!(admin.post("/account/oidc/link", &[]).status, 404);
+}
+
+#[test]
+fn sign_in_leads_back_to_an_entry_link_and_to_no_other_site() {
+    let (site, provider) = start(None, true);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let link = entry_link(&mut admin, contest.id);
+    let sign_in = |address: &str| {
+        let mut browser = Browser::new(&site);
+        let begin = browser.get(address);
+        assert_eq!(begin.status, 303, "{begin:#?}");
+        let location = begin.location.expect("an address");
+        assert!(!location.contains("enter"), "the provider learns no link");
+        browser.get(&provider.agree(&location)).location
+    };
+    let page = Browser::new(&site).get(&format!("/sign-in?back={link}"));
+    let button = page.body.split("href=\"/oidc/sign-in").nth(1);
+    let query = button.and_then(|part| part.split('"').next());
+    let address = format!("/oidc/sign-in{}", query.expect("a button"));
+    assert_eq!(sign_in(&address).as_deref(), Some(link.as_str()));
+    for foreign in ["//evil.example", "https://evil.example", "/%5Cevil.example"] {
+        let address = format!("/oidc/sign-in?back={foreign}");
+        assert_eq!(sign_in(&address).as_deref(), Some("/contests"), "{foreign}");
+    }
 }
 
 #[test]
