@@ -14,6 +14,8 @@ mod provider;
 mod accounts;
 #[path = "site/api.rs"]
 mod api;
+#[path = "site/changes.rs"]
+mod changes;
 #[path = "site/commands.rs"]
 mod commands;
 #[path = "site/crawl.rs"]

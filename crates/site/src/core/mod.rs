@@ -4,6 +4,7 @@ pub mod access;
 pub mod account;
 pub mod back;
 pub mod balloons;
+pub mod changes;
 pub mod clarification;
 pub mod contest_file;
 pub mod finals;

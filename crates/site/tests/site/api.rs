@@ -17,13 +17,13 @@ pub fn token(browser: &mut Browser, scope: &str) -> String {
 }
 
 /// A program with a token, or without one if it is empty.
-struct Program<'a> {
-    site: &'a Site,
-    token: String,
+pub struct Program<'a> {
+    pub site: &'a Site,
+    pub token: String,
 }
 
 impl Program<'_> {
-    fn get(&self, path: &str) -> (u16, Value) {
+    pub fn get(&self, path: &str) -> (u16, Value) {
         self.read(Browser::new(self.site).get_as(&self.token, &format!("/api/v1{path}")))
     }
 

@@ -1,6 +1,7 @@
 //! What is hidden is on no page: a crawler follows every link, asks for every route of the router
 //! with each small number, and searches the answers for secrets. The staff finds them all.
 
+use crate::api::token;
 use crate::support::{Browser, Site, archive, postgres};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,17 +58,25 @@ fn routes() -> Vec<String> {
             if path.is_dir() {
                 directories.push(path);
             } else if path.extension().is_some_and(|it| it == "rs") {
-                let text = std::fs::read_to_string(path).expect("a source");
+                let text = std::fs::read_to_string(&path).expect("a source");
                 let quoted = text.split('"').skip(1).step_by(2);
                 let is_route = |text: &&str| text.starts_with('/') && !text.contains(' ');
-                routes.extend(quoted.filter(is_route).map(str::to_owned));
+                // The operations of programs are nested below one path.
+                let is_api = path.parent().is_some_and(|it| it.ends_with("api"));
+                let root = if is_api { "/api/v1" } else { "" };
+                routes.extend(
+                    quoted
+                        .filter(is_route)
+                        .map(|route| format!("{root}{route}")),
+                );
             }
         }
     }
     routes.sort();
     routes.dedup();
     assert!(
-        routes.contains(&"/contests/{id}/ranking".to_owned()),
+        routes.contains(&"/contests/{id}/ranking".to_owned())
+            && routes.contains(&"/api/v1/contests/{id}/changes".to_owned()),
         "{routes:?}"
     );
     let with_number = |route: &String| {
@@ -159,6 +168,14 @@ fn assert_shown(viewer: &str, answers: &BTreeMap<String, String>, secrets: &[&st
     for secret in secrets {
         let found = finds(answers, secret);
         assert!(!found.is_empty(), "{viewer} does not find {secret}");
+    }
+}
+
+/// The changes for programs have the same secrets.
+fn assert_changes(answers: &BTreeMap<String, String>, contest: i64, secrets: &[&str]) {
+    let path = format!("/api/v1/contests/{contest}/changes");
+    for secret in secrets {
+        assert!(finds(answers, secret).contains(&path.as_str()), "{secret}");
     }
 }
 
@@ -275,6 +292,9 @@ fn check(site: &Site) {
     bob.sign_up("/sign-up", "bob");
     let mut eve = Browser::new(site);
     eve.sign_up("/sign-up", "eve");
+    for browser in [&mut admin, &mut bob, &mut eve] {
+        browser.token = token(browser, "read");
+    }
 
     // Clarifications: of the contest to all, of bob alone, and about a problem.
     let talk = |browser: &mut Browser, path: &str, problem: i64, text: &str| {
@@ -338,6 +358,7 @@ fn check(site: &Site) {
     assert_shown("the staff", &answers, &always);
     assert_shown("the staff", &answers, &early);
     assert_shown("the staff", &answers, &["announcement-of-pear", own[0]]);
+    assert_changes(&answers, cup, &["announcement-of-pear", own[0]]);
 
     // During the rounds. The round in ICPC mode is frozen.
     set_round(&mut admin, points, "Points-Round", [PAST, "", FUTURE]);
@@ -392,6 +413,7 @@ fn check(site: &Site) {
         for secrets in [&always[..], &results, &sources] {
             assert_shown("the staff", &answers, secrets);
         }
+        assert_changes(&answers, cup, &[POINTS, "run_time_error"]);
     };
     check_running("during the freeze", &admin, &bob, &eve);
     let answers = crawl(&bob);

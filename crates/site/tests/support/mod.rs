@@ -339,6 +339,8 @@ pub struct Browser {
     agent: ureq::Agent,
     url: String,
     cookies: BTreeMap<String, String>,
+    /// With which [`Browser::raw`] loads what programs load; empty: without a token.
+    pub token: String,
 }
 
 impl Browser {
@@ -353,6 +355,7 @@ impl Browser {
             agent: config.into(),
             url: site.url.clone(),
             cookies: BTreeMap::new(),
+            token: String::new(),
         }
     }
 
@@ -415,10 +418,13 @@ impl Browser {
     pub fn raw(&self, path: &str, patience: Duration) -> String {
         let host = self.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).expect("a connection");
-        let cookie = self.cookie();
+        let who = match path.starts_with("/api/v1/") && !self.token.is_empty() {
+            true => format!("authorization: Bearer {}", self.token),
+            false => format!("cookie: {}", self.cookie()),
+        };
         write!(
             stream,
-            "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\n{who}\r\nconnection: close\r\n\r\n"
         )
         .expect("a request");
         let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);

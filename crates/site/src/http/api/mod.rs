@@ -10,10 +10,12 @@
 //! | `objects` | contests, problems, languages and users |
 //! | `submissions` | submissions |
 //! | `talk` | clarifications, files and rankings of contests |
+//! | `changes` | what has changed in a contest |
 //! | `problem` | errors |
 //! | `document` | the description in OpenAPI, and the page that lists the operations |
 
 mod caller;
+mod changes;
 mod document;
 mod model;
 mod objects;
@@ -50,6 +52,7 @@ fn documented() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(talk::files))
         .routes(routes!(talk::content))
         .routes(routes!(talk::ranking))
+        .routes(routes!(changes::changes))
 }
 
 /// The routes.

@@ -1,5 +1,6 @@
 //! The objects of the interface.
 
+use crate::core::changes::Part;
 use crate::core::clarification::Seen;
 use crate::core::protocol::Test as StoredTest;
 use crate::core::time::Time;
@@ -468,4 +469,49 @@ impl From<StoredContestFile> for ContestFile {
             modified_at: file.modified_at.rfc3339(),
         }
     }
+}
+
+/// What has changed in a contest.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Changes {
+    /// The value of `since` for the next request.
+    pub token: String,
+    /// Whether the next request should be sent at once.
+    pub more: bool,
+    /// Parts of the submissions.
+    pub submissions: Vec<SubmissionPart>,
+    /// Parts of the clarifications and announcements.
+    pub clarifications: Vec<ClarificationPart>,
+    /// The entity tag of the ranking, if the ranking has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<String>,
+}
+
+macro_rules! parts {
+    ($($(#[$meta:meta])* $name:ident of $item:ty;)*) => { $(
+        $(#[$meta])*
+        #[derive(Debug, Serialize, ToSchema)]
+        pub struct $name {
+            /// The least number.
+            pub from: i64,
+            /// The greatest number.
+            pub to: i64,
+            /// The objects with these numbers.
+            pub items: Vec<$item>,
+        }
+
+        impl From<Part<$item>> for $name {
+            fn from(part: Part<$item>) -> $name {
+                let Part { from, to, items } = part;
+                $name { from, to, items }
+            }
+        }
+    )* };
+}
+
+parts! {
+    /// All submissions with numbers in a range.
+    SubmissionPart of Submission;
+    /// All clarifications with numbers in a range.
+    ClarificationPart of Clarification;
 }

@@ -322,6 +322,12 @@ pub async fn csv(
     Ok(answer)
 }
 
+/// The tag of the ranking that the viewer sees, as JSON has it.
+pub async fn tag(app: &App, session: &Session, id: i64) -> Page<String> {
+    let look = Look::of(app, session, id, Choice::default()).await?;
+    Ok(look.rendered(app, Format::Json).await?.etag.clone())
+}
+
 /// `GET /contests/{id}/ranking.json`.
 pub async fn json(
     State(app): State<Arc<App>>,

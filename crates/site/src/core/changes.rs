@@ -1,0 +1,297 @@
+//! What has changed for a program since it asked last.
+//!
+//! Objects are divided into parts by their numbers. A token has a short digest of each part that
+//! the program has, as the program saw it. The answer has the parts whose digests differ, as they
+//! are now, so it needs no log of changes: an object that was deleted or hidden, or that only the
+//! time has revealed, is a change as well. Nothing is kept on the site, so tokens survive restarts.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The least number of bits of a number inside its part.
+const MIN_SHIFT: u8 = 7;
+/// The greatest one.
+const MAX_SHIFT: u8 = 30;
+/// Parts of one collection. More objects make larger parts.
+const MAX_PARTS: usize = 512;
+/// The first byte of a token.
+const VERSION: u8 = 1;
+
+/// The beginning of a SHA-256. Programs lose by a forged one only.
+type Digest = [u8; 6];
+
+/// The digests of the parts of a collection that a program has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    shift: u8,
+    parts: BTreeMap<u32, Digest>,
+}
+
+/// What a program has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct State {
+    pub submissions: Known,
+    pub clarifications: Known,
+    /// The digest of the ranking's tag.
+    ranking: Digest,
+}
+
+/// A part that replaces all objects with the numbers `from` to `to`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Part<T> {
+    pub from: i64,
+    pub to: i64,
+    pub items: Vec<T>,
+}
+
+impl Default for Known {
+    fn default() -> Known {
+        Known {
+            shift: MIN_SHIFT,
+            parts: BTreeMap::new(),
+        }
+    }
+}
+
+fn digest(content: &[u8]) -> Digest {
+    let hash = Sha256::digest(content);
+    std::array::from_fn(|at| hash[at])
+}
+
+fn part(id: i64, shift: u8) -> u32 {
+    u32::try_from(id >> shift).unwrap_or(u32::MAX)
+}
+
+impl Known {
+    /// Larger parts. All parts are then sent again.
+    fn grow(&mut self, shift: u8) {
+        let by = shift - self.shift;
+        let parts = self
+            .parts
+            .keys()
+            .map(|part| (part >> by, Digest::default()));
+        self.parts = parts.collect();
+        self.shift = shift;
+    }
+
+    /// The parts that differ from those of the program, until about `room` objects are found. The
+    /// program has them from then on. `room` is 0 afterwards if further parts may differ.
+    pub fn changed<T: Serialize>(
+        &mut self,
+        items: Vec<(i64, T)>,
+        room: &mut usize,
+    ) -> Vec<Part<T>> {
+        let count = |shift| {
+            let parts: BTreeSet<u32> = items.iter().map(|(id, _)| part(*id, shift)).collect();
+            parts.len()
+        };
+        let shift = (self.shift..MAX_SHIFT).find(|shift| count(*shift) <= MAX_PARTS);
+        let shift = shift.unwrap_or(MAX_SHIFT);
+        if shift > self.shift {
+            self.grow(shift);
+        }
+        let mut present: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+        for (id, item) in items {
+            present.entry(part(id, shift)).or_default().push(item);
+        }
+        for key in self.parts.keys() {
+            present.entry(*key).or_default();
+        }
+        let mut changed = Vec::new();
+        for (key, items) in present {
+            let now = match items.is_empty() {
+                true => None,
+                false => Some(digest(&serde_json::to_vec(&items).unwrap_or_default())),
+            };
+            if self.parts.get(&key).copied() == now {
+                continue;
+            }
+            if *room == 0 {
+                return changed;
+            }
+            match now {
+                Some(now) => self.parts.insert(key, now),
+                None => self.parts.remove(&key),
+            };
+            *room = room.saturating_sub(items.len().max(1));
+            let from = i64::from(key) << shift;
+            changed.push(Part {
+                from,
+                to: from + (1 << shift) - 1,
+                items,
+            });
+        }
+        changed
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.push(self.shift);
+        let count = u16::try_from(self.parts.len()).unwrap_or(u16::MAX);
+        bytes.extend(count.to_be_bytes());
+        for (key, digest) in self.parts.iter().take(count.into()) {
+            bytes.extend(key.to_be_bytes());
+            bytes.extend(digest);
+        }
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Known> {
+        let [shift, high, low] = take(bytes)?;
+        if !(MIN_SHIFT..=MAX_SHIFT).contains(&shift) {
+            return None;
+        }
+        let mut parts = BTreeMap::new();
+        for _ in 0..u16::from_be_bytes([high, low]) {
+            let key = u32::from_be_bytes(take(bytes)?);
+            parts.insert(key, take(bytes)?);
+        }
+        Some(Known { shift, parts })
+    }
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+impl State {
+    /// The token of a program that has this.
+    pub fn token(&self) -> String {
+        let mut bytes = vec![VERSION];
+        self.submissions.write(&mut bytes);
+        self.clarifications.write(&mut bytes);
+        bytes.extend(self.ranking);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// What the program with a token has. `None`: the token is malformed.
+    pub fn of_token(token: &str) -> Option<State> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let mut bytes = bytes.as_slice();
+        let [version] = take(&mut bytes)?;
+        let state = State {
+            submissions: Known::read(&mut bytes)?,
+            clarifications: Known::read(&mut bytes)?,
+            ranking: take(&mut bytes)?,
+        };
+        (version == VERSION && bytes.is_empty()).then_some(state)
+    }
+
+    /// The tag of the ranking if the program has another one. The program has it from then on.
+    pub fn ranking(&mut self, tag: String) -> Option<String> {
+        let now = digest(tag.as_bytes());
+        let before = std::mem::replace(&mut self.ranking, now);
+        (before != now).then_some(tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program: the objects by their numbers, and its token.
+    #[derive(Default)]
+    struct Program {
+        items: BTreeMap<i64, u64>,
+        token: String,
+    }
+
+    impl Program {
+        /// Asks once. Returns whether there is more, and the number of objects.
+        fn ask(&mut self, site: &BTreeMap<i64, u64>, room: usize) -> (bool, usize) {
+            let mut state = match self.token.as_str() {
+                "" => State::default(),
+                token => State::of_token(token).expect("a token"),
+            };
+            let items = site.iter().map(|(id, value)| (*id, (*id, *value)));
+            let mut room = room;
+            let parts = state.submissions.changed(items.collect(), &mut room);
+            let mut received = 0;
+            for part in parts {
+                self.items
+                    .retain(|id, _| !(part.from..=part.to).contains(id));
+                received += part.items.len();
+                self.items.extend(part.items);
+            }
+            self.token = state.token();
+            (room == 0, received)
+        }
+    }
+
+    /// A generator of numbers (xorshift).
+    fn next(seed: &mut u64) -> u64 {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        *seed
+    }
+
+    #[test]
+    fn program_has_what_the_site_has_after_any_history() {
+        let mut seed = 88_172_645_463_325_252;
+        for step in [1, 40, 3_000] {
+            let (mut site, mut program) = (BTreeMap::new(), Program::default());
+            for round in 0..60 {
+                for _ in 0..next(&mut seed) % 60 {
+                    let id = i64::try_from(next(&mut seed) % 900).unwrap() * step + 1;
+                    match next(&mut seed) % 3 {
+                        0 => site.remove(&id),
+                        _ => site.insert(id, next(&mut seed)),
+                    };
+                }
+                // The site changes also between the parts of an answer.
+                let (more, received) = program.ask(&site, 50);
+                assert!(received < 50 + (1 << 14), "{received}");
+                if round % 3 == 0 || !more {
+                    while program.ask(&site, 50).0 {}
+                    assert_eq!(program.items, site, "step {step}, round {round}");
+                    let token = program.token.clone();
+                    assert_eq!(program.ask(&site, 50), (false, 0));
+                    assert_eq!(program.token, token);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn answers_and_tokens_are_bounded() {
+        let site: BTreeMap<i64, u64> = (1..70_000).map(|id| (id, 7)).collect();
+        let mut program = Program::default();
+        while {
+            let (more, received) = program.ask(&site, 500);
+            assert!(received <= 500 + 512, "{received}");
+            more
+        } {}
+        assert_eq!(program.items.len(), site.len());
+        assert!(program.token.len() < 8_000, "{}", program.token.len());
+    }
+
+    #[test]
+    fn malformed_tokens_are_refused() {
+        let mut state = State::default();
+        state
+            .submissions
+            .changed(vec![(1, "x"), (900, "y")], &mut 9);
+        assert_eq!(state.ranking("\"a\"".to_owned()).as_deref(), Some("\"a\""));
+        assert_eq!(state.ranking("\"a\"".to_owned()), None);
+        let token = state.token();
+        assert_eq!(State::of_token(&token), Some(state));
+        let bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
+        for end in 0..bytes.len() {
+            assert_eq!(
+                State::of_token(&URL_SAFE_NO_PAD.encode(&bytes[..end])),
+                None
+            );
+        }
+        for (at, value) in [(0, 2), (1, 0), (1, 255)] {
+            let mut wrong = bytes.clone();
+            wrong[at] = value;
+            assert_eq!(State::of_token(&URL_SAFE_NO_PAD.encode(wrong)), None);
+        }
+        assert_eq!(State::of_token("not a token!"), None);
+        assert_eq!(State::of_token(&format!("{token}AAAA")), None);
+    }
+}
