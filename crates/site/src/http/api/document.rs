@@ -44,10 +44,13 @@ fn document() -> OpenApi {
     document
 }
 
+fn json() -> String {
+    document().to_pretty_json().unwrap_or_default() + "\n"
+}
+
 /// `GET /api/openapi.json`.
 pub async fn openapi() -> Response {
-    let text = document().to_pretty_json().unwrap_or_default();
-    ([(CONTENT_TYPE, "application/json")], text).into_response()
+    ([(CONTENT_TYPE, "application/json")], json()).into_response()
 }
 
 /// A path without an operation.
@@ -111,6 +114,24 @@ mod tests {
             Value::Array(parts) => parts.iter().for_each(|part| check(part, document)),
             _ => {}
         }
+    }
+
+    /// `MILLIBOX_GOLDEN=write` rewrites the file.
+    #[test]
+    fn description_equals_the_reference() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/reference/site-openapi.json"
+        );
+        let found = json();
+        if std::env::var_os("MILLIBOX_GOLDEN").is_some_and(|value| value == "write") {
+            std::fs::write(path, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            found == expected,
+            "docs/reference/site-openapi.json differs; MILLIBOX_GOLDEN=write rewrites it"
+        );
     }
 
     #[test]
