@@ -388,8 +388,9 @@ impl Root {
                 ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
             )
         };
-        // EAGAIN means that a file was renamed or a mount changed anywhere on the machine meanwhile,
-        // so the kernel cannot tell where the `..` of a link leads (handle_dots in fs/namei.c).
+        // EAGAIN means that a file was renamed or a mount changed anywhere on the machine
+        // meanwhile, so the kernel cannot tell where the `..` of a link leads (handle_dots in
+        // fs/namei.c).
         let mut opened = open();
         for _ in 1..OPEN_ATTEMPTS {
             if !matches!(opened, Err(rustix::io::Errno::AGAIN)) {
