@@ -6,8 +6,10 @@ import sys
 
 
 def _prepare():
+    # Names of this file, because an import in a copy would touch memory.
+    global atexit, errno, gc, io, os, threading
     at_start = set(sys.modules)
-    import atexit, builtins, ctypes, gc, io, os, runpy, threading, types
+    import atexit, builtins, ctypes, errno, gc, io, os, runpy, threading, types
     from importlib.machinery import BuiltinImporter, SourceFileLoader
 
     library = ctypes.PyDLL(sys.argv[1])
@@ -24,12 +26,17 @@ def _prepare():
     # Work that is done once for each process is done here.
     exec(compile("pass", "<string>", "exec"), {"__name__": "__main__"})
     own = dict(os.environ)
+    own_variables = [f"{name}={value}" for name, value in own.items()]
     # The options before "-c" of this program. A run with the same options can use this interpreter.
     options = sys.orig_argv[1:] if hasattr(sys, "orig_argv") else ["-c"]
     options = options[: options.index("-c")]
     flush_all = ctypes.pythonapi.fflush
+    read_bytes = ctypes.string_at
+    encoding = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     original_argv = sys.orig_argv[:1] if hasattr(sys, "orig_argv") else None
     sys.argv[:] = [""]
+    streams = _prepare_streams()
+    known = _known_modules()
     gc.collect()
     gc.freeze()
     # All attributes that the copy needs are looked up above or are in modules that are imported.
@@ -39,37 +46,30 @@ def _prepare():
     if length < 0:
         raise SystemExit("millibox: this process is not a template")
     # --- The code below runs in the copy.
-    strings = buffer.raw[:length].split(b"\0")
-    arguments = [os.fsdecode(s) for s in strings[: counts[0]]]
+    # Each page of memory that a copy touches is copied, so it touches few objects.
+    strings = read_bytes(buffer, length).decode(*encoding).split("\0")
+    arguments = strings[: counts[0]]
     variables = strings[counts[0] : counts[0] + counts[1]]
     del buffer, strings
-    environment = {}
-    for variable in variables:
-        name, _, value = variable.partition(b"=")
-        environment.setdefault(os.fsdecode(name), os.fsdecode(value))
+    environment = own
+    if variables != own_variables:
+        environment = {}
+        for variable in variables:
+            name, _, value = variable.partition("=")
+            environment.setdefault(name, value)
     if arguments and arguments[0] == STAGE:
         # millibox-stage PROGRAM ARGV0 [ARGUMENT...]
         arguments = _stage(arguments[2:])
     how = _understand(arguments, options)
-    if how is None or not _same_start(own, environment) or _is_shadowed(how, loaded):
+    is_other_start = environment is not own and not _same_start(own, environment)
+    if how is None or is_other_start or _is_shadowed(how, loaded):
         # The interpreter itself would start in another way.
         os.execve(sys.executable, arguments or [""], environment)
-    for name in own:
-        if name not in environment and not (name == "LC_CTYPE" and own[name] == "C.UTF-8"):
-            del os.environ[name]
-    for name, value in environment.items():
-        if own.get(name) != value:
-            os.environ[name] = value
-    if own.get("TZ") != environment.get("TZ"):
-        import time
-
-        time.tzset()
-    # The template's streams were opened for /dev/null. Whether a stream is a terminal or can seek
-    # was asked then.
-    known_encoding = sys.stdout.encoding, sys.stdin.errors, sys.stdout.errors
-    sys.stdin = sys.__stdin__ = _stream(0, "r", known_encoding[0], known_encoding[1])
-    sys.stdout = sys.__stdout__ = _stream(1, "w", known_encoding[0], known_encoding[2])
-    sys.stderr = sys.__stderr__ = _stream(2, "w", known_encoding[0], "backslashreplace")
+    if environment is not own:
+        _change_environment(own, environment)
+    sys.stdin = sys.__stdin__ = _stream(0, *streams[0])
+    sys.stdout = sys.__stdout__ = _stream(1, *streams[1])
+    sys.stderr = sys.__stderr__ = _stream(2, *streams[2])
     # `random` reseeds itself after a fork, numpy does not.
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
@@ -82,7 +82,6 @@ def _prepare():
     fresh.__loader__ = BuiltinImporter
     fresh.__dict__.update(__annotations__={}, __builtins__=builtins)
     sys.modules["__main__"] = fresh
-    known = set(sys.modules)
     status = 0
     try:
         _execute(kind, code, fresh)
@@ -94,13 +93,44 @@ def _prepare():
     _finish(status, known, flush_all)
 
 
+def _change_environment(own, environment):
+    import time
+
+    for name in own:
+        if name not in environment and not (name == "LC_CTYPE" and own[name] == "C.UTF-8"):
+            del os.environ[name]
+    for name, value in environment.items():
+        if own.get(name) != value:
+            os.environ[name] = value
+    if own.get("TZ") != environment.get("TZ"):
+        time.tzset()
+
+
+def _known_modules():
+    """The imported modules and the last of them, after which a program's modules follow."""
+    return set(sys.modules), next(reversed(sys.modules))
+
+
+def _new_modules(known):
+    """The names of the modules that were imported after the call of `_known_modules`."""
+    names, last = known
+    if last not in sys.modules:
+        return [name for name in sys.modules if name not in names]
+    new = []
+    for name in reversed(sys.modules):
+        if name == last:
+            break
+        new.append(name)
+    return new[::-1]
+
+
 # The name as which the service starts its program that unpacks the files of a run.
 STAGE = "millibox-stage"
 
 
 def _stage(arguments):
     """Does what millibox-stage does (crates/stage), without its exec. Returns the arguments."""
-    import array, os, socket, tarfile
+    import array, socket, tarfile
 
     receive, unpack, place = 0, 1, 2
     connection = socket.socket(fileno=os.dup(0))
@@ -140,8 +170,6 @@ def _stage(arguments):
 
 def _unpack(tar, entry):
     """Unpacks one entry below the root and replaces an existing file."""
-    import os
-
     path = "/" + entry.name.lstrip("/")
     parent = os.path.dirname(path)
     if entry.isdir():
@@ -193,8 +221,6 @@ def _understand(arguments, options):
 
 def _is_package(path):
     """Whether the interpreter takes a path for a directory, an archive or compiled code."""
-    import os
-
     if path.endswith((".pyc", ".pyz", ".pyzw", ".zip")) or os.path.isdir(path):
         return True
     try:
@@ -206,10 +232,8 @@ def _is_package(path):
 
 def _is_shadowed(how, loaded):
     """Whether the program has a module of its own with the name of one that is loaded already."""
-    import os
-
     kind, code, _ = how
-    directory = os.path.dirname(os.path.realpath(code)) if kind == "file" else os.getcwd()
+    directory = os.path.dirname(os.path.realpath(code)) if kind == "file" else "."
     try:
         return any(name.partition(".")[0] in loaded for name in os.listdir(directory))
     except OSError:
@@ -231,13 +255,42 @@ def _same_start(own, environment):
     return relevant(own) == relevant(environment)
 
 
-def _stream(number, mode, encoding, errors):
-    import io, os
+def _prepare_streams():
+    """Opens the standard streams for /dev/null, which the template has, and for pipes.
 
+    Whether a stream can seek is asked when it is opened. Returns for each of the three streams its
+    encoding and error handler, and itself for the beginning of a file and for a pipe.
+    """
+    ends = os.pipe()
+    streams = []
+    for number, handlers in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        how = handlers.encoding, handlers.errors
+        file = _open_stream(number, *how)
+        null = os.dup(number)
+        os.dup2(ends[min(number, 1)], number)
+        streams.append((*how, file, _open_stream(number, *how)))
+        os.dup2(null, number)
+        os.close(null)
+    for end in ends:
+        os.close(end)
+    return streams
+
+
+def _stream(number, encoding, errors, file, pipe):
+    """The standard stream of the copy."""
     try:
-        os.fstat(number)
-    except OSError:
-        return None
+        if os.lseek(number, 0, os.SEEK_CUR) == 0:
+            return file
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            return None
+        if not os.isatty(number):
+            return pipe
+    return _open_stream(number, encoding, errors)
+
+
+def _open_stream(number, encoding, errors):
+    mode = "w" if number else "r"
     raw = open(number, mode + "b", 0, closefd=False)
     is_terminal = raw.isatty()
     name = "<stdin>" if number == 0 else "<stdout>" if number == 1 else "<stderr>"
@@ -255,8 +308,6 @@ def _stream(number, mode, encoding, errors):
 
 
 def _execute(kind, code, main):
-    import os
-
     scope = main.__dict__
     if kind == "command":
         sys.path[0] = ""
@@ -327,7 +378,7 @@ def _show(error):
         sys.stderr.write("Error in sys.excepthook:\n")
         formatter.print_exc()
     if isinstance(error, KeyboardInterrupt):
-        import os, signal
+        import signal
 
         _flush()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -349,8 +400,6 @@ def _flush():
 
 def _finish(status, known, flush_all):
     """What the interpreter does at its end, without taking apart what the template has imported."""
-    import atexit, gc, os, threading
-
     try:
         threading._shutdown()
     except BaseException as error:
@@ -359,7 +408,7 @@ def _finish(status, known, flush_all):
     failed = _flush()
     # The modules of the run go away, so files that are still open are flushed, and finalizers run.
     scopes = []
-    for name in ["__main__"] + [name for name in sys.modules if name not in known]:
+    for name in ["__main__"] + _new_modules(known):
         module = sys.modules.pop(name, None)
         if isinstance(module, type(sys)):
             scopes.append(module.__dict__ if name != "__main__" else None)
