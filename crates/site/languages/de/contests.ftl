@@ -58,6 +58,8 @@ round-problem-remove = Aus der Runde entfernen
 round-pause = Bewertung anhalten
 round-paused = Die Bewertung ist angehalten. Einsendungen warten.
 round-continue = Bewertung fortsetzen
+round-move-up = Nach oben
+round-move-down = Nach unten
 
 # The scoring of a round.
 rules-title = Wertung

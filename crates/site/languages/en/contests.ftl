@@ -57,6 +57,8 @@ round-problem-remove = Remove from the round
 round-pause = Pause judging
 round-paused = Judging is paused. Submissions wait.
 round-continue = Continue judging
+round-move-up = Up
+round-move-down = Down
 
 # The scoring of a round.
 rules-title = Scoring

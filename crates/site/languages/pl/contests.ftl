@@ -57,6 +57,8 @@ round-problem-remove = Usuń z rundy
 round-pause = Wstrzymaj sprawdzanie
 round-paused = Sprawdzanie jest wstrzymane. Zgłoszenia czekają.
 round-continue = Wznów sprawdzanie
+round-move-up = W górę
+round-move-down = W dół
 
 # The scoring of a round.
 rules-title = Punktacja

@@ -407,6 +407,33 @@ pub async fn problems_of_round(db: impl Executor, round_id: i64) -> Result<Vec<R
     .await
 }
 
+/// Exchanges a problem of a round with the one before or after it, if there is one.
+pub async fn move_round_problem(tx: &mut Tx, problem: &RoundProblem, earlier: bool) -> Result<()> {
+    // The lock lets changes of the order follow each other.
+    tx.execute(
+        "UPDATE round SET position = position WHERE id = $1",
+        values![problem.round_id],
+    )
+    .await?;
+    let mut order = problems_of_round(&mut *tx, problem.round_id).await?;
+    let found = order.windows(2).position(|pair| match earlier {
+        true => pair[1].id == problem.id,
+        false => pair[0].id == problem.id,
+    });
+    if let Some(first) = found {
+        order.swap(first, first + 1);
+    }
+    // Positions have gaps and repetitions after problems were removed.
+    for (position, one) in (0_i64..).zip(&order) {
+        tx.execute(
+            "UPDATE round_problem SET position = $2 WHERE id = $1",
+            values![one.id, position],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
 /// The problems of all rounds of a contest in their order.
 pub async fn problems(db: &Db, contest_id: i64) -> Result<Vec<RoundProblem>> {
     db.all(

@@ -217,6 +217,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/rounds/{id}/start", post(clocks::start))
         .route("/round-problems/{id}", get(rounds::problem))
         .route("/round-problems/{id}/edit", post(rounds::edit_problem))
+        .route("/round-problems/{id}/move", post(rounds::move_problem))
         .route("/round-problems/{id}/colour", post(rules::set_colour))
         .route("/round-problems/{id}/files/{name}", get(rounds::file))
         .route(

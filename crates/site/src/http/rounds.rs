@@ -119,9 +119,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         }
         (super::rules::forms(&round, scene.access))
         h2 { (t::Problems) }
-        ul { @for one in problems.iter().filter(|one| one.round_id == id) {
-            li { a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } }
-        } }
+        (order(problems.iter().filter(|one| one.round_id == id)))
         h2 { (t::ProblemsAdd) }
         form.fields method="post" action={ "/rounds/" (id) "/problems" } {
             label { (t::RoundProblemNumber)
@@ -133,6 +131,60 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         }
     };
     Ok(page(&session, &round.name, main).into_response())
+}
+
+/// The problems of a round, with buttons that change their order.
+fn order<'p>(problems: impl Iterator<Item = &'p RoundProblem>) -> Markup {
+    let problems: Vec<&RoundProblem> = problems.collect();
+    let button = |one: &RoundProblem, direction: &str, words: &dyn Render| {
+        html! {
+            button name="direction" value=(direction) {
+                (words) span.visually-hidden { " " (one.label) " " (one.name) }
+            }
+        }
+    };
+    html! {
+        ul #problems { @for (index, one) in problems.iter().enumerate() {
+            li {
+                a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } " "
+                form.inline method="post" action={ "/round-problems/" (one.id) "/move" } {
+                    @if index > 0 { (button(one, "up", &t::RoundMoveUp)) }
+                    @if index + 1 < problems.len() { (button(one, "down", &t::RoundMoveDown)) }
+                }
+            }
+        } }
+    }
+}
+
+/// Where a problem of a round moves.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// The fields of `POST /round-problems/{id}/move`.
+#[derive(Deserialize)]
+pub struct Move {
+    direction: Direction,
+}
+
+/// `POST /round-problems/{id}/move`.
+pub async fn move_problem(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Form(form): Form<Move>,
+) -> Page {
+    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    if !scene.access.manage {
+        return Err(PageError::NotFound);
+    }
+    let mut tx = app.db.begin().await?;
+    contest::move_round_problem(&mut tx, &problem, form.direction == Direction::Up).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{}#problems", problem.round_id)).into_response())
 }
 
 /// `POST /rounds/{id}`.

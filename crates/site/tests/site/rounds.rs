@@ -45,7 +45,8 @@ impl Cup {
             ("final_method", "best"),
             ("reveal", "nothing"),
         ];
-        admin.post(&format!("/rounds/{round}/problems"), &fields);
+        let attached = admin.post(&format!("/rounds/{round}/problems"), &fields);
+        assert_eq!(attached.status, 303, "{attached:#?}");
         let page = admin.get(&format!("/rounds/{round}"));
         let link = page.body.split("/round-problems/").nth(1);
         let problem = link.and_then(|rest| rest.split('"').next()?.parse().ok());
@@ -245,6 +246,63 @@ fn members_of_a_team_share_submissions_and_a_row() {
         }
         assert_eq!(bob.get(&submission).status, 200);
         assert_eq!(cat.get(&submission).status, 404);
+    });
+}
+
+#[test]
+fn problems_of_a_round_are_moved_by_its_staff() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        let (mut mia, mut eve) = (user(&site, "mia"), user(&site, "eve"));
+        let fields = [("login", "mia"), ("role", "moderator")];
+        admin.post(&format!("/contests/{}/members", cup.contest), &fields);
+        let round = format!("/rounds/{}", cup.round);
+        for label in ["B", "C"] {
+            let fields = [
+                ("problem", "1"),
+                ("label", label),
+                ("final_method", "best"),
+                ("reveal", "nothing"),
+            ];
+            let attached = admin.post(&format!("{round}/problems"), &fields);
+            assert_eq!(attached.status, 303, "{attached:#?}");
+        }
+        // The labels on the page of the contest, and in the ranking.
+        let order = |browser: &mut Browser| -> String {
+            let page = browser.get(&format!("/contests/{}", cup.contest)).body;
+            let labels = page.split("<b>").skip(1);
+            let labels: String = labels.filter_map(|rest| rest.chars().next()).collect();
+            let json = cup.json(browser, "");
+            let problems = json["tables"][0]["problems"].as_array().expect("problems");
+            let shown = problems.iter().filter_map(|one| one["label"].as_str());
+            assert_eq!(shown.collect::<String>(), labels);
+            labels
+        };
+        let (a, c) = (cup.problem, cup.problem + 2);
+        let go = |browser: &mut Browser, problem: i64, direction: &str| {
+            let path = format!("/round-problems/{problem}/move");
+            browser.post(&path, &[("direction", direction)])
+        };
+        assert_eq!(order(&mut eve), "ABC");
+        for (problem, direction, expected) in [
+            (c, "up", "ACB"),
+            (a, "down", "CAB"),
+            (c, "up", "CAB"),
+            (a, "up", "ACB"),
+        ] {
+            let moved = go(&mut mia, problem, direction);
+            let place = moved.location.as_deref();
+            assert_eq!(place, Some(&*format!("{round}#problems")), "{moved:#?}");
+            assert_eq!(order(&mut eve), expected, "{problem} {direction}");
+        }
+        for browser in [&mut eve, &mut Browser::new(&site)] {
+            assert_eq!(go(browser, a, "down").status, 404);
+        }
+        assert_eq!(go(&mut mia, a, "sideways").status, 422);
+        let audit = "/audit?actor=mia&action=POST+/round-problems/%7Bid%7D/move";
+        let log = admin.get(audit).body;
+        assert_eq!(log.matches("/move</td>").count(), 4, "{log}");
     });
 }
 
