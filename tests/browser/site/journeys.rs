@@ -122,6 +122,8 @@ async fn contestant_takes_part(contestant: &Window, link: &str, script: bool) {
 /// Waits for the verdict. With a script the page must not be loaded again.
 async fn wait_for_result(window: &Window, expected: &str, script: bool) {
     if script {
+        // Otherwise the page with the form, which is still being left, would get the marker.
+        window.element("#result").await;
         window.script("window.marker = 1", json!([])).await;
         let shown = "return document.querySelector('#result')?.textContent.includes(arguments[0])";
         window.eventually_with(shown, json!([expected])).await;
