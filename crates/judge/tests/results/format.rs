@@ -1,5 +1,5 @@
 //! Points and verdicts by the rules of the ICPC format, from a package's files to the submission.
-//! docs/reference/packages.md lists differences to other judges.
+//! docs/reference/judging.md lists differences to other judges.
 
 use crate::tree::judge;
 use millibox_judge::scoring::Plan;
