@@ -12,8 +12,8 @@ const HEADING: &str = "Machine";
 pub struct Options {
     /// Choose how runs are limited and measured
     ///
-    /// `auto` rejects limits that the backend rlimit can enforce only for single processes.
-    /// `--backend rlimit` accepts them.
+    /// If only the backend rlimit works, `auto` rejects limits that rlimit can enforce only for
+    /// single processes. `--backend rlimit` accepts them.
     #[arg(
         long,
         value_name = "WHICH",
@@ -24,8 +24,8 @@ pub struct Options {
     pub backend: Backend,
     /// Set the user that the sandbox switches to if root starts it
     ///
-    /// This user must have access to the files that the program uses. Default: an unused number,
-    /// 60578. A sandbox that another user starts keeps that user.
+    /// This user must have access to the files that the program uses. The default is 60578, which
+    /// is normally unused. If another user starts the sandbox, it keeps that user.
     ///
     /// Example: --user 65534:65534
     #[arg(long, value_name = "UID:GID", value_parser = values::ids)]
@@ -38,9 +38,9 @@ pub struct Options {
     /// Example: --cgroup-parent /judge
     #[arg(long, value_name = "PATH", value_parser = values::cgroup_parent)]
     pub cgroup_parent: Option<String>,
-    /// Give the init process of each run an address space of its own
+    /// Give the init process of each run its own address space
     ///
-    /// Stricter and slower; see docs/security/shared-memory.md.
+    /// This is stricter and slower; see docs/security/shared-memory.md.
     #[arg(long)]
     pub separate_pid1: bool,
 }
@@ -48,14 +48,14 @@ pub struct Options {
 /// Values of `--backend`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
-    /// The best backend that works here
+    /// The best backend that works on this machine
     #[default]
     Auto,
     /// Version 2 cgroups: a delegated subtree
     Cgroup2,
     /// Version 1 cgroups, for root
     Hybrid,
-    /// Resource limits of single processes, weaker: memory is each process's address space
+    /// Weaker limits for single processes: memory means each process's address space
     Rlimit,
 }
 

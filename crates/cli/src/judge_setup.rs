@@ -19,7 +19,7 @@ const MACHINE: &str = "Machine";
 pub struct JudgeSetupOptions {
     /// Run this number of programs at the same time [default: one for each CPU]
     ///
-    /// If there are more programs than CPUs, programs share CPUs and wait for each other.
+    /// If there are more programs than CPUs, programs share CPUs and slow each other down.
     #[arg(
         long,
         value_name = "N",
@@ -35,7 +35,7 @@ pub struct JudgeSetupOptions {
     pub no_cache: bool,
     /// Link programs of compiled languages statically or dynamically
     ///
-    /// By default, each suite chooses. C, C++ and Rust programs are linked statically, because they
+    /// By default, each suite decides. C, C++ and Rust programs are linked statically, because they
     /// start faster. If the static libraries are missing, programs are linked dynamically;
     /// `millibox languages` reports this.
     #[arg(long, value_name = "HOW", value_parser = values::link, help_heading = MACHINE)]

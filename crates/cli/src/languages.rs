@@ -33,7 +33,7 @@ pub struct Args {
     pub suites: Option<PathBuf>,
     /// Link programs of compiled languages statically or dynamically
     ///
-    /// By default, each suite chooses.
+    /// By default, each suite decides.
     #[arg(long, value_name = "HOW", value_parser = values::link)]
     pub linking: Option<Link>,
     /// Also compile and run an example in each language

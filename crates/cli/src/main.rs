@@ -92,7 +92,7 @@ enum Command {
     Judge(Box<judge::Args>),
     /// Create, check and pack problem packages
     Problem(Box<problem::Args>),
-    /// Check what the sandbox needs on this machine, and print remedies
+    /// Check that the sandbox works on this machine, and print remedies
     Doctor(doctor::Args),
     /// List the judge's languages, check each one, and print remedies
     Languages(languages::Args),
@@ -100,10 +100,10 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Serve a site with contests, problems and rankings
     ///
-    /// The program millibox-site must be in the directory of this one.
+    /// The program millibox-site must be in the same directory as millibox.
     #[command(disable_help_flag = true)]
     Site(site::Args),
-    /// Send a source to a contest site, and show its result test by test
+    /// Send a source file to a contest site, and show its result test by test
     Submit(Box<submit::Args>),
     /// Print a completion script for a shell
     ///

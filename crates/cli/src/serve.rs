@@ -36,32 +36,33 @@ const CACHES: &str = "/var/cache";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  Serve on http://127.0.0.1:8080, without configuration:
+  Serve on http://127.0.0.1:8080, without a configuration:
     millibox serve
 
-  Serve the interface of go-judge alone on its usual port, and everything on another:
+  Serve only the interface of go-judge on its usual port, and all interfaces on another port:
     millibox serve --listen go-judge=127.0.0.1:5050 --listen 127.0.0.1:8080
 
   Run a program:
     curl http://127.0.0.1:8080/v1/runs -d '{
       \"runtime\": \"python\", \"files\": {\"main.py\": {\"text\": \"print(6 * 7)\"}}}'
 
-SIGTERM and Ctrl-C end the service after its running requests.")]
+SIGTERM and Ctrl-C end the service when its running requests have ended.")]
 pub struct Args {
-    /// Listen on HOST:PORT, or serve one dialect alone on it as DIALECT=HOST:PORT
+    /// Listen on HOST:PORT, or serve only one dialect there: DIALECT=HOST:PORT
     ///
     /// The dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0. The option may
     /// be repeated. The default is 127.0.0.1:8080. Addresses other than loopback require tokens.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<Listen>,
-    /// Serve everything on a Unix socket, for its user and group
+    /// Serve all interfaces on a Unix socket, which its user and group may use
     ///
-    /// With this option the service listens on no other address unless --listen names one.
+    /// With this option, the service listens on no other address unless --listen names one.
     #[arg(long, value_name = "PATH")]
     pub unix_socket: Option<PathBuf>,
-    /// How messages are written to standard error
+    /// Set the format of messages on standard error
     ///
-    /// The environment variable MILLIBOX_LOG selects them, such as `debug` or `tower_http=debug`.
+    /// The environment variable MILLIBOX_LOG selects the messages, for example `debug` or
+    /// `tower_http=debug`.
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     pub log: LogForm,
     /// Read the configuration from a TOML file

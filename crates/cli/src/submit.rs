@@ -24,16 +24,16 @@ const NOT_ACCEPTED: u8 = 1;
 /// Options of `millibox submit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Make a token on the page of your account, and store it in a file that only you can read.
+Create a token on your account page, and store it in a file that only you can read.
 
-The exit status is 0 if the submission is accepted as far as you may know, 1 if it is not, and 125
-if it was not sent or its result is unknown.
+The exit status is 0 if the submission is accepted according to the results that you may see, 1 if
+it is not accepted, and 125 if it was not sent or its result is unknown.
 
 Examples:
   millibox submit a.cpp --site http://127.0.0.1:8090 --contest 3 --problem A
   millibox submit sum.py --site https://contest.example.org --problem 12 --json")]
 pub struct Args {
-    /// The source
+    /// The source file
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The address of the site
@@ -42,10 +42,10 @@ pub struct Args {
     /// The number of the contest, which is in its address
     #[arg(long, value_name = "NUMBER")]
     contest: Option<i64>,
-    /// The label of a problem in the contest, or without --contest the number of a problem
+    /// The label of a problem in the contest or, without --contest, the number of a problem
     #[arg(long, value_name = "PROBLEM")]
     problem: String,
-    /// The language [default: by the extension of the file]
+    /// The language [default: determined by the file's extension]
     #[arg(
         long,
         value_name = "NAME",
@@ -211,7 +211,7 @@ fn token(args: &Args) -> Result<String, Failure> {
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(Failure::option(format!(
-            "{} does not contain a token; make one on the page of your account",
+            "{} does not contain a token; create one on your account page",
             path.display()
         )));
     }
@@ -252,7 +252,7 @@ impl Site {
             let all = found.rounds.iter().flat_map(|round| &round.problems);
             let labels: Vec<&str> = all.map(|one| one.label.as_str()).collect();
             Failure::option(format!(
-                "the contest shows no problem {} to you; its problems are: {}",
+                "the contest has no problem {} that you can see; its problems are: {}",
                 args.problem,
                 labels.join(" ")
             ))
@@ -274,7 +274,7 @@ impl Site {
             let (why, wait) = match self.try_request(path, body, &key) {
                 Ok((status, _, text)) if status.is_success() => {
                     let value = serde_json::from_str(&text).map_err(|error| {
-                        Failure::sandbox(format!("{}: unexpected answer: {error}", self.base))
+                        Failure::sandbox(format!("{}: unexpected response: {error}", self.base))
                     })?;
                     return Ok((value, text));
                 }

@@ -54,10 +54,10 @@ struct Args {
         value_parser = names(),
     )]
     experiments: Vec<String>,
-    /// Choose how much is measured; at scale short, all experiments take less than ten minutes
+    /// Choose how much to measure; at scale short, all experiments take less than ten minutes
     #[arg(long, value_name = "SCALE", value_enum, default_value = "short")]
     scale: ScaleArg,
-    /// Measure each table of alternating variants for this time, instead of the scale's
+    /// Measure each table of alternating variants for this time, instead of that of the scale
     ///
     /// The experiment repeats its rounds until the time is up. `true` on all CPUs and some tables
     /// of `growth` measure a fixed amount instead.
@@ -65,7 +65,7 @@ struct Args {
     /// Example: --budget 5m
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
-    /// Write results into this directory: JSON, plots (SVG), summary.md and index.html
+    /// Write results to this directory: JSON, plots (SVG), summary.md and index.html
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Set the seed for the order of variants and for bootstraps
@@ -98,11 +98,11 @@ struct Args {
 /// Values of `--scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScaleArg {
-    /// A short test that everything works; the figures mean nothing
+    /// A short test that everything works; the figures are meaningless
     Smoke,
     /// A few minutes
     Short,
-    /// As much as in the papers
+    /// The sample sizes of the papers
     Full,
 }
 
@@ -270,7 +270,7 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
         return Ok(ExitCode::SUCCESS);
     }
     Err(Failure::sandbox(format!(
-        "experiments that ended early: {}",
+        "these experiments ended early: {}",
         failed.join(", ")
     )))
 }

@@ -102,8 +102,8 @@ impl Report {
             seconds: 0.0,
         };
         if !lab.limits_process_trees() {
-            let why = "There are no cgroups here: the sandbox set no limits on memory, processes \
-                and CPU time.";
+            let why = "Cgroups could not be used, so the sandbox set no limits on memory, \
+                processes and CPU time.";
             report.notes.push(why.to_owned());
         }
         report

@@ -88,7 +88,7 @@ fn doctor_with_backend_option_names_what_the_option_costs() {
     };
     let (status, message) = doctor(&["--backend", "rlimit"]);
     let last =
-        format!("because of --backend rlimit, limits apply to single processes only{held}.\n");
+        format!("because of --backend rlimit, limits apply only to single processes{held}.\n");
     assert!(status == 1 && message.ends_with(&last), "{message}");
     assert!(
         doctor(&["--backend", best])

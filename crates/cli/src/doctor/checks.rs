@@ -268,7 +268,7 @@ impl Checkup<'_> {
             .info()
             .landlock()
             .map(|version| {
-                format!("version {version}: the supervisor can open files below /proc only")
+                format!("version {version}: the supervisor can open only files below /proc")
             })
             .ok_or_else(|| {
                 TrialError::unexpected(

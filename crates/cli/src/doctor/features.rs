@@ -85,7 +85,7 @@ pub fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, Tria
     let trial = run(supervisor, eater)?;
     match trial.result.outcome {
         Outcome::MemoryLimit if trial.result.figures.peak_memory_bytes <= 34 * MIB => {
-            Ok("a program that needed 300 MB was ended at 32 MiB".to_owned())
+            Ok("a program that needed 300 MB was killed at 32 MiB".to_owned())
         }
         // Without cgroups, allocations fail.
         _ if !trees && !trial.output.contains("300000000") => {
@@ -116,7 +116,7 @@ pub fn process_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
         );
         return Err(TrialError::unexpected(detail));
     }
-    Ok("a program that needed 5 processes got 3".to_owned())
+    Ok("a program that needed 5 processes could have only 3".to_owned())
 }
 
 pub fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialError> {
@@ -129,11 +129,11 @@ pub fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, Tr
     let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
     match trial.result.outcome {
         Outcome::CpuTimeLimit if used >= limit && used < limit + TIME_TOLERANCE => Ok(format!(
-            "a busy loop with a limit of 100ms was ended after {used:.1?}"
+            "a busy loop with a limit of 100ms was killed after {used:.1?}"
         )),
         // Without cgroups, only the CPU time of reaped processes is known.
         Outcome::CpuTimeLimit if !trees => {
-            Ok("a busy loop with a limit of 100ms was ended".to_owned())
+            Ok("a busy loop with a limit of 100ms was killed".to_owned())
         }
         _ => Err(TrialError::unexpected(format!(
             "{}, after {used:.1?} of CPU time",
@@ -148,7 +148,7 @@ pub fn real_time_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let used = Duration::from_nanos(trial.result.figures.real_time_ns);
     match trial.result.outcome {
         Outcome::RealTimeLimit if used >= limit && used < limit + TIME_TOLERANCE => Ok(format!(
-            "a sleeping program with a limit of 100ms was ended after {used:.1?}"
+            "a sleeping program with a limit of 100ms was killed after {used:.1?}"
         )),
         _ => Err(TrialError::unexpected(format!(
             "{}, after {used:.1?}",
@@ -160,7 +160,7 @@ pub fn real_time_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
 pub fn output_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let trial = run_with(supervisor, shell("head -c 1000000 /dev/zero"), 1000)?;
     if trial.truncated && trial.output.len() == 1000 {
-        Ok("of a million bytes exactly 1000 were returned".to_owned())
+        Ok("of a million bytes, exactly 1000 were returned".to_owned())
     } else {
         Err(TrialError::unexpected(format!(
             "{}, and {} bytes were returned",
@@ -180,11 +180,11 @@ pub fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
     let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
     if trial.result.outcome == Outcome::RealTimeLimit && used < Duration::from_millis(150) {
         Ok(format!(
-            "a busy loop that may use a tenth of a CPU got {used:.1?} in 500ms"
+            "a busy loop limited to a tenth of a CPU used {used:.1?} in 500ms"
         ))
     } else {
         Err(TrialError::unexpected(format!(
-            "{}, and got {used:.1?} of CPU time in 500ms",
+            "{}, and used {used:.1?} of CPU time in 500ms",
             trial.ending()
         )))
     }

@@ -105,12 +105,12 @@ fn summary(found: &Findings, wanted: machine::Backend) -> String {
             format!("All limits work, with the backend {backend}.")
         }
         (Some(Backend::Rlimit), ..) if better.is_some() => format!(
-            "Programs run, but because of --backend rlimit, limits apply to single processes \
-             only{}.",
+            "Programs run, but because of --backend rlimit, limits apply only to single \
+             processes{}.",
             better.unwrap_or_default()
         ),
         (Some(Backend::Rlimit), ..) => {
-            "Programs run, but limits apply to single processes only (backend rlimit); see above."
+            "Programs run, but limits apply only to single processes (backend rlimit); see above."
                 .to_owned()
         }
         (Some(backend), false, _) => {

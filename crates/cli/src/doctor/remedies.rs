@@ -213,13 +213,13 @@ impl Facts {
                 "a container needs a seccomp profile that allows namespaces and mounts, and no \
                  AppArmor profile that forbids them: docker run --security-opt \
                  seccomp=packaging/seccomp.json --security-opt apparmor=unconfined ...\n\
-                 docs/guide/deploy.md has the whole line for Docker and Podman"
+                 docs/guide/deploy.md has the complete commands for Docker and Podman"
                     .to_owned(),
             );
         }
         if self.seccomp {
             return Some(
-                "a seccomp filter is attached to every program that is started here. In a \
+                "a seccomp filter is attached to every program in this environment. In a \
                  container: docker run --security-opt seccomp=packaging/seccomp.json ...\nIn a \
                  systemd unit: remove RestrictNamespaces=, and allow @mount in SystemCallFilter="
                     .to_owned(),
@@ -236,7 +236,7 @@ impl Facts {
             } => {
                 "podman run --security-opt unmask=/sys/fs/cgroup ..., or docker run --security-opt \
                  writable-cgroups=true ... with millibox started as root (Docker 28, cgroup v2)\n\
-                 docs/guide/deploy.md has the whole lines"
+                 docs/guide/deploy.md has the complete commands"
             }
             Facts {
                 root: true,

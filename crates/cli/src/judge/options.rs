@@ -23,8 +23,9 @@ PACKAGE:
 
 SUBMISSION:
   A submission of the package, by its name below submissions/ (accepted/anna.cpp), the name of a
-  folder (wrong_answer) or the name of a file (anna.cpp); or any other file or directory. A
-  directory that contains submissions of the package, such as `.`, means only those submissions.
+  folder (wrong_answer) or the name of a file (anna.cpp); or any other file or directory. If you
+  name a directory that contains submissions of the package, such as `.`, only those submissions
+  are judged.
   By default, all submissions of the package are judged.
 
 Verdicts:
@@ -37,7 +38,7 @@ Verdicts:
 Limits:
   The time limit applies to CPU time. It comes from --time-limit, from the package, or from the
   times of the submissions that must be accepted. The real-time limit is 3 times as long, plus 2 s.
-  docs/guide/judge.md has the details.
+  See docs/guide/judge.md for details.
 
 Exit status:
   0      every verdict was as expected; submissions from outside the package were accepted
@@ -47,7 +48,7 @@ Exit status:
   128+N  millibox received signal N and killed the running programs
 
 Examples:
-  Check that every submission of a package gets the expected verdict:
+  Check that every submission of a package receives the expected verdict:
     millibox judge problems/hello
 
   Judge one submission, with a line for each test:
@@ -107,8 +108,8 @@ pub struct Args {
     pub fail_fast: bool,
     /// Run Python submissions as copies of a prepared interpreter
     ///
-    /// Each submission has interpreters of its own, which are started before its code runs. Their
-    /// CPU time and memory are added to those of each test.
+    /// Each submission has its own interpreters, which are started before its code runs. Their CPU
+    /// time and memory are added to those of each test.
     #[arg(long, help_heading = TESTS)]
     pub prepared: bool,
     /// Judge only tests whose names match the pattern
@@ -154,14 +155,14 @@ pub struct Args {
     pub quiet: bool,
     /// Print each test of each submission, its CPU, and the messages of compilers
     ///
-    /// By default, the tests of a single submission are printed. For several submissions, each has
-    /// one line, and tests are printed only for unexpected verdicts.
+    /// By default, the tests of a single submission are printed. If there are several submissions,
+    /// each has one line, and tests are printed only for unexpected verdicts.
     #[arg(long, short, help_heading = OUTPUT)]
     pub verbose: bool,
 
-    /// Run tests on these CPUs, each test on one [default: all CPUs]
+    /// Run tests on these CPUs, each test on one of them [default: all CPUs]
     ///
-    /// LIST has numbers and ranges.
+    /// LIST contains numbers and ranges.
     ///
     /// Example: --cpus 2-7
     #[arg(long, value_name = "LIST", value_parser = values::cpus, help_heading = MACHINE)]

@@ -28,8 +28,8 @@ PACKAGE:
 
 Programs:
   All programs of a package run in the sandbox, one for each CPU at a time. Compiled programs are
-  cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. gen records the files that it created in
-  the package's directory .millibox, which is not part of the format and is never packed.
+  cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. gen keeps a list of the files that it
+  created in the package's directory .millibox, which is not part of the format and is never packed.
 
 Exit status:
   0      success
@@ -71,8 +71,8 @@ pub enum Command {
     Validate(Validate),
     /// Compute time limits from the times of the model solution
     ///
-    /// For a Sim package, each test gets 3 t + 0.2 / (t^2 + 2) seconds, where t is the time of the
-    /// model solution. For an ICPC package, one limit applies to all tests: the time of the slowest
+    /// In a Sim package, each test has 3 t + 0.2 / (t^2 + 2) seconds, where t is the time of the
+    /// model solution. In an ICPC package, one limit applies to all tests: the time of the slowest
     /// accepted submission, multiplied and rounded up as problem.yaml requires. Tests run one at a
     /// time unless --jobs sets another number, because parallel tests slow each other down. Files
     /// are changed only with --write.
@@ -139,7 +139,7 @@ pub struct Init {
     /// Create an interactive problem
     #[arg(long)]
     pub interactive: bool,
-    /// Do not generate tests; `millibox problem gen` does it later
+    /// Do not generate tests; `millibox problem gen` generates them later
     #[arg(long)]
     pub no_gen: bool,
     #[command(flatten)]
@@ -238,8 +238,8 @@ pub struct Test {
     pub target: Target,
     /// Print the report as one JSON object
     ///
-    /// It has the keys of `millibox judge --report json`, and slow [{name, times, at_least, test}]
-    /// and remarks.
+    /// It has the keys of `millibox judge --report json`, and also slow [{name, times, at_least,
+    /// test}] and remarks.
     #[arg(long)]
     pub json: bool,
 }
@@ -272,7 +272,7 @@ pub struct Clean {
     /// Remove only the files of these tests, named as for gen
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// Print the files that would be removed, and remove none
+    /// Print the files that would be removed, without removing them
     #[arg(long)]
     pub dry_run: bool,
     /// Also remove the cached programs of all packages

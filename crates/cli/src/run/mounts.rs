@@ -17,9 +17,10 @@ pub(super) const WORLD: &str = "World (what the program sees)";
 struct ByOption {
     /// Show a file or directory of the host, read-only
     ///
-    /// SRC is a path of the host, relative to the current directory. DST is an absolute path inside
-    /// and defaults to the absolute path of SRC. Write `\:` for a colon in a path. The options
-    /// --ro, --rw, --tmpfs, --proc and --dev can be repeated; a later mount covers an earlier one.
+    /// SRC is a path of the host, relative to the current directory. DST is an absolute path in the
+    /// sandbox and defaults to the absolute path of SRC. Write `\:` for a colon in a path. The
+    /// options --ro, --rw, --tmpfs, --proc and --dev can be repeated; a later mount covers an
+    /// earlier one.
     ///
     /// Example: --ro ./data:/data
     #[arg(
@@ -31,7 +32,7 @@ struct ByOption {
     ro: Vec<Bind>,
     /// Show a file or directory of the host, writable
     ///
-    /// The program can write there if the sandbox's user has the permission.
+    /// The program can write to it if the sandbox's user has permission to do so.
     ///
     /// Example: --rw .:/work
     #[arg(

@@ -82,7 +82,7 @@ pub struct Args {
     ///
     /// This includes anonymous memory, page cache, tmpfs and kernel memory. Units: K, M, G, T, P,
     /// powers of 1024 (KiB and KB mean the same); a plain number means bytes. The minimum is 1M.
-    /// The run gets no swap unless --swap-limit allows some.
+    /// Without --swap-limit, the run may not use swap.
     ///
     /// Example: --memory-limit 64M
     #[arg(
@@ -106,7 +106,7 @@ pub struct Args {
         help_heading = LIMITS,
     )]
     pub swap_limit: Option<u64>,
-    /// Limit processes and threads at one time, including the program itself [default: 512]
+    /// Limit the number of processes and threads, including the program itself [default: 512]
     ///
     /// At the limit, fork(2) and clone(2) fail with EAGAIN and the program continues.
     ///
@@ -146,9 +146,9 @@ pub struct Args {
     /// VALUE is a number, a size (units as for --memory-limit) or `unlimited`. Each NAME can be
     /// given once. NOFILE defaults to 1024, and its maximum is 4096. If memory and processes are
     /// limited, the default is one file for each 17 KiB of a process's share of the memory limit,
-    /// but at least 64. The reason: the kernel charges the buffer of a half-read directory to no
-    /// cgroup. CORE defaults to 1, and 0 means 1: no core is written, and the host's core handler
-    /// is not started (core(5)).
+    /// but at least 64, because the kernel does not charge the buffer of a half-read directory to
+    /// any cgroup. CORE defaults to 1, and 0 means 1: no core dump is written, and the host's core
+    /// handler is not started (core(5)).
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]
@@ -171,7 +171,7 @@ pub struct Args {
     /// Options that mount at these paths replace them.
     #[arg(long, help_heading = WORLD)]
     pub bare: bool,
-    /// Set the user id inside [default: the id outside]
+    /// Set the user id inside the sandbox [default: the id outside]
     ///
     /// It gives no rights outside the sandbox.
     ///
@@ -184,7 +184,7 @@ pub struct Args {
         help_heading = WORLD,
     )]
     pub uid: Option<u32>,
-    /// Set the group id inside [default: the id outside]
+    /// Set the group id inside the sandbox [default: the id outside]
     ///
     /// Example: --gid 1000
     #[arg(
@@ -195,7 +195,7 @@ pub struct Args {
         help_heading = WORLD,
     )]
     pub gid: Option<u32>,
-    /// Set the working directory inside [default: /]
+    /// Set the working directory inside the sandbox [default: /]
     ///
     /// Example: --cwd /work
     #[arg(
@@ -227,9 +227,9 @@ pub struct Args {
     /// Choose the allowed system calls [default: default]
     ///
     /// `default` suits programs in all common languages. `strict` suits programs that read, compute
-    /// and write. `none` allows all system calls, for measuring only. PROFILE can also be a file or
-    /// pipe with a TOML policy (docs/reference/seccomp.md) or a compiled BPF program (struct
-    /// sock_filter[]).
+    /// and write. `none` allows all system calls; use it only for measurements. PROFILE can also be
+    /// a file or pipe with a TOML policy (docs/reference/seccomp.md) or a compiled BPF program
+    /// (struct sock_filter[]).
     ///
     /// Example: --seccomp ./no-sockets.toml
     #[arg(long, value_name = "PROFILE", help_heading = WORLD)]
@@ -237,8 +237,9 @@ pub struct Args {
 
     /// Read standard input from this file
     ///
-    /// By default the program reads millibox's own standard input. Before the run, millibox waits
-    /// for the writer of a FIFO here, and for the reader of a FIFO of --stdout or --stderr.
+    /// By default, the program reads millibox's own standard input. If the file is a FIFO, millibox
+    /// waits for a writer before the run. If --stdout or --stderr names a FIFO, it waits for a
+    /// reader.
     ///
     /// Example: --stdin /dev/null
     #[arg(
@@ -250,7 +251,7 @@ pub struct Args {
     pub stdin: Option<PathBuf>,
     /// Write standard output to this file, which is truncated first
     ///
-    /// By default the program writes to millibox's own standard output.
+    /// By default, the program writes to millibox's own standard output.
     ///
     /// Example: --stdout 1.out
     #[arg(
@@ -294,9 +295,9 @@ pub struct Args {
 
     /// Measure this many runs as copies of one prepared Python interpreter
     ///
-    /// The interpreter is started once, and each run is a copy of it. All runs but the last have no
-    /// input and no output. A line on standard error has the median of their times. Options of the
-    /// interpreter, such as -u, make each copy start it again.
+    /// The interpreter is started once, and each run is a copy of it. All runs except the last have
+    /// no input and no output. A line on standard error shows the median of their times. With
+    /// options of the interpreter, such as -u, each copy starts the interpreter again.
     ///
     /// Example: --prepared 1000 -- python3 -c pass
     #[arg(

@@ -122,8 +122,8 @@ impl fmt::Display for Remedy {
                 )
             }
             Remedy::SearchPath => f.write_str(
-                "the run's world has no such file in these directories; --env PATH=... sets where \
-                 to look it up",
+                "the run's world has no such file in these directories; --env PATH=... sets the \
+                 directories to search",
             ),
         }
     }

@@ -83,7 +83,7 @@ impl fmt::Display for Times {
         let micros = |time: Duration| time.as_micros();
         write!(
             f,
-            "{} copies: median {} us, the first one {} us with the start of the interpreter",
+            "{} copies: median {} us; the first took {} us, including the start of the interpreter",
             self.runs,
             micros(self.median),
             micros(self.first)

@@ -25,7 +25,7 @@ const HEADER_DIRECTORIES: usize = 8;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let compiler = find_executable("g++")
-        .ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
+        .ok_or_else(|| Error::other("g++ is not on PATH; install it (Debian: g++)"))?;
     let headers = lab.scale().pick(10, 250, 250);
     let sources = lab.directory().join("compile");
     write_sources(&sources, headers)?;
@@ -116,8 +116,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .push(("g++".to_owned(), super::version(&compiler, &["--version"])));
     if !output.in_memory {
         report.add_note(
-            "There is no /dev/shm here: the bare compiler writes to a disk and the \
-            sandbox to a tmpfs.",
+            "This machine has no /dev/shm, so the bare compiler writes to a disk and the \
+            sandboxed one to a tmpfs.",
         );
     }
     Ok(())

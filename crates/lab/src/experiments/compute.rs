@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "compute",
     title: "A compute-bound solution",
-    about: "Thesis, chapter 5: a solution that computes and makes next to no system calls uses \
+    about: "Thesis, chapter 5: a solution that computes and makes almost no system calls uses \
             the same CPU time inside as outside. Target: within 0.3 %. CPU time is the program's \
             user and system time, from wait4(2) outside and from the sandbox's result inside.",
     run,

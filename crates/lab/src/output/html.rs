@@ -59,8 +59,8 @@ fn machine(report: &Report) -> Markup {
             ", scale " (report.scale) ", seed " (report.seed) "."
         }
         @if busy {
-            p.warning { "The machine was busy before the measurement. Trust the ratios more than \
-                the times, and neither of them much." }
+            p.warning { "The machine was busy before the measurement. The times are unreliable, \
+                and the ratios are only slightly better." }
         }
     }
 }
@@ -73,7 +73,7 @@ fn claims_table(reports: &[Report]) -> Markup {
                 thead {
                     tr {
                         th { "target" } th.number { "at most" }
-                        th.number { "found [95 %]" } th { "holds" }
+                        th.number { "measured [95 %]" } th { "met" }
                     }
                 }
                 tbody {
@@ -162,14 +162,14 @@ fn reading_guide() -> Markup {
         section {
             h2 { "How to read this" }
             p {
-                "Variants of one comparison alternate, in an order drawn anew for each round, so \
-                 that all see the same machine. A box reaches from the first to the third \
-                 quartile, and its bar is the median; whiskers end at the last sample within 1.5 \
-                 times the box, and points are samples beyond. Ratios are to the first variant, \
-                 with the 95 % percentile interval of a bootstrap that draws whole rounds; no \
-                 difference is seen if the interval contains 1. A target holds if the whole \
-                 interval is at or below the bound, and is unclear if the interval contains the \
-                 bound."
+                "The variants of a comparison alternate, in a random order in each round, so all \
+                 variants are measured under the same conditions. A box extends from the first to \
+                 the third quartile, and its bar is the median. Whiskers extend to the last sample \
+                 within 1.5 times the height of the box, and points are samples beyond the \
+                 whiskers. Ratios are relative to the first variant, with the 95 % percentile \
+                 interval of a bootstrap that draws whole rounds. If the interval contains 1, the \
+                 measurement shows no difference. A target is met if the whole interval is at or \
+                 below the bound, and unclear if the interval contains the bound."
             }
         }
     }

@@ -26,7 +26,7 @@ pub fn report(report: &Report) -> String {
         report.machine.summary_line()
     ));
     if !report.claims.is_empty() {
-        line("\n| target | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
+        line("\n| target | at most | measured [95 %] | met |\n| --- | --- | --- | --- |");
         for claim in &report.claims {
             line(&format!(
                 "| {} | {} | {} | {} |",
