@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "floor",
     title: "The kernel's own time",
-    about: "/bin/true on all CPUs at once. Each row makes one more thing fresh in every run, in \
+    about: "/bin/true on all CPUs at once. Each row adds one more fresh resource to every run of \
             a small loop that does nothing else: no client, no supervisor, no messages, no \
             seccomp program, no cgroups, no limits, no figures. The last row is the sandbox with \
             all of these. The row before it is the best that a sandbox without state between \
@@ -66,7 +66,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let metric = "time per run, all CPUs";
     let mut comparison = Comparison::new(
         "floor",
-        "/bin/true on all CPUs, one more fresh thing in each row",
+        "/bin/true on all CPUs, one more fresh resource in each row",
     )
     .metric(Metric::new(metric, Unit::Nanoseconds))
     .variant(
@@ -105,7 +105,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         median("millibox"),
     ) {
         report.add_note(format!(
-            "millibox takes {:.2} times as long as the kernel alone for the same things.",
+            "millibox takes {:.2} times as long as the kernel alone for the same resources.",
             millibox / floor
         ));
     }

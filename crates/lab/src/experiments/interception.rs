@@ -19,9 +19,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "System calls and their observers",
     about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and invalid, \
             each 51 times with a clock around it; a sample is the median of the 51. Variants: \
-            plain; with a seccomp program whose answer the kernel knows beforehand (its bitmap, \
-            Linux 5.11); with one that reads an argument of each call; in millibox; with seccomp \
-            user notification; with ptrace(2). Cycles are those of the time stamp counter.",
+            plain; with a seccomp program whose result the kernel knows in advance (its bitmap, \
+            Linux 5.11); with a seccomp program that reads an argument of each call; in millibox; \
+            with seccomp user notification; with ptrace(2). Cycles are those of the time stamp counter.",
     run,
 };
 

@@ -15,9 +15,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Prepared programs",
     about: "What a run costs if the program is a copy of a prepared one, or is linked statically, \
             compared with posix_spawn and wait for the program without a sandbox: in sequence and \
-            on all CPUs, over the size of the template, and after how many runs a template pays \
-            for its start. Targets: C++ at most 0.6 in sequence and 0.75 on all CPUs, Python 0.25, \
-            with numpy 0.06, with pandas 0.04.",
+            on all CPUs, over the size of the template, and after how many runs a template makes \
+            up for its start. Targets: C++ at most 0.6 in sequence and 0.75 on all CPUs, Python \
+            0.25, with numpy 0.06, with pandas 0.04.",
     run,
 };
 
@@ -46,7 +46,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             }
         }
     } else {
-        report.add_note(format!("There is no {PYTHON}, so only C++ was measured."));
+        report.add_note(format!("{PYTHON} does not exist, so only C++ was measured."));
     }
     for subject in &subjects {
         one_after_another(lab, subject, report)?;
@@ -374,7 +374,7 @@ fn break_even(lab: &Lab, subject: &Subject, report: &mut Report) -> Result<(), E
         median("copied, later run"),
     );
     report.add_note(format!(
-        "{}: a template has paid for its start after {:.1} runs.",
+        "{}: a template has made up for its start after {:.1} runs.",
         subject.id,
         1.0 + (first - cold).max(0.0) / (cold - later).max(1.0)
     ));

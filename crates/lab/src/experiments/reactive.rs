@@ -47,7 +47,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let conversation = Conversation::new(&supervisor, queries)?;
     let ways = placements()?;
     if ways.len() < 3 {
-        report.add_note("There is one CPU here, so there is no table for separate CPUs.");
+        report.add_note("This machine has one CPU, so there is no table for separate CPUs.");
     }
     for way in &ways {
         reactive(lab, report, &conversation, way, queries)?;

@@ -22,8 +22,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Isolation and CPUs",
     about: "Franke et al. 2001: chat rooms (hackbench of rt-tests: 20 senders and 20 receivers in \
             each) over rooms, messages and CPUs, and a table like lmbench's with one copy on each \
-            CPU at the same time; bare and in the sandbox. A greater ratio on more CPUs means that \
-            runs share something they should not.",
+            CPU at the same time; bare and in the sandbox. If a ratio grows with the number of \
+            CPUs, runs share a resource that they should not share.",
     run,
 };
 
@@ -142,7 +142,7 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
     let directory = tmpfs()?;
     if directory.is_none() {
         report.add_note(
-            "There is no tmpfs at /dev/shm: the copies outside created their files in \
+            "There is no tmpfs at /dev/shm, so the copies outside created their files in \
                 the lab's directory.",
         );
     }

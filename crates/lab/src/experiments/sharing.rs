@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "sharing",
     title: "What sharing saves",
-    about: "Thesis, chapter 5: the unchanged sandbox, then without one of its savings at a time: \
+    about: "Thesis, chapter 5: the unchanged sandbox, then the sandbox without one of its savings: \
             templates, several runners for each slot, a network shared by a runner's runs, pid1 in \
             its runner's memory, a seccomp program that is searched as a tree. Then the cost of \
             one new namespace of each kind.",
@@ -40,7 +40,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     };
     let table = Comparison::new(
         "sharing",
-        "/bin/true, with one thing not shared or not prepared",
+        "/bin/true, with one resource not shared or not prepared",
     )
     .metric(Metric::new("real time", Unit::Nanoseconds))
     .variant(of(
@@ -51,7 +51,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     ))
     .variant(of(
         "new network",
-        "a network namespace with a loopback for each run",
+        "a network namespace with a loopback interface for each run",
         &usual,
         &loopback,
     ))
@@ -59,7 +59,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         Variant::timed("no template", || {
             bare::sandboxed(&usual, &request.clone().world(&unseen())).map(drop)
         })
-        .about("a new world for each run, so its mounts are made for this run"),
+        .about("a new world for each run, so that its mounts are made for this run"),
     )
     .variant(of(
         "one runner",
@@ -76,7 +76,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     .variant(of("no seccomp", "no program at all", &usual, &bare_calls))
     .variant(of(
         "pid1 apart",
-        "pid1 has an address space of its own; each run attaches the seccomp program",
+        "pid1 has its own address space; each run attaches the seccomp program",
         &apart,
         &minimal,
     ))
@@ -182,7 +182,7 @@ fn taking(name: &'static str, flags: i32) -> Variant<'static> {
 }
 
 fn of_default(arch: Arch) -> Result<Program, Error> {
-    let policy = profile("default").ok_or_else(|| Error::other("there is no default profile"))?;
+    let policy = profile("default").ok_or_else(|| Error::other("the default profile is missing"))?;
     compile(&policy, arch).map_err(|error| Error::other(error.to_string()))
 }
 

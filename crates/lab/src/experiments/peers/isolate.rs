@@ -41,7 +41,7 @@ pub fn prepare(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     tried(
         make,
         "PID, mount, IPC and network namespaces fresh, binds read-only, its box writable, resource \
-         limits of single processes, run as a user of its own, from version 2.4 a seccomp program \
+         limits of single processes, run as its own user, from version 2.4 a seccomp program \
          (no control groups); the box is created beforehand",
     )
 }

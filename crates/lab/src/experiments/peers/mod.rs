@@ -25,11 +25,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Comparison with other sandboxes",
     about: "Thesis, chapter 5: /bin/true bare, in millibox, and in every other installed \
             sandbox. Settings are as similar as the sandboxes allow: namespaces, a read-only \
-            root of the system's files, an empty tmpfs, no network, and limits. Below the table \
-            is what each sandbox does, and which are missing. The time covers everything that a \
-            run needs: a client's request to a server (millibox, go-judge), or a whole command. \
-            For isolate it covers only the run, because a judge creates its box once for many \
-            runs.",
+            root of the system's files, an empty tmpfs, no network, and limits. The list below \
+            the table describes each sandbox. The time covers everything that a run needs: a \
+            client's request to a server (millibox, go-judge), or a whole command. For isolate, it \
+            covers only the run, because a judge creates its box once for many runs.",
     run,
 };
 
@@ -159,7 +158,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 .optional(),
         );
     } else {
-        let why = "there is no command millibox beside millibox-lab or on PATH";
+        let why = "the command millibox is neither beside millibox-lab nor on PATH";
         comparison = comparison.missing("millibox run", why);
     }
     for peer in PEERS {
@@ -168,7 +167,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 Some(path) => format!("there is no {}", path.display()),
                 None => {
                     format!(
-                        "there is no {} on PATH; install it, or pass --peer {}=PATH",
+                        "{} is not on PATH; install it, or pass --peer {}=PATH",
                         peer.executable, peer.name
                     )
                 }

@@ -16,10 +16,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "service",
     title: "Over HTTP",
     about: "Runs of /bin/true over HTTP on loopback, with limits on memory, processes, CPU and \
-            real time. The same request of go-judge goes to millibox serve and to go-judge, and a \
-            request of /v1 is compared with the library on all CPUs. The load generator is one \
-            thread on the same CPUs. Targets: at least 5 times the runs of go-judge, and at least \
-            70 % of the runs of the library.",
+            real time. millibox serve and go-judge receive the same request in go-judge's format, \
+            and requests to /v1 are compared with the library on all CPUs. The load generator is \
+            one thread on the same CPUs. Targets: at least 5 times the runs of go-judge, and at \
+            least 70 % of the runs of the library.",
     run,
 };
 
@@ -42,7 +42,7 @@ const OWN_BODY: &str = r#"{"command":["/bin/true"],"limits":{"cpu_ms":10000,"wal
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let Some(millibox) = &lab.options().millibox else {
         return Err(Error::other(
-            "there is no command millibox beside millibox-lab or on PATH",
+            "the command millibox is neither beside millibox-lab nor on PATH",
         ));
     };
     let server = Server::start(lab, millibox)?;
@@ -76,11 +76,11 @@ fn connections_text(count: usize) -> String {
 /// The same request of go-judge to both servers.
 fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<(), Error> {
     let duration = turn_duration(lab);
-    let mut comparison = Comparison::new("go-judge", "/bin/true by the request of go-judge")
+    let mut comparison = Comparison::new("go-judge", "/bin/true in go-judge's interface")
         .metric(Metric::new(WALL_TIME, Unit::Nanoseconds))
-        .metric(Metric::new("time to answer", Unit::Nanoseconds))
+        .metric(Metric::new("response time", Unit::Nanoseconds))
         .metric(Metric::new(
-            "time to answer, 99th percentile",
+            "response time, 99th percentile",
             Unit::Nanoseconds,
         ))
         .metric(Metric::new(CLIENT_TIME, Unit::Nanoseconds))
@@ -127,7 +127,7 @@ fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<()
 
 fn start_go_judge(lab: &Lab, report: &mut Report) -> Result<go_judge::Server, Error> {
     let path = lab.find_peer("go-judge", "go-judge").ok_or_else(|| {
-        Error::other("there is no go-judge on PATH; install it, or pass --peer go-judge=PATH")
+        Error::other("go-judge is not on PATH; install it, or pass --peer go-judge=PATH")
     })?;
     let version = super::version(&path, &["-version"]);
     report.versions.push(("go-judge".to_owned(), version));
@@ -160,7 +160,7 @@ fn beside_the_library(lab: &Lab, server: &Server, report: &mut Report) -> Result
         let cpu = process_cpu_ns().saturating_sub(cpu);
         Ok(vec![1e9 / rate.per_second, cpu as f64 / runs])
     };
-    let mut comparison = Comparison::new("own", "/bin/true through /v1/runs and by the library")
+    let mut comparison = Comparison::new("own", "/bin/true through /v1/runs and the library")
         .metric(Metric::new(WALL_TIME, Unit::Nanoseconds))
         .metric(Metric::new(CLIENT_TIME, Unit::Nanoseconds))
         .plan(plan(lab))
@@ -205,7 +205,7 @@ fn add_client_share(lab: &Lab, table: &Table, variant: &str, report: &mut Report
     if let (Some(wall), Some(cpu)) = (median(WALL_TIME), median(CLIENT_TIME)) {
         let percent = 100.0 * cpu / (wall * lab.cpus() as f64);
         report.add_note(format!(
-            "The load generator takes {percent:.1} % of the CPUs for {variant} ({}).",
+            "The load generator uses {percent:.1} % of the CPU time for {variant} ({}).",
             table.id
         ));
     }
