@@ -21,7 +21,8 @@ pub const EXPERIMENT: Experiment = Experiment {
             each 51 times with a clock around it; a sample is the median of the 51. Variants: \
             plain; with a seccomp program whose result the kernel knows in advance (its bitmap, \
             Linux 5.11); with a seccomp program that reads an argument of each call; in millibox; \
-            with seccomp user notification; with ptrace(2). Cycles are those of the time stamp counter.",
+            with seccomp user notification; with ptrace(2). Cycles are those of the time stamp \
+            counter.",
     run,
 };
 
