@@ -29,7 +29,8 @@ PACKAGE:
 Programs:
   All programs of a package run in the sandbox, one for each CPU at a time. Compiled programs are
   cached in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. gen keeps a list of the files that it
-  created in the package's directory .millibox, which is not part of the format and is never packed.
+  created, in the package's directory .millibox. This directory is not part of the format and is
+  never packed.
 
 Exit status:
   0      success
