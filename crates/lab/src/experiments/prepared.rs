@@ -46,7 +46,9 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             }
         }
     } else {
-        report.add_note(format!("{PYTHON} does not exist, so only C++ was measured."));
+        report.add_note(format!(
+            "{PYTHON} does not exist, so only C++ was measured."
+        ));
     }
     for subject in &subjects {
         one_after_another(lab, subject, report)?;

@@ -182,7 +182,8 @@ fn taking(name: &'static str, flags: i32) -> Variant<'static> {
 }
 
 fn of_default(arch: Arch) -> Result<Program, Error> {
-    let policy = profile("default").ok_or_else(|| Error::other("the default profile is missing"))?;
+    let policy =
+        profile("default").ok_or_else(|| Error::other("the default profile is missing"))?;
     compile(&policy, arch).map_err(|error| Error::other(error.to_string()))
 }
 
