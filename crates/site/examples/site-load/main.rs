@@ -225,12 +225,21 @@ async fn seed(site: &Site, options: &Options) -> Result<(Browser, Contest)> {
     for number in 0..options.users {
         list += &format!("user{number},User Number {number},{PASSWORD}\n");
     }
-    let fields = [("list", list.as_str()), ("format", "page")];
-    admin
-        .post("/users/import/apply", &fields)
-        .await?
-        .expect(200)?;
+    import_users(&mut admin, &list).await?;
     Ok((admin, Contest { id, problem }))
+}
+
+/// Adds the accounts of a list. The site applies only a plan that it has shown.
+async fn import_users(admin: &mut Browser, list: &str) -> Result<()> {
+    const PATH: &str = "/users/import";
+    let mut fields = vec![("accounts", list)];
+    let preview = admin.upload(PATH, &fields, ("", b"")).await?.expect(200)?;
+    let plan = preview.body.split("name=\"plan\" value=\"").nth(1);
+    let plan = plan.and_then(|rest| rest.split('"').next());
+    fields.extend([("plan", plan.unwrap_or_default()), ("format", "page")]);
+    let applied = admin.upload(&format!("{PATH}/apply"), &fields, ("", b"")).await?;
+    applied.expect(200)?;
+    Ok(())
 }
 
 /// All users sign in as people do: they open the first page, the form, and then the contest.
