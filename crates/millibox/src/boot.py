@@ -7,10 +7,12 @@ import sys
 
 def _prepare():
     # Names of this file, because an import in a copy would touch memory.
-    global atexit, errno, gc, io, os, threading
+    global atexit, gc, io, os, runpy, threading, time, SourceFileLoader
     at_start = set(sys.modules)
-    import atexit, builtins, ctypes, errno, gc, io, os, runpy, threading, types
+    import atexit, builtins, ctypes, gc, io, os, runpy, threading, time, types
     from importlib.machinery import BuiltinImporter, SourceFileLoader
+
+    fork_handlers = _fork_handlers()
 
     library = ctypes.PyDLL(sys.argv[1])
     for name in sys.argv[2:]:
@@ -19,6 +21,9 @@ def _prepare():
     ready.restype = ctypes.c_ssize_t
     buffer = ctypes.create_string_buffer(65536)
     counts = (ctypes.c_uint32 * 2)()
+    stage, kinds_of_streams = library.millibox_ready_stage, library.millibox_ready_streams
+    real_path = ctypes.pythonapi.realpath
+    real_path.restype = ctypes.c_char_p
     before = ctypes.pythonapi.PyOS_BeforeFork
     after = ctypes.pythonapi.PyOS_AfterFork_Child
     before.restype = after.restype = None
@@ -26,7 +31,8 @@ def _prepare():
     # Work that is done once for each process is done here.
     exec(compile("pass", "<string>", "exec"), {"__name__": "__main__"})
     own = dict(os.environ)
-    own_variables = [f"{name}={value}" for name, value in own.items()]
+    # The end of the strings of a run with the same variables, after the end of its last argument.
+    own_strings = b"\0" + b"".join(b"%s=%s\0" % pair for pair in os.environb.items())
     # The options before "-c" of this program. A run with the same options can use this interpreter.
     options = sys.orig_argv[1:] if hasattr(sys, "orig_argv") else ["-c"]
     options = options[: options.index("-c")]
@@ -37,39 +43,63 @@ def _prepare():
     sys.argv[:] = [""]
     streams = _prepare_streams()
     known = _known_modules()
+    seed = None
+    has_handlers = not all(_is_needless(one) for handlers in fork_handlers for one in handlers)
+    if not has_handlers and "random" in sys.modules:
+        random = sys.modules["random"]._inst
+        # The method of the type in C. That of the class in Python touches more memory.
+        seed = super(type(random), random).seed
+        random.gauss_next = None
+    del fork_handlers
     gc.collect()
     gc.freeze()
     # All attributes that the copy needs are looked up above or are in modules that are imported.
-    before()
+    if has_handlers:
+        before()
     length = ready(buffer, len(buffer), counts)
-    after()
+    if has_handlers:
+        after()
+    elif seed is not None:
+        seed()
     if length < 0:
         raise SystemExit("millibox: this process is not a template")
     # --- The code below runs in the copy.
     # Each page of memory that a copy touches is copied, so it touches few objects.
-    strings = read_bytes(buffer, length).decode(*encoding).split("\0")
-    arguments = strings[: counts[0]]
-    variables = strings[counts[0] : counts[0] + counts[1]]
-    del buffer, strings
-    environment = own
-    if variables != own_variables:
+    strings = read_bytes(buffer, length)
+    if counts[1] == len(own) and strings.endswith(own_strings):
+        environment = own
+        arguments = strings[: -len(own_strings)].decode(*encoding).split("\0")
+    else:
+        strings = strings.decode(*encoding).split("\0")
         environment = {}
-        for variable in variables:
+        for variable in strings[counts[0] : counts[0] + counts[1]]:
             name, _, value = variable.partition("=")
             environment.setdefault(name, value)
+        arguments = strings[: counts[0]]
     if arguments and arguments[0] == STAGE:
         # millibox-stage PROGRAM ARGV0 [ARGUMENT...]
-        arguments = _stage(arguments[2:])
+        if stage() != 0:
+            os._exit(127)
+        del arguments[:2]
     how = _understand(arguments, options)
+    directory = "."
+    if how is not None and how[0] == "file":
+        # realpath(3), because os.path.realpath touches more memory.
+        path = how[1][0]
+        directory = real_path(path.encode(*encoding), buffer)
+        directory = directory.decode(*encoding) if directory else os.path.realpath(path)
+        directory = directory[: directory.rindex("/")] or "/"
+    del buffer, strings
     is_other_start = environment is not own and not _same_start(own, environment)
-    if how is None or is_other_start or _is_shadowed(how, loaded):
+    if how is None or is_other_start or _is_shadowed(directory, loaded):
         # The interpreter itself would start in another way.
         os.execve(sys.executable, arguments or [""], environment)
     if environment is not own:
         _change_environment(own, environment)
-    sys.stdin = sys.__stdin__ = _stream(0, *streams[0])
-    sys.stdout = sys.__stdout__ = _stream(1, *streams[1])
-    sys.stderr = sys.__stderr__ = _stream(2, *streams[2])
+    kinds = kinds_of_streams()
+    sys.stdin = sys.__stdin__ = _stream(0, kinds & 3, *streams[0])
+    sys.stdout = sys.__stdout__ = _stream(1, kinds >> 2 & 3, *streams[1])
+    sys.stderr = sys.__stderr__ = _stream(2, kinds >> 4 & 3, *streams[2])
     # `random` reseeds itself after a fork, numpy does not.
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
@@ -84,7 +114,7 @@ def _prepare():
     sys.modules["__main__"] = fresh
     status = 0
     try:
-        _execute(kind, code, fresh)
+        _execute(kind, code, directory, fresh)
     except SystemExit as end:
         status = _exit_status(end)
     except BaseException as error:
@@ -94,8 +124,6 @@ def _prepare():
 
 
 def _change_environment(own, environment):
-    import time
-
     for name in own:
         if name not in environment and not (name == "LC_CTYPE" and own[name] == "C.UTF-8"):
             del os.environ[name]
@@ -104,6 +132,38 @@ def _change_environment(own, environment):
             os.environ[name] = value
     if own.get("TZ") != environment.get("TZ"):
         time.tzset()
+
+
+def _fork_handlers():
+    """The lists of functions that the interpreter calls before a fork, and after it in the child.
+
+    os.register_at_fork only adds to these lists, so they are found by what was added.
+    """
+
+    def mark():
+        pass
+
+    os.register_at_fork(before=mark, after_in_child=mark)
+    lists = [one for one in gc.get_referrers(mark) if type(one) is list]
+    if len(lists) != 2:
+        return [[None]]
+    for one in lists:
+        one.remove(mark)
+    return lists
+
+
+def _is_needless(handler):
+    """Whether a handler has nothing to do in a copy of a process with one thread.
+
+    These handlers renew locks and forget other threads and event loops. A template holds no lock
+    and has no other thread or event loop. `random` is reseeded separately.
+    """
+    owner = getattr(handler, "__self__", None)
+    if type(owner) in (type(threading.Lock()), type(threading.RLock())):
+        return True
+    if "random" in sys.modules and handler == sys.modules["random"]._inst.seed:
+        return True
+    return getattr(handler, "__module__", None) in ("threading", "logging", "asyncio.events")
 
 
 def _known_modules():
@@ -124,86 +184,15 @@ def _new_modules(known):
     return new[::-1]
 
 
-# The name as which the service starts its program that unpacks the files of a run.
+# The name under which the service starts its program that unpacks the files of a run.
 STAGE = "millibox-stage"
 
 
-def _stage(arguments):
-    """Does what millibox-stage does (crates/stage), without its exec. Returns the arguments."""
-    import array, socket, tarfile
-
-    receive, unpack, place = 0, 1, 2
-    connection = socket.socket(fileno=os.dup(0))
-    step = receive
-    try:
-        data, parts, _, _ = connection.recvmsg(65536, socket.CMSG_SPACE(253 * 4))
-        files = array.array("i")
-        for level, kind, content in parts:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                files.frombytes(content[: len(content) // 4 * 4])
-        # The service sends no further descriptors and no terminal to a prepared program.
-        if len(data) != 3 or data[0] or data[2] or len(files) != 1 + data[1]:
-            raise OSError(74, "EBADMSG")
-        step = unpack
-        if data[1]:
-            with open(files[1], "rb") as archive, tarfile.open(fileobj=archive, mode="r:") as tar:
-                for entry in tar:
-                    _unpack(tar, entry)
-        directory = os.open(".", os.O_PATH | os.O_DIRECTORY)
-        step = place
-        os.dup2(files[0], 0)
-        os.close(files[0])
-        rights = array.array("i", [directory])
-        connection.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
-        os.close(directory)
-        connection.close()
-        return arguments
-    except (OSError, tarfile.TarError) as error:
-        number = getattr(error, "errno", None)
-        reason = bytes([1, step]) + (b"\1" + _signed(number) if number else b"\0")
-        try:
-            connection.sendmsg([reason])
-        except OSError:
-            pass
-        os._exit(127)
-
-
-def _unpack(tar, entry):
-    """Unpacks one entry below the root and replaces an existing file."""
-    path = "/" + entry.name.lstrip("/")
-    parent = os.path.dirname(path)
-    if entry.isdir():
-        os.makedirs(path, exist_ok=True)
-        os.chmod(path, entry.mode & 0o7777)
-        return
-    if not os.path.isdir(parent):
-        os.makedirs(parent, exist_ok=True)
-    if os.path.lexists(path):
-        os.unlink(path)
-    if entry.issym():
-        os.symlink(entry.linkname, path)
-        return
-    if not entry.isreg():
-        raise OSError(22, "EINVAL")
-    source = tar.extractfile(entry)
-    with open(path, "xb", 0) as file:
-        while chunk := source.read(1 << 20):
-            file.write(chunk)
-        os.fchmod(file.fileno(), entry.mode & 0o7777)
-
-
-def _signed(number):
-    """A number as the service reads it: zigzag, in groups of seven bits."""
-    number <<= 1
-    groups = []
-    while number > 127:
-        groups.append(number & 127 | 128)
-        number >>= 7
-    return bytes(groups + [number])
-
-
 def _understand(arguments, options):
-    """The kind of program, its code and its argv; None if the interpreter has to start for it."""
+    """The kind of the program, its code and its argv; None if the interpreter has to start for it.
+
+    The code of a file is its path, and its content or an OSError.
+    """
     rest = arguments[1:]
     if rest[: len(options)] != options:
         return None
@@ -214,30 +203,30 @@ def _understand(arguments, options):
         return "command", rest[1], ["-c", *rest[2:]]
     if rest[0] == "-m" and len(rest) > 1:
         return "module", rest[1], ["-m", *rest[2:]]
-    if rest[0].startswith("-") or _is_package(rest[0]):
+    path = rest[0]
+    if path.startswith("-") or path.endswith((".pyc", ".pyz", ".pyzw", ".zip")):
         return None
-    return "file", rest[0], rest
-
-
-def _is_package(path):
-    """Whether the interpreter takes a path for a directory, an archive or compiled code."""
-    if path.endswith((".pyc", ".pyz", ".pyzw", ".zip")) or os.path.isdir(path):
-        return True
     try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"PK\3\4"
-    except OSError:
-        return False
+        with io.FileIO(path) as file:
+            content = file.readall()
+    except IsADirectoryError:
+        return None
+    except OSError as error:
+        content = error
+    else:
+        # The interpreter would take the file for an archive.
+        if content.startswith(b"PK\3\4"):
+            return None
+    return "file", (path, content), rest
 
 
-def _is_shadowed(how, loaded):
+def _is_shadowed(directory, loaded):
     """Whether the program has a module of its own with the name of one that is loaded already."""
-    kind, code, _ = how
-    directory = os.path.dirname(os.path.realpath(code)) if kind == "file" else "."
     try:
-        return any(name.partition(".")[0] in loaded for name in os.listdir(directory))
+        names = os.listdir(directory)
     except OSError:
         return False
+    return any(name.partition(".")[0] in loaded for name in names)
 
 
 def _same_start(own, environment):
@@ -276,16 +265,18 @@ def _prepare_streams():
     return streams
 
 
-def _stream(number, encoding, errors, file, pipe):
+# How millibox_ready_streams describes a descriptor.
+CLOSED, AT_BEGINNING, PIPE = 0, 1, 2
+
+
+def _stream(number, kind, encoding, errors, file, pipe):
     """The standard stream of the copy."""
-    try:
-        if os.lseek(number, 0, os.SEEK_CUR) == 0:
-            return file
-    except OSError as error:
-        if error.errno == errno.EBADF:
-            return None
-        if not os.isatty(number):
-            return pipe
+    if kind == AT_BEGINNING:
+        return file
+    if kind == PIPE:
+        return pipe
+    if kind == CLOSED:
+        return None
     return _open_stream(number, encoding, errors)
 
 
@@ -307,7 +298,7 @@ def _open_stream(number, encoding, errors):
     return stream
 
 
-def _execute(kind, code, main):
+def _execute(kind, code, directory, main):
     scope = main.__dict__
     if kind == "command":
         sys.path[0] = ""
@@ -318,30 +309,23 @@ def _execute(kind, code, main):
         source = sys.stdin.buffer.read()
         exec(compile(source, "<stdin>", "exec"), scope)
     elif kind == "module":
-        import runpy
-
         sys.path[0] = os.getcwd()
         runpy._run_module_as_main(code)
     else:
-        try:
-            with open(code, "rb") as file:
-                source = file.read()
-        except OSError as error:
-            reason = error.strerror
+        path, content = code
+        if isinstance(content, OSError):
             sys.stderr.write(
-                f"{sys.executable}: can't open file {os.path.abspath(code)!r}:"
-                f" [Errno {error.errno}] {reason}\n"
+                f"{sys.executable}: can't open file {os.path.abspath(path)!r}:"
+                f" [Errno {content.errno}] {content.strerror}\n"
             )
             raise SystemExit(2)
-        if sys.version_info >= (3, 9) and not code.startswith("/"):
-            code = os.getcwd() + "/" + code.removeprefix("./")
-        from importlib.machinery import SourceFileLoader
-
-        main.__loader__ = SourceFileLoader("__main__", code)
-        main.__file__ = code
+        if sys.version_info >= (3, 9) and not path.startswith("/"):
+            path = os.getcwd() + "/" + path.removeprefix("./")
+        main.__loader__ = SourceFileLoader("__main__", path)
+        main.__file__ = path
         main.__cached__ = None
-        sys.path[0] = os.path.dirname(os.path.realpath(code))
-        exec(compile(source, code, "exec"), scope)
+        sys.path[0] = directory
+        exec(compile(content, path, "exec"), scope)
 
 
 def _exit_status(end):

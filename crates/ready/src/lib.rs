@@ -66,3 +66,27 @@ pub unsafe extern "C" fn millibox_ready(buffer: *mut u8, size: usize, counts: *m
     }
     length as isize
 }
+
+/// Puts the files of a run in place, as the program `millibox-stage` does before its exec. Standard
+/// input is the socket of the exchange. Returns 0, or -1 if a step failed; the service knows then.
+#[unsafe(no_mangle)]
+pub extern "C" fn millibox_ready_stage() -> i32 {
+    match millibox_stage::stage() {
+        Some(_) => 0,
+        None => -1,
+    }
+}
+
+/// Describes the standard streams, two bits each: 0 is closed, 1 a descriptor that can seek and is
+/// at its beginning, 2 one that cannot and is no terminal, such as a pipe, 3 any other.
+#[unsafe(no_mangle)]
+pub extern "C" fn millibox_ready_streams() -> i32 {
+    let kind = |fd| match rustix::fs::tell(sys::borrow(fd)) {
+        Ok(0) => 1,
+        Ok(_) => 3,
+        Err(rustix::io::Errno::BADF) => 0,
+        Err(_) if rustix::termios::isatty(sys::borrow(fd)) => 3,
+        Err(_) => 2,
+    };
+    kind(0) | kind(1) << 2 | kind(2) << 4
+}

@@ -15,6 +15,9 @@
 //! neither the archive nor this program needs to be trusted.
 #![forbid(unsafe_code)]
 
+mod files;
+
+pub use files::stage;
 use rustix::io::Errno;
 use rustix::net::{
     AncillaryDrain, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -27,8 +30,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The largest number of descriptors in one message (`SCM_MAX_FD` in unix(7)).
 pub const MAX_DESCRIPTORS: usize = 253;
-/// The largest message in bytes.
-const MAX_MESSAGE_BYTES: usize = 64 << 10;
+/// The largest message in bytes: a few numbers. The buffer is on the stack of the receiver, which
+/// may be a copy of a program that should touch little memory.
+const MAX_MESSAGE_BYTES: usize = 64;
 
 /// The task of `millibox-stage`. The descriptors travel with it: the program's further
 /// descriptors in their order from 3 on, its standard input, and the archive if there is one.
@@ -112,7 +116,7 @@ pub fn receive<T: for<'de> Deserialize<'de>>(
     socket: impl AsFd,
     close_on_exec: bool,
 ) -> Result<Option<(T, Vec<OwnedFd>)>, Errno> {
-    let mut body = vec![0; MAX_MESSAGE_BYTES];
+    let mut body = [0; MAX_MESSAGE_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = if close_on_exec {

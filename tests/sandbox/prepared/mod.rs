@@ -374,6 +374,66 @@ fn options_of_the_interpreter_are_those_of_its_template() {
 }
 
 #[test]
+fn copy_calls_fork_handlers_that_modules_have_registered() {
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let directory = millibox_tests::directory();
+    let module = "import os\ncalls = []\n\
+                  os.register_at_fork(before=lambda: calls.append('before'))\n\
+                  os.register_at_fork(after_in_child=lambda: calls.append('after'))\n";
+    std::fs::write(directory.path().join("handlers.py"), module).expect("write a module");
+    let world = World::minimal().read_only(directory.path(), "/modules");
+    let prepare = Prepare::python(PYTHON, ["handlers", "random"]).env("PYTHONPATH", "/modules");
+    let python = prepared(&world, &prepare);
+    let code = "import handlers, random; print(*handlers.calls, random.random())";
+    let run = || {
+        let request = request(code, &python).env("PYTHONPATH", "/modules");
+        let output = output(&supervisor, &request);
+        assert!(
+            matches!(output.result.start, Start::Prepared { .. }),
+            "{output:?}"
+        );
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let (first, second) = (run(), run());
+    for text in [&first, &second] {
+        assert!(text.starts_with("before after 0."), "{text}");
+    }
+    assert_ne!(first, second, "`random` is reseeded");
+}
+
+#[test]
+fn program_that_forks_has_the_handlers_of_the_interpreter() {
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
+    if !is_possible_or_skips(&supervisor) {
+        return;
+    }
+    let modules = [
+        "random",
+        "threading",
+        "logging",
+        "concurrent.futures.thread",
+    ];
+    let python = prepared(&World::minimal(), &Prepare::python(PYTHON, modules));
+    let code = "import logging, os, random, sys, threading\n\
+                thread = threading.Thread(target=threading.Event().wait, daemon=True)\n\
+                thread.start()\n\
+                logging.getLogger().addHandler(logging.StreamHandler(sys.stdout))\n\
+                number = random.getstate()\n\
+                child = os.fork()\n\
+                logging.warning('%s %s', threading.active_count(), random.getstate() == number)\n\
+                sys.stdout.flush()\n\
+                if not child: os._exit(0)\n\
+                os.waitpid(child, 0)\n";
+    let printed = text(&supervisor, code, &python);
+    let mut lines: Vec<_> = printed.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["1 False", "2 True"]);
+}
+
+#[test]
 fn strings_beyond_64_kib_start_cold_or_fail() {
     let supervisor = start(builder().slots(1));
     if !is_possible_or_skips(&supervisor) {

@@ -25,6 +25,9 @@ const PYTHON: &str = "/usr/bin/python3";
 /// The directory of additional modules in the world. A world with a mount below /tmp can have no
 /// template.
 const PACKAGES: &str = "/packages";
+/// The place of a module in a world. It has another name than the module, because a copy executes
+/// the interpreter if the working directory, here the root, hides an imported module.
+const MODULES: &str = "/modules";
 const REAL_TIME: &str = "real time";
 const WALL_TIME: &str = "wall time for each run";
 const MIB: u64 = 1 << 20;
@@ -277,14 +280,14 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let module = "import os\nballast = b'x' * (int(os.environ['BALLAST_MIB']) << 20)\n";
     std::fs::write(modules.join("ballast.py"), module)
         .map_err(Error::system("write a Python module"))?;
-    let world = World::minimal().read_only(&modules, "/ballast");
+    let world = World::minimal().read_only(&modules, MODULES);
     let mut table: Option<Table> = None;
     let mut samples = Vec::new();
     for size in sizes {
         // Each size has a supervisor, which ends its templates.
         let supervisor = lab.supervisor(1)?;
         let prepare = Prepare::python(PYTHON, ["ballast"])
-            .env("PYTHONPATH", "/ballast")
+            .env("PYTHONPATH", MODULES)
             .env("BALLAST_MIB", size.to_string())
             .memory_limit((size + 256) * MIB);
         let request = Request::new(PYTHON).args(["-c", "pass"]);
@@ -294,7 +297,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             about: "",
             // The interpreter's own variable must be the same in the run.
             request: request
-                .env("PYTHONPATH", "/ballast")
+                .env("PYTHONPATH", MODULES)
                 .prepared(&world.prepare(&prepare)?),
             is_copy: true,
         };

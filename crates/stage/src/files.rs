@@ -1,0 +1,129 @@
+//! What `millibox-stage` does before the exec.
+
+use crate::{Answer, Failure, Instructions, Step};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// The number of the first descriptor after the standard streams.
+const FIRST_EXTRA_DESCRIPTOR: i32 = 3;
+
+/// Receives the instructions from the socket at standard input, carries them out and answers.
+///
+/// Returns the socket, which an exec closes. If a step failed, the answer says so, and the result
+/// is `None`.
+///
+/// Call this before the process opens descriptors, so that those of the program get the first free
+/// numbers (open(2)).
+#[must_use]
+pub fn stage() -> Option<OwnedFd> {
+    let received = crate::receive::<Instructions>(std::io::stdin(), false);
+    let socket = std::io::stdin().as_fd().try_clone_to_owned().ok()?;
+    let received = received.and_then(|received| received.ok_or(Errno::NOTCONN));
+    let staged = received
+        .map_err(failed(Step::Receive))
+        .and_then(|(instructions, descriptors)| carry_out(&socket, &instructions, descriptors));
+    match staged {
+        Ok(()) => Some(socket),
+        Err(failure) => {
+            // If the caller has ended, the run ends as well.
+            let _ = crate::send(&socket, &Answer::Failed(failure), &[]);
+            None
+        }
+    }
+}
+
+fn failed(step: Step) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure {
+        step,
+        errno: Some(errno.raw_os_error()),
+    }
+}
+
+/// Carries out the instructions.
+fn carry_out(
+    socket: &OwnedFd,
+    instructions: &Instructions,
+    mut descriptors: Vec<OwnedFd>,
+) -> Result<(), Failure> {
+    let archive = instructions
+        .has_archive
+        .then(|| descriptors.pop())
+        .flatten();
+    let stdin = descriptors
+        .pop()
+        .ok_or_else(|| failed(Step::Receive)(Errno::BADMSG))?;
+    if let Some(archive) = archive {
+        unpack(archive)?;
+    }
+    let directory = rustix::fs::open(
+        ".",
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(failed(Step::Unpack))?;
+    rustix::stdio::dup2_stdin(&stdin).map_err(failed(Step::Descriptors))?;
+    drop(stdin);
+    place(descriptors).map_err(failed(Step::Descriptors))?;
+    if instructions.terminal {
+        // The run may lead its session already.
+        let _ = rustix::process::setsid();
+        match rustix::process::ioctl_tiocsctty(std::io::stdin()) {
+            // The default seccomp profile forbids it. The streams are a terminal nevertheless, but
+            // Ctrl-C reaches no process.
+            Ok(()) | Err(Errno::PERM) => {}
+            Err(errno) => return Err(failed(Step::Terminal)(errno)),
+        }
+    }
+    crate::send(socket, &Answer::Ready, &[directory.as_fd()]).map_err(failed(Step::Descriptors))
+}
+
+/// Leaves the descriptors open for the program. They keep the numbers with which they arrived.
+fn place(descriptors: Vec<OwnedFd>) -> Result<(), Errno> {
+    for (index, descriptor) in descriptors.into_iter().enumerate() {
+        let expected = FIRST_EXTRA_DESCRIPTOR + i32::try_from(index).map_err(|_| Errno::MFILE)?;
+        if descriptor.as_raw_fd() != expected {
+            return Err(Errno::BADF);
+        }
+        fcntl_setfd(&descriptor, fcntl_getfd(&descriptor)? - FdFlags::CLOEXEC)?;
+        // The program inherits it.
+        std::mem::forget(descriptor);
+    }
+    Ok(())
+}
+
+fn unpack(archive: OwnedFd) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure {
+        step: Step::Unpack,
+        errno: cause(&error),
+    };
+    let mut archive = tar::Archive::new(std::fs::File::from(archive));
+    archive.set_preserve_permissions(true);
+    archive.set_preserve_mtime(false);
+    archive.set_overwrite(true);
+    for entry in archive.entries().map_err(failed)? {
+        let mut entry = entry.map_err(failed)?;
+        let path = Path::new("/").join(entry.path().map_err(failed)?);
+        if let Some(parent) = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+        {
+            std::fs::create_dir_all(parent).map_err(failed)?;
+        }
+        entry.unpack(&path).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The kernel's error that underlies an error of the archive.
+fn cause(error: &std::io::Error) -> Option<i32> {
+    let mut error: &(dyn std::error::Error + 'static) = error;
+    loop {
+        let io = error.downcast_ref::<std::io::Error>();
+        if let Some(errno) = io.and_then(std::io::Error::raw_os_error) {
+            return Some(errno);
+        }
+        error = error.source()?;
+    }
+}
