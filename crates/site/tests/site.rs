@@ -32,6 +32,8 @@ mod imports;
 mod languages;
 #[path = "site/limits.rs"]
 mod limits;
+#[path = "site/load.rs"]
+mod load;
 #[path = "site/oidc.rs"]
 mod oidc;
 #[path = "site/rounds.rs"]

@@ -237,7 +237,9 @@ async fn import_users(admin: &mut Browser, list: &str) -> Result<()> {
     let plan = preview.body.split("name=\"plan\" value=\"").nth(1);
     let plan = plan.and_then(|rest| rest.split('"').next());
     fields.extend([("plan", plan.unwrap_or_default()), ("format", "page")]);
-    let applied = admin.upload(&format!("{PATH}/apply"), &fields, ("", b"")).await?;
+    let applied = admin
+        .upload(&format!("{PATH}/apply"), &fields, ("", b""))
+        .await?;
     applied.expect(200)?;
     Ok(())
 }
