@@ -1,6 +1,7 @@
 //! Everything that the pages share.
 
 use crate::blobs::Blobs;
+use crate::core::changes::Memory;
 use crate::core::password::Passwords;
 use crate::core::pending::Pending;
 use crate::core::throttle::Throttle;
@@ -63,6 +64,8 @@ pub struct App {
     /// Wakes the runner of jobs.
     pub bell: Bell,
     pub rankings: Rankings,
+    /// What programs that follow contests are compared with.
+    pub changes: Memory,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
     /// The languages of the pages.
@@ -121,6 +124,7 @@ impl App {
             job_stops: Stops::default(),
             bell: Bell::default(),
             rankings: Rankings::default(),
+            changes: Memory::default(),
             passwords,
             languages,
             locales: Arc::new(locales),

@@ -1,7 +1,8 @@
 //! Rendered rankings and statistics, kept until the data changes.
 //!
 //! Viewers with equal scopes share the same bytes. Each transaction that this process commits makes
-//! the data stale. Stale data is read again for the next request, once for all requests that wait.
+//! the data stale. Stale data is read again for the next request, once for all requests that wait;
+//! of the submissions, the parts that have changed. Equal data keeps its renderings.
 //! A ranking is therefore never older than the request, and still the site spends at most a third
 //! of one CPU's time on the rankings of a contest: requests wait until the share allows a reading.
 //! Only a browser that asks after an event gets a ranking that was rendered a moment ago, because
@@ -13,12 +14,13 @@
 use crate::core::standings::{Data, Scope};
 use crate::core::time::Time;
 use crate::core::token::hex;
-use crate::db::{self, Db, DbError};
+use crate::db::submission::Brief;
+use crate::db::{self, Db, DbError, Tx};
 use crate::text::{self, Locale};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -115,6 +117,35 @@ impl Shared {
 #[derive(Debug, Default)]
 struct Contest {
     known: Option<Known>,
+    submissions: Submissions,
+}
+
+/// The submissions of a contest by their parts, with the stamps of the parts.
+#[derive(Debug, Default)]
+struct Submissions {
+    parts: BTreeMap<i64, (i64, Vec<Brief>)>,
+    /// How many submissions were read.
+    #[cfg(test)]
+    read: usize,
+}
+
+impl Submissions {
+    /// Reads the parts that have changed. Returns all submissions in their order.
+    async fn update(&mut self, tx: &mut Tx, contest: i64) -> Result<Vec<Brief>, DbError> {
+        for one in db::submission_part::all(&mut *tx, contest).await? {
+            let known = self.parts.get(&one.part);
+            if known.is_none_or(|(stamp, _)| *stamp != one.stamp) {
+                let rows = db::submission::briefs(&mut *tx, contest, one.range()).await?;
+                #[cfg(test)]
+                {
+                    self.read += rows.len();
+                }
+                self.parts.insert(one.part, (one.stamp, rows));
+            }
+        }
+        let parts = self.parts.values();
+        Ok(parts.flat_map(|(_, rows)| rows).cloned().collect())
+    }
 }
 
 #[derive(Debug)]
@@ -141,13 +172,14 @@ impl Known {
     }
 }
 
-async fn read(db: &Db, contest: i64) -> Result<Data, DbError> {
+async fn read(db: &Db, contest: i64, submissions: &mut Submissions) -> Result<Data, DbError> {
+    let mut tx = db.snapshot().await?;
     Ok(Data {
-        rounds: db::contest::rounds(db, contest).await?,
-        problems: db::contest::problems(db, contest).await?,
-        participants: db::participant::all(db, contest).await?,
-        starts: db::participant::starts(db, contest).await?,
-        submissions: db::submission::of_contest(db, contest).await?,
+        rounds: db::contest::rounds(&mut tx, contest).await?,
+        problems: db::contest::problems(&mut tx, contest).await?,
+        participants: db::participant::all(&mut tx, contest).await?,
+        starts: db::participant::starts(&mut tx, contest).await?,
+        submissions: submissions.update(&mut tx, contest).await?,
     })
 }
 
@@ -174,17 +206,23 @@ impl Rankings {
             }
             let commits = *db::commits().borrow();
             let read_at = Instant::now();
-            let data = Arc::new(read(db, id).await?);
+            let data = read(db, id, &mut contest.submissions).await?;
             #[cfg(test)]
             self.readings
                 .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // Most transactions change no ranking of this contest.
+            let before = contest.known.take().filter(|known| *known.data == data);
+            let (data, until, pages) = match before {
+                Some(known) => (known.data, known.until, known.pages),
+                None => (Arc::new(data), Time::NEVER, HashMap::new()),
+            };
             contest.known = Some(Known {
                 data,
                 commits,
                 read_at,
                 spent: read_at.elapsed(),
-                until: Time::NEVER,
-                pages: HashMap::new(),
+                until,
+                pages,
             });
         }
         contest.known.as_mut().ok_or(DbError::Missing("contest"))
@@ -280,6 +318,7 @@ mod histories;
 mod tests {
     use super::*;
     use crate::core::standings::Audience;
+    use crate::db::tests::with_each;
     use std::sync::atomic::Ordering;
 
     fn scope(group: Option<&str>) -> Scope {
@@ -333,6 +372,41 @@ mod tests {
         let page = rankings.get((&db, commits), 1, &scope, Format::Html, &locale, render);
         assert_ne!(page.await.unwrap().etag, tags[0]);
         assert!(rankings.readings.load(Ordering::Relaxed) > readings);
+    }
+
+    #[test]
+    fn only_parts_with_changes_are_read_and_equal_data_is_not_rendered_again() {
+        use crate::core::verdict::Verdict;
+        use crate::db::tests::parts::{contest_with, judge_next};
+        with_each(async |db| {
+            let (contest, _) = contest_with(db, 300).await;
+            let rankings = Rankings::default();
+            let ask = async || {
+                let (scope, locale) = (scope(None), text::current());
+                let commits = *db::commits().borrow();
+                let page = rankings.get(
+                    (db, commits),
+                    contest,
+                    &scope,
+                    Format::Html,
+                    &locale,
+                    render,
+                );
+                let page = page.await.unwrap();
+                let shared = rankings.contest(contest);
+                let mut contest = shared.contest.lock().await;
+                (page, std::mem::take(&mut contest.submissions.read))
+            };
+            let (first, read) = ask().await;
+            assert_eq!(read, 300);
+            db.begin().await.unwrap().commit().await.unwrap();
+            let (second, read) = ask().await;
+            assert!(read == 0 && Arc::ptr_eq(&first, &second));
+            judge_next(db, Verdict::Accepted).await;
+            let (third, read) = ask().await;
+            assert!((1..=128).contains(&read), "{read}");
+            assert!(!Arc::ptr_eq(&second, &third));
+        });
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -3,16 +3,19 @@
 //! Objects are divided into parts by their numbers. A token has a short digest of each part that
 //! the program has, as the program saw it. The answer has the parts whose digests differ, as they
 //! are now, so it needs no log of changes: an object that was deleted or hidden, or that only the
-//! time has revealed, is a change as well. Nothing is kept on the site, so tokens survive restarts.
+//! time has revealed, is a change as well. Tokens survive restarts, because nothing but them is
+//! needed. The site only remembers digests, so that it need not read what has not changed.
 
+use crate::db::submission_part;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The least number of bits of a number inside its part.
-const MIN_SHIFT: u8 = 7;
+const MIN_SHIFT: u8 = submission_part::SHIFT;
 /// The greatest one.
 const MAX_SHIFT: u8 = 30;
 /// Parts of one collection. More objects make larger parts.
@@ -21,7 +24,7 @@ const MAX_PARTS: usize = 512;
 const VERSION: u8 = 1;
 
 /// The beginning of a SHA-256. Programs lose by a forged one only.
-type Digest = [u8; 6];
+pub type Digest = [u8; 6];
 
 /// The digests of the parts of a collection that a program has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +64,12 @@ fn digest(content: &[u8]) -> Digest {
     std::array::from_fn(|at| hash[at])
 }
 
+/// The digest of the objects of a part; `None`: the part is empty.
+pub fn digest_of<T: Serialize>(items: &[T]) -> Option<Digest> {
+    let content = || serde_json::to_vec(items).unwrap_or_default();
+    (!items.is_empty()).then(|| digest(&content()))
+}
+
 fn part(id: i64, shift: u8) -> u32 {
     u32::try_from(id >> shift).unwrap_or(u32::MAX)
 }
@@ -77,15 +86,10 @@ impl Known {
         self.shift = shift;
     }
 
-    /// The parts that differ from those of the program, until about `room` objects are found. The
-    /// program has them from then on. `room` is 0 afterwards if further parts may differ.
-    pub fn changed<T: Serialize>(
-        &mut self,
-        items: Vec<(i64, T)>,
-        room: &mut usize,
-    ) -> Vec<Part<T>> {
+    /// Makes the parts large enough for the objects that exist.
+    fn fit(&mut self, ids: impl Iterator<Item = i64> + Clone) {
         let count = |shift| {
-            let parts: BTreeSet<u32> = items.iter().map(|(id, _)| part(*id, shift)).collect();
+            let parts: BTreeSet<u32> = ids.clone().map(|id| part(id, shift)).collect();
             parts.len()
         };
         let shift = (self.shift..MAX_SHIFT).find(|shift| count(*shift) <= MAX_PARTS);
@@ -93,36 +97,79 @@ impl Known {
         if shift > self.shift {
             self.grow(shift);
         }
+    }
+
+    /// The parts that exist or that the program has, with the stamps of what is in them; `None`: no
+    /// object exists there. The stamp of a part rises with each change.
+    pub fn stamped(&mut self, stamps: &[submission_part::Part]) -> BTreeMap<u32, Option<i64>> {
+        self.fit(stamps.iter().map(|one| one.range().0));
+        let known = self.parts.keys().map(|key| (*key, None));
+        let mut parts: BTreeMap<u32, Option<i64>> = known.collect();
+        for one in stamps {
+            let stamp = parts.entry(part(one.range().0, self.shift)).or_default();
+            *stamp = Some(stamp.unwrap_or(0).saturating_add(one.stamp));
+        }
+        parts
+    }
+
+    /// The numbers of the objects in a part.
+    pub fn range(&self, key: u32) -> (i64, i64) {
+        let from = i64::from(key) << self.shift;
+        (from, from + (1 << self.shift) - 1)
+    }
+
+    /// The bits of a number inside its part.
+    pub fn shift(&self) -> u8 {
+        self.shift
+    }
+
+    /// Whether the program has a part as it is now.
+    pub fn has(&self, key: u32, now: Option<Digest>) -> bool {
+        self.parts.get(&key).copied() == now
+    }
+
+    /// A part for the program, which has it from then on.
+    pub fn part<T>(
+        &mut self,
+        key: u32,
+        items: Vec<T>,
+        now: Option<Digest>,
+        room: &mut usize,
+    ) -> Part<T> {
+        match now {
+            Some(now) => self.parts.insert(key, now),
+            None => self.parts.remove(&key),
+        };
+        *room = room.saturating_sub(items.len().max(1));
+        let (from, to) = self.range(key);
+        Part { from, to, items }
+    }
+
+    /// The parts that differ from those of the program, until about `room` objects are found. The
+    /// program has them from then on. `room` is 0 afterwards if further parts may differ.
+    pub fn changed<T: Serialize>(
+        &mut self,
+        items: Vec<(i64, T)>,
+        room: &mut usize,
+    ) -> Vec<Part<T>> {
+        self.fit(items.iter().map(|(id, _)| *id));
         let mut present: BTreeMap<u32, Vec<T>> = BTreeMap::new();
         for (id, item) in items {
-            present.entry(part(id, shift)).or_default().push(item);
+            present.entry(part(id, self.shift)).or_default().push(item);
         }
         for key in self.parts.keys() {
             present.entry(*key).or_default();
         }
         let mut changed = Vec::new();
         for (key, items) in present {
-            let now = match items.is_empty() {
-                true => None,
-                false => Some(digest(&serde_json::to_vec(&items).unwrap_or_default())),
-            };
-            if self.parts.get(&key).copied() == now {
+            let now = digest_of(&items);
+            if self.has(key, now) {
                 continue;
             }
             if *room == 0 {
                 return changed;
             }
-            match now {
-                Some(now) => self.parts.insert(key, now),
-                None => self.parts.remove(&key),
-            };
-            *room = room.saturating_sub(items.len().max(1));
-            let from = i64::from(key) << shift;
-            changed.push(Part {
-                from,
-                to: from + (1 << shift) - 1,
-                items,
-            });
+            changed.push(self.part(key, items, now, room));
         }
         changed
     }
@@ -185,6 +232,46 @@ impl State {
         let now = digest(tag.as_bytes());
         let before = std::mem::replace(&mut self.ranking, now);
         (before != now).then_some(tag)
+    }
+}
+
+/// Contests whose digests are remembered, each once for each size of parts.
+const MAX_REMEMBERED: usize = 64;
+
+/// The digests of the parts that the staff of a contest sees, with the stamps that the parts had.
+#[derive(Debug, Default)]
+pub struct Memory {
+    contests: Mutex<HashMap<(i64, u8), Remembered>>,
+    /// How often a part was read.
+    #[cfg(test)]
+    pub readings: std::sync::atomic::AtomicU64,
+}
+
+/// Stamps and digests by part.
+type Remembered = HashMap<u32, (i64, Option<Digest>)>;
+
+impl Memory {
+    fn contests(&self) -> MutexGuard<'_, HashMap<(i64, u8), Remembered>> {
+        self.contests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The digest of a part with this stamp, if it is remembered.
+    pub fn recall(&self, contest: (i64, u8), key: u32, stamp: i64) -> Option<Option<Digest>> {
+        let contests = self.contests();
+        let (known, digest) = contests.get(&contest)?.get(&key)?;
+        (*known == stamp).then_some(*digest)
+    }
+
+    /// Remembers the digest of a part that was read.
+    pub fn remember(&self, contest: (i64, u8), key: u32, stamp: i64, digest: Option<Digest>) {
+        let mut contests = self.contests();
+        if contests.len() >= MAX_REMEMBERED && !contests.contains_key(&contest) {
+            contests.clear();
+        }
+        contests
+            .entry(contest)
+            .or_default()
+            .insert(key, (stamp, digest));
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) mod naive;
 pub mod statistics;
 
 /// Everything that a ranking follows from.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Data {
     pub rounds: Vec<Round>,
     pub problems: Vec<RoundProblem>,

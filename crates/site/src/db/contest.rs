@@ -435,7 +435,7 @@ pub async fn move_round_problem(tx: &mut Tx, problem: &RoundProblem, earlier: bo
 }
 
 /// The problems of all rounds of a contest in their order.
-pub async fn problems(db: &Db, contest_id: i64) -> Result<Vec<RoundProblem>> {
+pub async fn problems(db: impl Executor, contest_id: i64) -> Result<Vec<RoundProblem>> {
     db.all(
         round_problems!(
             "WHERE contest_id = $1

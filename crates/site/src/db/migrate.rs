@@ -1,7 +1,7 @@
 //! Numbered migrations.
 //!
 //! The files in `migrations` are written for PostgreSQL. SQLite gets the same text with its own
-//! names of types. A released migration never changes.
+//! names of types. Triggers have a file for each database. A released migration never changes.
 
 use super::{Db, DbError, Executor, Result, Tx, values};
 use crate::core::time::Time;
@@ -21,7 +21,22 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/010.sql"),
     include_str!("migrations/011.sql"),
     include_str!("migrations/012.sql"),
+    include_str!("migrations/013.sql"),
 ];
+
+/// Triggers that follow on the text of a migration, by its number.
+const TRIGGERS: &[Triggers] = &[Triggers {
+    number: 13,
+    sqlite: include_str!("migrations/013.sqlite.sql"),
+    postgres: include_str!("migrations/013.postgres.sql"),
+}];
+
+/// What the databases write differently.
+struct Triggers {
+    number: i64,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
 
 /// The types of PostgreSQL in migrations, and those of SQLite. Longer texts come first.
 const SQLITE_TYPES: [(&str, &str); 4] = [
@@ -77,6 +92,13 @@ async fn migrate_with(db: &Db, migrations: &[&'static str]) -> Result<i64> {
     for (number, &text) in (1..).zip(migrations) {
         if number > found {
             script(&mut tx, text).await?;
+            for triggers in TRIGGERS.iter().filter(|one| one.number == number) {
+                let text = match tx {
+                    Tx::Sqlite(_) => triggers.sqlite,
+                    Tx::Postgres(_) => triggers.postgres,
+                };
+                script(&mut tx, text).await?;
+            }
             tx.execute(
                 "INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)",
                 values![number, Time::now()],

@@ -29,6 +29,7 @@ pub mod schema;
 pub mod session;
 pub mod setting;
 pub mod submission;
+pub mod submission_part;
 pub mod totp;
 pub mod transfer;
 pub mod user;

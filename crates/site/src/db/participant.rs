@@ -4,7 +4,7 @@
 //! submission keeps the participant for which it was made.
 
 use super::contest::MemberRole;
-use super::{Db, Executor, Result, Tx, record, values};
+use super::{Executor, Result, Tx, record, values};
 use crate::core::participant::Personal;
 use crate::core::time::Time;
 use std::time::Duration;
@@ -279,7 +279,7 @@ pub async fn members(db: impl Executor, contest_id: i64) -> Result<Vec<TeamMembe
 }
 
 /// The participants of a contest in the order of their ids.
-pub async fn all(db: &Db, contest_id: i64) -> Result<Vec<Entry>> {
+pub async fn all(db: impl Executor, contest_id: i64) -> Result<Vec<Entry>> {
     db.all(
         "SELECT participant.id, participant.user_id, participant.name, users.name AS user_name,
             login, organization, group_name, hidden, unofficial, delay_seconds, extra_seconds,
@@ -317,7 +317,7 @@ pub async fn starts_of(db: impl Executor, id: i64) -> Result<Vec<Start>> {
 }
 
 /// The clocks of all participants of a contest.
-pub async fn starts(db: &Db, contest_id: i64) -> Result<Vec<Start>> {
+pub async fn starts(db: impl Executor, contest_id: i64) -> Result<Vec<Start>> {
     db.all(
         "SELECT participant_id, round_id, started_at FROM participant_start
          JOIN round ON round.id = round_id WHERE contest_id = $1",

@@ -86,7 +86,7 @@ pub trait Record: Sized + Send {
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $kind:ty,)* }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct $name { $($(#[$field_meta])* pub $field: $kind,)* }
 
         impl $crate::db::Record for $name {

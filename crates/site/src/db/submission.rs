@@ -253,8 +253,30 @@ pub async fn page(db: &Db, filter: Filter, limit: i64) -> Result<Vec<Submission>
     }
 }
 
-/// All submissions of a contest with their current results, for rankings.
-pub async fn of_contest(db: &Db, contest_id: i64) -> Result<Vec<Brief>> {
+/// The submissions of a contest with numbers in a range, in their order.
+pub async fn between(
+    db: impl Executor,
+    contest_id: i64,
+    (from, to): (i64, i64),
+) -> Result<Vec<Submission>> {
+    db.all(
+        submissions!(
+            "WHERE submission.id BETWEEN $1 AND $2 AND submission.round_problem_id IN
+                (SELECT round_problem.id FROM round_problem
+                 JOIN round ON round.id = round_id WHERE contest_id = $3)
+             ORDER BY submission.id"
+        ),
+        values![from, to, contest_id],
+    )
+    .await
+}
+
+/// The submissions of a contest with numbers in a range, with their current results, for rankings.
+pub async fn briefs(
+    db: impl Executor,
+    contest_id: i64,
+    (from, to): (i64, i64),
+) -> Result<Vec<Brief>> {
     db.all(
         "SELECT submission.id, submission.participant_id, submission.round_problem_id, kind,
             submitted_at, initial_verdict, verdict, score
@@ -262,9 +284,10 @@ pub async fn of_contest(db: &Db, contest_id: i64) -> Result<Vec<Brief>> {
          JOIN round_problem ON round_problem.id = submission.round_problem_id
          JOIN round ON round.id = round_id
          JOIN judgement ON judgement.submission_id = submission.id AND current = 1
-         WHERE contest_id = $1 AND submission.participant_id IS NOT NULL
+         WHERE contest_id = $1 AND submission.id BETWEEN $2 AND $3
+            AND submission.participant_id IS NOT NULL
          ORDER BY submission.id",
-        values![contest_id],
+        values![contest_id, from, to],
     )
     .await
 }

@@ -3,6 +3,7 @@
 mod jobs;
 mod judging;
 mod participants;
+pub(crate) mod parts;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
 mod sets;
@@ -378,7 +379,7 @@ fn contest_has_rounds_problems_members_and_a_link() {
         assert!(contest::by_id(db, id).await.unwrap().is_some());
 
         let (submission, _) = submit(db, bob, sum, Some(attached)).await;
-        let brief = submission::of_contest(db, id).await.unwrap();
+        let brief = submission::briefs(db, id, (0, i64::MAX)).await.unwrap();
         assert_eq!(
             (brief[0].id, brief[0].round_problem_id),
             (submission, attached)

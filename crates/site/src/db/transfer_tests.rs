@@ -27,6 +27,8 @@ const LEFT_OUT: &[&str] = &[
     "idempotency_key",
     "audit",
     "clarification_seen",
+    // Triggers fill it.
+    "submission_part",
     // What happened in the rooms of one site.
     "balloon",
     "print_request",

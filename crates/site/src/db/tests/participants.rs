@@ -200,6 +200,7 @@ async fn submissions_of_older_versions_get_participants() {
     tx.commit().await.unwrap();
     assert_eq!((ada, sum, id), (1, (1, 1), 1));
     migrate::migrate(&db).await.unwrap();
+    assert_eq!(submission_part::all(&db, id).await.unwrap().len(), 1);
     let all = participant::all(&db, id).await.unwrap();
     let users: Vec<Option<i64>> = all.iter().map(|one| one.user_id).collect();
     assert_eq!(users, [Some(ada), Some(bob)]);
@@ -269,7 +270,7 @@ fn merged_users_take_part_as_one() {
                 .map(|one| one.id)
                 .collect();
             assert_eq!(single.len(), 1, "{all:?}");
-            let list = submission::of_contest(db, id).await.unwrap();
+            let list = submission::briefs(db, id, (0, i64::MAX)).await.unwrap();
             assert!(!list.is_empty() && list.iter().all(|one| one.participant_id == single[0]));
         }
         assert!(participant::is_member(db, team, ada).await.unwrap());

@@ -3,7 +3,7 @@
 use super::super::rejudging::{Filter, NewSet, SetState};
 use super::*;
 
-async fn insert_set(db: &Db, filter: &Filter, auto_apply: bool) -> (i64, u64) {
+pub(super) async fn insert_set(db: &Db, filter: &Filter, auto_apply: bool) -> (i64, u64) {
     let mut tx = db.begin().await.unwrap();
     let new = NewSet {
         reason: "",

@@ -4,9 +4,12 @@ use super::caller::Caller;
 use super::model::{Changes, Clarification, ClarificationPart, Submission, SubmissionPart};
 use super::problem::{Answer, ApiError, Problem as Failure};
 use crate::app::App;
-use crate::core::changes::State as Known;
+use crate::core::changes::{Known, Memory, Part, State as Has, digest_of};
+use crate::core::time::Time;
+use crate::core::visibility::{Relation, visible};
 use crate::db::api_token::Scope;
 use crate::db::submission::{self, Filter};
+use crate::db::{self, Db, submission_part};
 use crate::http::clarifications::{self, Choice};
 use crate::http::error::PageError;
 use crate::http::scene::Scene;
@@ -53,14 +56,19 @@ pub async fn changes(
 ) -> Answer<Json<Changes>> {
     let scene = Scene::of(&app, &caller.session, id).await?;
     let mut known = match &query.since {
-        None => Known::default(),
-        Some(token) => Known::of_token(token).ok_or_else(|| {
+        None => Has::default(),
+        Some(token) => Has::of_token(token).ok_or_else(|| {
             ApiError::Malformed("The token is malformed; ask without `since`.".to_owned())
         })?,
     };
     let mut room = MAX_ITEMS;
-    let items = visible_submissions(&app, &caller, &scene).await?;
-    let submissions = known.submissions.changed(items, &mut room);
+    let submissions = if scene.access.manage {
+        let found = of_staff(&app.db, &app.changes, id, &mut known.submissions, &mut room);
+        found.await?
+    } else {
+        let items = own_submissions(&app, &caller, &scene).await?;
+        known.submissions.changed(items, &mut room)
+    };
     let items = visible_clarifications(&app, &caller, &scene).await?;
     let clarifications = known.clarifications.changed(items, &mut room);
     let ranking = match ranking::tag(&app, &caller.session, id).await {
@@ -80,8 +88,58 @@ pub async fn changes(
     }))
 }
 
-/// The submissions that the list of the contest shows to the caller.
-async fn visible_submissions(
+/// The parts of all submissions of a contest that differ from those of a program of the staff.
+/// Only parts that have changed since they were read for the last time are read again.
+async fn of_staff(
+    db: &Db,
+    memory: &Memory,
+    contest: i64,
+    known: &mut Known,
+    room: &mut usize,
+) -> db::Result<Vec<Part<Submission>>> {
+    let mut tx = db.snapshot().await?;
+    let parts = submission_part::all(&mut tx, contest).await?;
+    let parts = known.stamped(&parts);
+    let place = (contest, known.shift());
+    let everything = visible(Relation::Staff, None, Time::now());
+    let mut changed = Vec::new();
+    for (key, stamp) in parts {
+        let remembered = match stamp {
+            // No submission exists there.
+            None => Some(None),
+            Some(stamp) => memory.recall(place, key, stamp),
+        };
+        if remembered.is_some_and(|now| known.has(key, now)) {
+            continue;
+        }
+        let items: Vec<Submission> = match stamp {
+            None => Vec::new(),
+            Some(stamp) => {
+                let rows = submission::between(&mut tx, contest, known.range(key)).await?;
+                #[cfg(test)]
+                memory
+                    .readings
+                    .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let items = rows.iter().map(|one| Submission::of(one, everything));
+                let items: Vec<Submission> = items.collect();
+                memory.remember(place, key, stamp, digest_of(&items));
+                items
+            }
+        };
+        let now = digest_of(&items);
+        if known.has(key, now) {
+            continue;
+        }
+        if *room == 0 {
+            break;
+        }
+        changed.push(known.part(key, items, now, room));
+    }
+    Ok(changed)
+}
+
+/// The submissions of the caller and of the caller's team.
+async fn own_submissions(
     app: &App,
     caller: &Caller,
     scene: &Scene,
@@ -92,7 +150,7 @@ async fn visible_submissions(
     };
     let filter = Filter {
         contest: Some(scene.contest.id),
-        user: (!scene.access.manage).then_some(user.id),
+        user: Some(user.id),
         ..Filter::default()
     };
     let rows = submission::page(&app.db, filter, i64::MAX).await?;
@@ -121,5 +179,96 @@ async fn visible_clarifications(
             return Ok(items);
         }
         choice.before = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::verdict::Verdict;
+    use crate::db::tests::parts::{contest_with, judge_next};
+    use crate::db::tests::with_each;
+    use std::collections::BTreeMap;
+    use std::sync::atomic::Ordering;
+    use std::time::Duration;
+
+    /// A program of the staff.
+    #[derive(Default)]
+    struct Program {
+        known: Known,
+        items: BTreeMap<i64, String>,
+    }
+
+    impl Program {
+        /// Asks until there is no more. Returns the number of parts.
+        async fn ask(&mut self, db: &Db, memory: &Memory, contest: i64) -> usize {
+            let mut count = 0;
+            loop {
+                let mut room = 200;
+                let found = of_staff(db, memory, contest, &mut self.known, &mut room).await;
+                for part in found.unwrap() {
+                    let (from, to) = (part.from, part.to);
+                    self.items.retain(|id, _| !(from..=to).contains(id));
+                    let items = part.items.iter();
+                    let items = items.map(|one| (one.id, serde_json::to_string(one).unwrap()));
+                    self.items.extend(items);
+                    count += 1;
+                }
+                if room > 0 {
+                    return count;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn programs_share_what_was_read_and_read_only_what_has_changed() {
+        with_each(async |db| {
+            let (contest, all) = contest_with(db, 300).await;
+            let everything = visible(Relation::Staff, None, Time::now());
+            let expected = async || {
+                let rows = submission::between(db, contest, (0, i64::MAX)).await;
+                let rows = rows.unwrap();
+                let items = rows.iter().map(|one| Submission::of(one, everything));
+                let items = items.map(|one| (one.id, serde_json::to_string(&one).unwrap()));
+                items.collect::<BTreeMap<_, _>>()
+            };
+            let memory = Memory::default();
+            let readings = || memory.readings.swap(0, Ordering::Relaxed);
+            let [mut one, mut other] = [Program::default(), Program::default()];
+            let parts = one.ask(db, &memory, contest).await;
+            assert!(parts >= 3 && one.items == expected().await);
+            assert_eq!(one.ask(db, &memory, contest).await, 0);
+            other.ask(db, &memory, contest).await;
+            readings();
+            for program in [&mut one, &mut other] {
+                assert_eq!(program.ask(db, &memory, contest).await, 0);
+            }
+            assert_eq!(readings(), 0, "nothing has changed");
+
+            judge_next(db, Verdict::Accepted).await;
+            for program in [&mut one, &mut other] {
+                assert_eq!(program.ask(db, &memory, contest).await, 1);
+                assert_eq!(program.items, expected().await);
+            }
+            assert_eq!(readings(), 2, "one part for each program");
+
+            // A change that the program cannot see.
+            let task = crate::db::judgement::claim(db, "w", Time::now(), Duration::ZERO);
+            assert!(task.await.unwrap().is_some());
+            assert_eq!(one.ask(db, &memory, contest).await, 0);
+            assert_eq!(other.ask(db, &memory, contest).await, 0);
+            assert_eq!(readings(), 1, "the digest is remembered");
+
+            let mut tx = db.begin().await.unwrap();
+            for (id, _) in &all {
+                submission::delete(&mut tx, *id).await.unwrap();
+            }
+            tx.commit().await.unwrap();
+            assert_eq!(one.ask(db, &memory, contest).await, parts);
+            assert!(one.items.is_empty());
+            assert_eq!(one.ask(db, &memory, contest).await, 0);
+            assert_eq!(readings(), u64::try_from(parts).unwrap());
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! The model of a history, and its steps.
 
-use super::super::read;
+use super::super::{Submissions, read};
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::standings::{Audience, Data, Scope, Shown, naive, tables};
 use crate::core::time::Time;
@@ -126,6 +126,8 @@ pub struct Model<'a> {
     /// The users of the participants; the team has none.
     users: Vec<i64>,
     data: Data,
+    /// What a site that read the data after each step remembers.
+    remembered: Submissions,
     submissions: Vec<Submitted>,
     leases: Vec<(i64, i64)>,
 }
@@ -189,13 +191,15 @@ impl<'a> Model<'a> {
         }
         tx.commit().await.unwrap();
         // The beginning is empty of results, so it may be read.
-        let data = read(db, id).await.unwrap();
+        let mut remembered = Submissions::default();
+        let data = read(db, id, &mut remembered).await.unwrap();
         Model {
             db,
             contest: id,
             version,
             users,
             data,
+            remembered,
             submissions: Vec::new(),
             leases: Vec::new(),
         }
@@ -457,8 +461,14 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Takes a step in the database and in the model.
+    /// Takes a step in the database and in the model. The site then reads what has changed.
     pub async fn apply(&mut self, step: Step) {
+        self.take(step).await;
+        let read = read(self.db, self.contest, &mut self.remembered).await;
+        read.unwrap();
+    }
+
+    async fn take(&mut self, step: Step) {
         match step {
             Step::Submit {
                 participant,
@@ -544,8 +554,9 @@ impl<'a> Model<'a> {
     }
 
     /// Compares the rankings of the database with those of the model.
-    pub async fn check(&self) -> Result<(), TestCaseError> {
-        let found = read(self.db, self.contest).await.unwrap();
+    pub async fn check(&mut self) -> Result<(), TestCaseError> {
+        let found = read(self.db, self.contest, &mut self.remembered).await;
+        let found = found.unwrap();
         let expected = self.expected();
         for audience in [Audience::Public, Audience::Staff] {
             for (is_full, group) in [(false, None), (true, None), (true, Some("g".to_owned()))] {
