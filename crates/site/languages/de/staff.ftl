@@ -7,6 +7,7 @@ balloon-delivered = Überbracht
 balloon-deliver = Überbracht
 balloon-undo = Nicht überbracht
 balloon-first = Als Erste gelöst
+balloon-unsolved = Überbracht, aber nicht mehr gelöst
 participant = Teilnehmer
 participant-group = Gruppe oder Raum
 

@@ -7,6 +7,7 @@ balloon-delivered = Delivered
 balloon-deliver = Delivered
 balloon-undo = Not delivered
 balloon-first = First to solve
+balloon-unsolved = Delivered, but no longer solved
 participant = Participant
 participant-group = Group or room
 

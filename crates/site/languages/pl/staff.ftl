@@ -7,6 +7,7 @@ balloon-delivered = Doręczono
 balloon-deliver = Doręczony
 balloon-undo = Niedoręczony
 balloon-first = Pierwsze rozwiązanie
+balloon-unsolved = Doręczony, ale zadanie nie jest już rozwiązane
 participant = Uczestnik
 participant-group = Grupa lub sala
 

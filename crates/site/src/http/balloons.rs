@@ -8,7 +8,7 @@ use super::session::Session;
 use crate::app::App;
 use crate::core::balloons::{Balloon, balloons};
 use crate::core::time::Time;
-use crate::db::balloon::{self, Delivered};
+use crate::db::balloon;
 use crate::db::commits;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
@@ -17,29 +17,21 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-async fn earned(app: &App, scene: &Scene) -> Page<Vec<Balloon>> {
+/// The balloons that the list shows now.
+async fn listed(app: &App, scene: &Scene) -> Page<Vec<Balloon>> {
     let commits = *commits().borrow();
+    let delivered = balloon::delivered(&app.db, scene.contest.id).await?;
     let data = app.rankings.data(&app.db, scene.contest.id, commits);
     let data = data.await?;
     let in_freeze = scene.contest.balloons_in_freeze;
-    let work = move || balloons(&data, in_freeze, Time::now());
+    let work = move || balloons(&data, delivered, in_freeze, Time::now());
     Ok(tokio::task::spawn_blocking(work).await?)
 }
 
 /// `GET /contests/{id}/balloons`.
 pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
-    let earned = earned(&app, &scene).await?;
-    let delivered = balloon::delivered(&app.db, id).await?;
-    let find = |one: &Balloon| {
-        delivered.iter().find(|it| {
-            (it.participant_id, it.round_problem_id) == (one.participant, one.round_problem)
-        })
-    };
-    let mut rows: Vec<(&Balloon, Option<&Delivered>)> =
-        earned.iter().map(|one| (one, find(one))).collect();
-    // Those that wait come first, in the order of the submissions.
-    rows.sort_by_key(|(_, delivered)| delivered.is_some());
+    let rows = listed(&app, &scene).await?;
     let in_freeze = scene.contest.balloons_in_freeze;
     let main = html! {
         (scene.top(&session, Some(&t::Balloons)))
@@ -60,40 +52,58 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     Ok(live_page(&session, t::Balloons, &source, main).into_response())
 }
 
-fn table(id: i64, rows: &[(&Balloon, Option<&Delivered>)]) -> Markup {
+fn table(id: i64, rows: &[Balloon]) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
                 th { (t::Problem) } th { (t::Participant) } th { (t::ParticipantGroup) }
                 th { (t::BalloonSubmitted) } th { (t::BalloonDelivered) }
             } }
-            tbody { @for (one, delivered) in rows { tr.ignored[delivered.is_some()] {
-                td {
-                    b { (one.label) } " " (one.problem)
-                    @if !one.colour.is_empty() { " (" (one.colour) ")" }
-                    @if one.is_first { " " span.chip.good { (t::BalloonFirst) } }
-                }
-                td { (one.name) }
-                td { (one.group) }
-                td { a href={ "/submissions/" (one.submission) } { (time(one.submitted_at)) } }
-                td { form.inline method="post" action={ "/contests/" (id) "/balloons" } {
-                    input type="hidden" name="problem" value=(one.round_problem);
-                    input type="hidden" name="participant" value=(one.participant);
-                    @let label = format!("{} {}", one.label, one.name);
-                    @match delivered {
-                        Some(found) => {
-                            (time(found.delivered_at)) " (" (found.login) ")"
-                            button name="undo" value="1" {
-                                (t::BalloonUndo) span.visually-hidden { " " (label) }
-                            }
+            tbody { @for one in rows {
+                tr.ignored[one.solved.is_some() && one.delivered.is_some()] {
+                    td {
+                        b { (one.label) } " " (one.problem)
+                        @if !one.colour.is_empty() { " (" (one.colour) ")" }
+                        @if one.solved.is_some_and(|solved| solved.is_first) {
+                            " " span.chip.good { (t::BalloonFirst) }
                         }
-                        None => button {
-                            (t::BalloonDeliver) span.visually-hidden { " " (label) }
-                        },
                     }
-                } }
-            } } }
+                    td { (one.name) }
+                    td { (one.group) }
+                    td {
+                        @match one.solved {
+                            Some(solved) => a href={ "/submissions/" (solved.submission) } {
+                                (time(solved.submitted_at))
+                            },
+                            None => span.chip.bad { (t::BalloonUnsolved) },
+                        }
+                    }
+                    td { (delivery(id, one)) }
+                }
+            } }
         } }
+    }
+}
+
+/// When a balloon was delivered, and the button that changes it.
+fn delivery(id: i64, one: &Balloon) -> Markup {
+    let label = format!("{} {}", one.label, one.name);
+    html! {
+        form.inline method="post" action={ "/contests/" (id) "/balloons" } {
+            input type="hidden" name="problem" value=(one.round_problem);
+            input type="hidden" name="participant" value=(one.participant);
+            @match &one.delivered {
+                Some(found) => {
+                    (time(found.delivered_at)) " (" (found.login) ")"
+                    button name="undo" value="1" {
+                        (t::BalloonUndo) span.visually-hidden { " " (label) }
+                    }
+                }
+                None => button {
+                    (t::BalloonDeliver) span.visually-hidden { " " (label) }
+                },
+            }
+        }
     }
 }
 
@@ -115,10 +125,10 @@ pub async fn deliver(
 ) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
     let user = session.user_id()?;
-    let earned = earned(&app, &scene).await?;
+    let rows = listed(&app, &scene).await?;
     let is_this =
         |one: &Balloon| (one.round_problem, one.participant) == (form.problem, form.participant);
-    if !earned.iter().any(is_this) {
+    if !rows.iter().any(is_this) {
         return Err(PageError::NotFound);
     }
     let mut tx = app.db.begin().await?;

@@ -2,8 +2,8 @@
 
 use super::rounds::{Cup, user};
 use super::{RIGHT, first_admin, with_each};
-use crate::support::contest::{contestant, make_contest};
-use crate::support::{Answer, Browser};
+use crate::support::contest::{add_version, contestant, make_contest, submit};
+use crate::support::{Answer, Browser, archive, files_of_sum};
 
 /// The points of a complete result.
 const DONE: &str = "100 / 100";
@@ -53,6 +53,80 @@ fn balloon_is_earned_once_and_hidden_by_a_freeze() {
         assert_eq!(rows(&admin.get(&list)), 2);
         assert_eq!(admin.post(&freeze, &[]).status, 303);
         assert_eq!(rows(&admin.get(&list)), 0);
+    });
+}
+
+#[test]
+fn delivered_balloon_stays_when_its_solution_is_taken_away() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let round = format!("/rounds/{}", contest.round);
+        let fields = [
+            ("name", "Round"),
+            ("begins", "2001-01-01T00:00"),
+            ("ends", ""),
+            ("full_results", ""),
+            ("ranking_from", ""),
+        ];
+        assert_eq!(admin.post(&round, &fields).status, 303);
+        let rules = |admin: &mut Browser, freeze: &str| {
+            let fields = [
+                ("mode", "icpc"),
+                ("penalty_minutes", "20"),
+                ("window_minutes", ""),
+                ("freeze_at", freeze),
+                ("thaw_at", ""),
+            ];
+            assert_eq!(admin.post(&format!("{round}/rules"), &fields).status, 303);
+        };
+        rules(&mut admin, "");
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let mut eve = contestant(&site, &mut admin, &contest, "eve");
+        let submissions = [&mut bob, &mut eve].map(|browser| {
+            let id = submit(browser, &contest, RIGHT).id();
+            browser.wait_for(&format!("/submissions/{id}"), DONE);
+            id
+        });
+        let list = format!("/contests/{}/balloons", contest.id);
+        let rows = |page: &Answer| page.body.matches("name=\"participant\"").count();
+        let page = admin.get(&list);
+        assert_eq!(rows(&page), 2, "{page:#?}");
+        let first = page.body.split("name=\"participant\" value=\"").nth(1);
+        let first = first.and_then(|rest| rest.split('"').next()).expect("one");
+        let problem = contest.problem.to_string();
+        let delivery = [("problem", problem.as_str()), ("participant", first)];
+        assert_eq!(admin.post(&list, &delivery).status, 303);
+        // A freeze hides the balloon that waits, and not the one that was seen.
+        rules(&mut admin, "2020-01-01T00:00");
+        let page = admin.get(&list);
+        assert_eq!(rows(&page), 1, "{page:#?}");
+        assert!(page.body.contains("name=\"undo\""), "{page:#?}");
+        rules(&mut admin, "");
+
+        let mut files = files_of_sum();
+        for (name, content) in &mut files {
+            if *name == "data/secret/hidden-test.ans" {
+                *content = "43\n";
+            }
+        }
+        let version = add_version(&mut admin, &contest, &archive(&files));
+        contest.use_version(&mut admin, version);
+        for id in submissions {
+            let again = admin.post(&format!("/submissions/{id}/judge"), &[]);
+            assert_eq!(again.status, 303, "{again:#?}");
+        }
+        let unsolved = "Delivered, but no longer solved";
+        admin.wait_until(&list, |page| page.matches("name=\"participant\"").count() == 1);
+        let page = admin.wait_for(&list, unsolved);
+        assert!(page.body.contains("name=\"undo\""), "{page:#?}");
+        assert!(page.body.contains(">bob<"), "{page:#?}");
+        let undo = [delivery[0], delivery[1], ("undo", "1")];
+        assert_eq!(admin.post(&list, &undo).status, 303);
+        assert_eq!(rows(&admin.get(&list)), 0);
+        for fields in [&delivery[..], &undo] {
+            assert_eq!(admin.post(&list, fields).status, 404);
+        }
     });
 }
 
