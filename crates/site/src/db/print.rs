@@ -9,6 +9,7 @@ record! {
         id: i64,
         contest_id: i64,
         user_id: i64,
+        participant_id: Option<i64>,
         title: String,
         created_at: Time,
         done_at: Option<Time>,
@@ -26,7 +27,7 @@ macro_rules! requests {
     ($rest:literal) => {
         concat!(
             "SELECT print_request.id, print_request.contest_id, print_request.user_id,
-                title, print_request.created_at, done_at, login,
+                participant_id, title, print_request.created_at, done_at, login,
                 participant.name AS team_name, group_name
              FROM print_request JOIN users ON users.id = print_request.user_id
              LEFT JOIN participant ON participant.id = participant_id ",
@@ -79,7 +80,8 @@ pub async fn content(db: impl Executor, id: i64) -> Result<Option<String>> {
     Ok(found.map(|row| row.content))
 }
 
-/// Texts of a contest, or those of one user: first those that wait, then the latest.
+/// Texts of a contest, or those of one user and of the user's teams: first those that wait, then
+/// the latest.
 pub async fn page(
     db: impl Executor,
     contest_id: i64,
@@ -88,7 +90,9 @@ pub async fn page(
 ) -> Result<Vec<Request>> {
     db.all(
         requests!(
-            "WHERE print_request.contest_id = $1 AND ($2 = -1 OR print_request.user_id = $2)
+            "WHERE print_request.contest_id = $1 AND ($2 = -1 OR print_request.user_id = $2
+                OR participant_id IN (SELECT team_member.participant_id FROM team_member
+                    WHERE team_member.user_id = $2))
              ORDER BY done_at DESC NULLS FIRST, print_request.id LIMIT $3"
         ),
         values![contest_id, user.unwrap_or(-1), limit],

@@ -8,6 +8,7 @@ use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
+use crate::db::participant;
 use crate::db::print::{self, New, Request};
 use crate::text::t;
 use axum::extract::{Form, Multipart, Path, State};
@@ -32,7 +33,8 @@ async fn scene(app: &App, session: &Session, id: i64) -> Page<Scene> {
     }
 }
 
-/// `GET /contests/{id}/print`: the own texts, or the queue for the staff.
+/// `GET /contests/{id}/print`: the texts of the viewer and of the viewer's team, or the queue for
+/// the staff.
 pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let scene = scene(&app, &session, id).await?;
     let user = session.user_id()?;
@@ -117,7 +119,7 @@ pub async fn send(
 ) -> Page {
     let scene = scene(&app, &session, id).await?;
     let user = session.user_id()?;
-    let Some(participant) = scene.participant.as_ref().filter(|_| scene.prints()) else {
+    let Some(sender) = scene.participant.as_ref().filter(|_| scene.prints()) else {
         return Err(PageError::NotFound);
     };
     let upload = Upload::read(form).await?;
@@ -145,7 +147,7 @@ pub async fn send(
     let new = New {
         contest_id: id,
         user_id: user,
-        participant_id: participant.id,
+        participant_id: sender.id,
         title: &title,
         content: &text,
     };
@@ -155,12 +157,17 @@ pub async fn send(
     Ok(Redirect::to(&format!("/contests/{id}/print")).into_response())
 }
 
-/// A text that the viewer may see: the own one, or any for the staff.
+/// A text that the viewer may see: one of the viewer or of the viewer's team, or any for the staff.
 async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, Request)> {
     let one = print::by_id(&app.db, id).await?;
     let one = one.ok_or(PageError::NotFound)?;
     let scene = Scene::of(app, session, one.contest_id).await?;
-    let is_own = session.viewer().id() == Some(one.user_id);
+    let viewer = session.viewer().id();
+    let is_own = viewer == Some(one.user_id)
+        || match (one.participant_id, viewer) {
+            (Some(team), Some(user)) => participant::is_member(&app.db, team, user).await?,
+            _ => false,
+        };
     if scene.access.manage || is_own {
         Ok((scene, one))
     } else {

@@ -117,7 +117,9 @@ fn delivered_balloon_stays_when_its_solution_is_taken_away() {
             assert_eq!(again.status, 303, "{again:#?}");
         }
         let unsolved = "Delivered, but no longer solved";
-        admin.wait_until(&list, |page| page.matches("name=\"participant\"").count() == 1);
+        admin.wait_until(&list, |page| {
+            page.matches("name=\"participant\"").count() == 1
+        });
         let page = admin.wait_for(&list, unsolved);
         assert!(page.body.contains("name=\"undo\""), "{page:#?}");
         assert!(page.body.contains(">bob<"), "{page:#?}");
@@ -172,5 +174,46 @@ fn text_is_printed_for_its_sender_and_the_staff() {
             assert_eq!(send(&mut bob, "x"), 303);
         }
         assert_eq!(send(&mut bob, "x"), 429);
+    });
+}
+
+#[test]
+fn text_is_seen_by_the_team_of_its_sender_and_no_other() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let [mut bob, mut eve, mut zoe] =
+            ["bob", "eve", "zoe"].map(|login| contestant(&site, &mut admin, &contest, login));
+        let teams = format!("/contests/{}/participants", contest.id);
+        let mut owls = String::new();
+        for (team, logins) in [("Owls", &["bob", "eve"][..]), ("Bees", &["zoe"])] {
+            let id = admin.post(&teams, &[("name", team)]).id();
+            let team = format!("/participants/{id}");
+            for login in logins {
+                let added = admin.post(&format!("{team}/members"), &[("login", login)]);
+                assert_eq!(added.status, 303, "{added:#?}");
+            }
+            if owls.is_empty() {
+                owls = team;
+            }
+        }
+        let on = format!("/contests/{}/printing", contest.id);
+        assert_eq!(admin.post(&on, &[("printing", "1")]).status, 303);
+        let path = format!("/contests/{}/print", contest.id);
+        let sent = bob.upload(&path, &[("text", "line-of-bob")], ("", b""));
+        assert_eq!(sent.status, 303, "{sent:#?}");
+        let sees = |browser: &mut Browser| {
+            let list = browser.get(&path).body.contains("/prints/1\"");
+            let text = browser.get("/prints/1").body.contains("line-of-bob");
+            assert_eq!(browser.post("/prints/1/done", &[]).status, 404);
+            (list, text)
+        };
+        assert_eq!(sees(&mut bob), (true, true));
+        assert_eq!(sees(&mut eve), (true, true));
+        assert_eq!(sees(&mut zoe), (false, false));
+        let remove = format!("{owls}/remove");
+        assert_eq!(admin.post(&remove, &[("login", "eve")]).status, 303);
+        assert_eq!(sees(&mut eve), (false, false));
+        assert_eq!(sees(&mut bob), (true, true));
     });
 }
