@@ -180,7 +180,11 @@ pub async fn enter(
     Path(token): Path<String>,
 ) -> Page {
     let contest = contest_of_link(&app, &token).await?;
-    let user = session.user_id()?;
+    let Ok(user) = session.user_id() else {
+        // The session has ended since the page was loaded.
+        let address = format!("/sign-in{}", session.back.query());
+        return Ok(Redirect::to(&address).into_response());
+    };
     let mut tx = app.db.begin().await?;
     contest::join(
         &mut tx,

@@ -95,6 +95,32 @@ fn entry_link_is_opened_again_after_sign_up_and_sign_in() {
 }
 
 #[test]
+fn entry_after_the_end_of_the_session_leads_back_to_the_link() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let link = entry_link(&mut admin, contest.id);
+        let mut bob = Browser::new(&site);
+        bob.sign_up("/sign-up", "bob");
+        assert!(bob.get(&link).body.contains("Enter the contest"));
+        assert_eq!(bob.post("/sign-out", &[]).status, 303);
+        let answer = bob.post(&link, &[]);
+        assert_eq!(answer.status, 303, "{answer:#?}");
+        let form = answer.location.expect("a form");
+        assert!(form.starts_with("/sign-in?"), "{form}");
+        let address = back(&bob.get(&form)).expect("an address");
+        assert_eq!(address, link);
+        let answer = post(&mut bob, "/sign-in", "bob", &address);
+        assert_eq!(answer.location.as_deref(), Some(link.as_str()));
+        assert_eq!(bob.post(&link, &[]).status, 303);
+        let page = bob.get(&format!("/contests/{}", contest.id));
+        assert_eq!(page.status, 200, "{page:#?}");
+        let unknown = format!("/enter/{}", "0".repeat(64));
+        assert_eq!(Browser::new(&site).post(&unknown, &[]).status, 404);
+    });
+}
+
+#[test]
 fn foreign_addresses_are_not_followed() {
     let site = Site::start(None);
     first_admin(&site);
