@@ -87,6 +87,7 @@ impl Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::package::{File, Source};
 
     #[test]
     fn kept_statements_are_bounded() {
@@ -97,10 +98,34 @@ mod tests {
         let page = |digest, files| statements.page(&key(digest, files));
         assert_eq!(page("a", "/problems/1").as_deref(), Some("one"));
         assert!(page("a", "/problems/2").is_none(), "its images differ");
+        assert!(page("b", "/problems/1").is_none(), "another text");
+        let image = File {
+            name: "a.png".to_owned(),
+            media: "image/png".to_owned(),
+            digest: "d".to_owned(),
+        };
+        let with_image = Manifest {
+            images: vec![image],
+            ..Manifest::default()
+        };
+        let other = super::key(&with_image, "a", "/problems/1");
+        assert!(statements.page(&other).is_none(), "an image is known");
         let long = "x".repeat(MAX_BYTES + 1);
         let shown = statements.keep_page(key("b", "/"), long.clone());
         assert_eq!(*shown, *long);
         assert!(page("b", "/").is_none());
+        let source = Source {
+            language: "en".to_owned(),
+            path: "a.tex".into(),
+            digest: "d".to_owned(),
+            failure: None,
+        };
+        let unfinished = Manifest {
+            sources: vec![source],
+            ..Manifest::default()
+        };
+        statements.keep_manifest(-2, unfinished);
+        assert!(statements.manifest(-2).is_none(), "a PDF may be added");
         for number in 0..i64::try_from(MAX_ENTRIES).unwrap() {
             statements.keep_manifest(number, Manifest::default());
         }

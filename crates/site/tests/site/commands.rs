@@ -137,6 +137,9 @@ fn contest_is_exported_and_imported() {
         let export = site.run(&["export"], &["--with-passwords", &number, "cup"]);
         export.output();
         let text = std::fs::read_to_string(site.path("cup")).unwrap();
+        site.run(&["export"], &[&number, "plain"]).output();
+        let plain = std::fs::read_to_string(site.path("plain")).unwrap();
+        assert!(text.contains("argon2id") && !plain.contains("argon2id"));
 
         // Another kind of database reads the same stream.
         let database = match site.database() {
@@ -159,7 +162,10 @@ fn contest_is_exported_and_imported() {
             "\"row\",\"table\":\"contest\"",
             "\"row\",\"table\":\"users\"",
         );
-        for wrong in [&cut, &escape, &foreign, &role] {
+        // A zip archive begins with these letters.
+        let damaged = text.replace("\"base64\":\"UEsD", "\"base64\":\"UEsE");
+        let weak = text.replace("$argon2id$", "$argon2i$");
+        for wrong in [&cut, &escape, &foreign, &role, &damaged, &weak] {
             assert_ne!(*wrong, text);
             std::fs::write(site.path("wrong"), wrong).unwrap();
             let refused = site.run(&["import"], &["wrong"]);
