@@ -257,7 +257,7 @@ fn help_is_printed_for_every_way_of_asking() {
     // limits.
     let message = text(&run_with(&["run", "--help"]).stdout);
     assert!(
-        message.contains("MILLIBOX_CGROUP_PARENT") && message.contains("for the writer of a FIFO"),
+        message.contains("MILLIBOX_CGROUP_PARENT") && message.contains("waits for a writer"),
         "{message}"
     );
     let output = run_with(&["judge", ".", "--language", "c++17"]);
