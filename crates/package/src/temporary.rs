@@ -2,35 +2,74 @@
 //!
 //! The process that creates a directory removes it. If SIGKILL or the OOM killer ends that process,
 //! the process that creates the next directory removes it: the name of a directory identifies its
-//! owner. The directories may contain the secret tests of a contest.
+//! owner. A process that ends without waiting for its threads calls [`end`]. The directories may
+//! contain the secret tests of a contest.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Once, PoisonError, RwLock};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The prefix of the directories' names.
 const PREFIX: &str = "millibox-judge-";
+/// How often [`end`] removes directories in which a thread or a program may still create files.
+const REMOVALS: u32 = 40;
+/// The pause between two removals.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(25);
+
+/// Whether the process ends. The lock is held while a directory is created.
+static ENDS: RwLock<bool> = RwLock::new(false);
 
 /// Creates a directory in the directory for temporary files (`TMPDIR`). Only this user may enter
-/// it.
+/// it. After [`end`], the calling thread waits for the end of the process.
 ///
 /// # Errors
 /// The directory cannot be created.
 pub fn directory() -> io::Result<TempDir> {
-    static SWEPT: Once = Once::new();
+    let ends = ENDS.read().unwrap_or_else(PoisonError::into_inner);
+    if *ends {
+        drop(ends);
+        loop {
+            std::thread::park();
+        }
+    }
+    remove_stale();
     let parent = std::env::temp_dir();
     let owner = Owner::of("self");
-    if let Some(this) = &owner {
-        SWEPT.call_once(|| sweep(&parent, this));
-    }
     let prefix = owner.map_or_else(
         || PREFIX.to_owned(),
         |this| format!("{PREFIX}{}-{}-{}-", this.namespace, this.pid, this.start),
     );
     tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
+}
+
+/// Removes the directories of this user whose owners have ended. Only the first call of a process
+/// does this.
+pub fn remove_stale() {
+    static SWEPT: Once = Once::new();
+    SWEPT.call_once(|| {
+        if let Some(this) = Owner::of("self") {
+            remove(&std::env::temp_dir(), |owner| owner.is_gone(&this));
+        }
+    });
+}
+
+/// Removes the directories of this process, whose other threads may still use them. The process
+/// creates no directory after this, and must exit soon.
+pub fn end() {
+    *ENDS.write().unwrap_or_else(PoisonError::into_inner) = true;
+    let Some(this) = Owner::of("self") else {
+        return;
+    };
+    for _ in 0..REMOVALS {
+        if remove(&std::env::temp_dir(), |owner| *owner == this) {
+            return;
+        }
+        std::thread::sleep(REMOVAL_PAUSE);
+    }
 }
 
 /// A process. The fields identify it among all processes since the host was started.
@@ -86,24 +125,27 @@ impl Owner {
     }
 }
 
-/// Removes directories of this user whose owners have ended.
-fn sweep(parent: &Path, this: &Owner) {
+/// Removes the directories of this user whose owners are chosen. Returns false if one still exists.
+fn remove(parent: &Path, is_chosen: impl Fn(&Owner) -> bool) -> bool {
     let user = rustix::process::geteuid().as_raw();
+    let mut is_complete = true;
     // This user's processes are visible even where others are hidden (proc(5), hidepid).
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_stale = entry
+        let is_chosen = entry
             .file_name()
             .to_str()
             .and_then(Owner::of_name)
-            .is_some_and(|owner| owner.is_gone(this));
-        if is_stale
+            .is_some_and(|owner| is_chosen(&owner));
+        if is_chosen
             && entry
                 .metadata()
                 .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
         {
             let _ = fs::remove_dir_all(entry.path());
+            is_complete &= !entry.path().exists();
         }
     }
+    is_complete
 }
 
 #[cfg(test)]
@@ -133,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn sweep_removes_directories_of_dead_processes_only() {
+    fn directories_of_dead_processes_are_removed() {
         let parent = tempfile::tempdir().expect("the directory can be created");
         let this = Owner::of("self").expect("this process is visible");
         let mut child = std::process::Command::new("sleep")
@@ -164,7 +206,7 @@ mod tests {
             this.namespace, alive.pid, 1
         ));
         fs::write(&file, "").expect("the file can be written");
-        sweep(parent.path(), &this);
+        assert!(remove(parent.path(), |owner| owner.is_gone(&this)));
         assert!(
             of_child.exists()
                 && of_other_namespace.exists()
@@ -174,7 +216,9 @@ mod tests {
         );
         child.kill().expect("the child can be killed");
         child.wait().expect("the child ends");
-        sweep(parent.path(), &this);
+        assert!(remove(parent.path(), |owner| owner.is_gone(&this)));
         assert!(!of_child.exists() && of_other_namespace.exists() && of_this.exists());
+        assert!(remove(parent.path(), |owner| *owner == this));
+        assert!(of_other_namespace.exists() && !of_this.exists());
     }
 }

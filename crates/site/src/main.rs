@@ -241,6 +241,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     };
     // Threads that judge or hash end with the process. They use the runtime until then.
     std::mem::forget(runtime);
+    millibox_package::temporary::end();
     result
 }
 
@@ -287,6 +288,7 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
 }
 
 async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
+    millibox_package::temporary::remove_stale();
     let provider = args.oidc.provider()?;
     let (place, temporary) = args.place()?;
     let (db, blobs) = open(&place).await?;

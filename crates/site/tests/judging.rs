@@ -321,6 +321,50 @@ fn site_that_is_killed_200_times_loses_nothing() {
     kill_while_judging(200);
 }
 
+/// The directories for temporary files of a process of the site.
+fn directories_of(site: &Site, process: u32) -> Vec<String> {
+    let entries = std::fs::read_dir(site.path("")).expect("a directory");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    let process = process.to_string();
+    let is_of = |name: &String| {
+        let parts = name.strip_prefix("millibox-judge-").unwrap_or("");
+        parts.split('-').nth(1) == Some(&process)
+    };
+    names.filter(is_of).collect()
+}
+
+#[test]
+fn no_directory_is_left_by_a_site_that_ends_while_it_judges() {
+    let mut site = Site::start(None);
+    let mut admin = first_admin(&site);
+    // The worker keeps the package of the last problem, and judges a submission to another one.
+    let contest = make_contest(&mut admin);
+    let right = submit(&mut admin, &contest, RIGHT).id();
+    admin.wait_for(&format!("/submissions/{right}"), "Accepted");
+    let contest = make_contest_of(&mut admin, &patient_package());
+    submit(&mut admin, &contest, ENDLESS);
+    admin.wait_for("/queue", "running");
+    let process = site.process().id();
+    let directories = directories_of(&site, process);
+    assert!(directories.len() >= 2, "{directories:?}");
+    let pid = rustix::process::Pid::from_raw(process.cast_signed()).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
+    let status = site.process().wait().expect("an end");
+    assert!(status.success(), "{status}");
+    assert_eq!(directories_of(&site, process), [""; 0]);
+
+    // A site that was killed leaves its directories, and the next one removes them at its start.
+    site.restart();
+    admin = admin.moved(&site);
+    admin.wait_for("/queue", "running");
+    let process = site.process().id();
+    site.kill();
+    assert_ne!(directories_of(&site, process), [""; 0]);
+    site.restart();
+    assert_eq!(directories_of(&site, process), [""; 0]);
+}
+
 /// Right for the example, and endless for the other test.
 const PARTLY_ENDLESS: &[u8] = b"a, b = map(int, input().split())
 while a != 1: pass

@@ -132,6 +132,11 @@ impl Site {
         self.restart();
     }
 
+    /// The process of the site.
+    pub fn process(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
     /// Kills the site.
     pub fn kill(&mut self) {
         self.child.kill().expect("a running site");
