@@ -1,15 +1,15 @@
-//! Measures how much parallel judging changes CPU times: the same tests judged one at a time, and
-//! on all CPUs in parallel.
+//! Measures how much parallel judging changes CPU times, by judging the same tests one at a time
+//! and in parallel on all CPUs.
 //!
 //! ```text
 //! cargo build --release --bin millibox-supervisor
 //! cargo run --release -p millibox-judge --example fair_times
 //! ```
 //!
-//! Rounds of both kinds alternate, so both see the same machine. Compare the ratio, not the
-//! milliseconds. One program computes in registers, one in 128 KiB and one in 16 MiB of memory. The
-//! last one shows how CPUs that share a cache and a bus disturb each other, with or without a
-//! judge.
+//! Rounds of both kinds alternate, so that the state of the machine affects both equally. Compare
+//! the ratio, not the milliseconds. One program computes in registers, one in 128 KiB and one in 16
+//! MiB of memory. The last program shows how CPUs that share a cache and a bus slow each other
+//! down, with or without a judge.
 
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::judge::{Judge, Machine, Options};

@@ -1,16 +1,17 @@
-//! Measures the cost of judging: 100 tests of 5 ms each, compared with a shell loop over the same
-//! program and files, one at a time and on all CPUs in parallel.
+//! Measures the cost of judging. 100 tests of 5 ms each are judged, and compared with a shell loop
+//! that runs the same program on the same files, one at a time and in parallel on all CPUs.
 //!
 //! ```text
 //! cargo build --release --bin millibox-supervisor
 //! cargo run --release -p millibox-judge --example overhead
 //! ```
 //!
-//! Loop and judge alternate, so both see the same machine. Compare ratios, not milliseconds. The
-//! loop limits and measures nothing. Where the judge runs a checker, the loop runs one as well. The
-//! program is this one, started with `work`: it copies its input and uses CPU time, which begins
-//! in `main` and so does not include the start of the program. A C++ program that does the same is
-//! compiled as a submission would be, once for each way to link it, and measured as well.
+//! The loop and the judge alternate, so that the state of the machine affects both equally. Compare
+//! ratios, not milliseconds. The loop sets no limits and measures nothing. If the judge runs a
+//! checker, so does the loop. The measured program is this example, started with `work`: it copies
+//! its input and uses CPU time. The CPU time begins in `main`, so it does not include the start of
+//! the program. A C++ program that does the same is compiled as a submission would be, once for
+//! each way of linking it, and measured as well.
 
 use millibox::{BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
@@ -35,7 +36,7 @@ const WORK: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 7;
 const LOOP: &str =
     r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
-/// The command that checks an output in the loop: one that does nothing, and the smallest program.
+/// The commands that check an output in the loop: the shell's no-op, and the smallest program.
 const CHECKERS: [&str; 2] = [":", "/bin/true"];
 
 /// Uses CPU time, and copies its input with iostream.
@@ -99,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     accept.world = World::minimal();
     accept.argv = vec!["/bin/true".into()];
     let data = tempfile::tempdir()?;
-    // In this convention, exit status 0 alone accepts.
+    // In this convention, exit status 0 alone means that the output is accepted.
     let accept = OutputValidator::new(
         &supervisor,
         accept,
@@ -187,7 +188,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The C++ program as a submission, linked this way.
+/// Compiles the C++ program as a submission and links it in the given way.
 fn compiled(supervisor: &Supervisor, link: Link) -> Result<Executable, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let source = directory.path().join("main.cpp");
@@ -209,7 +210,7 @@ fn compiled(supervisor: &Supervisor, link: Link) -> Result<Executable, Box<dyn E
         .result?)
 }
 
-/// The path of its only file outside the sandbox.
+/// Returns the path of the program's only file, as seen outside the sandbox.
 fn on_host(executable: &Executable) -> PathBuf {
     executable.files.path().join("program")
 }
@@ -226,7 +227,7 @@ fn work() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The duration of work in several parallel threads.
+/// Returns how long the work takes in several parallel threads.
 fn at_once(
     threads: usize,
     what: impl Fn(usize) -> Result<(), Box<dyn Error>> + Sync,

@@ -1,22 +1,22 @@
-//! Measures the cost of a message. Two programs exchange queries and answers without a sandbox on
-//! two pipes, in the sandbox on the same pipes, and in the sandbox through the relay.
+//! Measures the cost of a message. Two programs exchange queries and answers: without a sandbox
+//! over two pipes, in the sandbox over the same pipes, and in the sandbox through the relay.
 //!
 //! There are two variants without a sandbox. If the scheduler groups tasks by session
 //! (`kernel.sched_autogroup_enabled`), two programs of one session (setsid(2)) are one group. A
 //! switch within a group is cheaper than one between groups. A sandbox that limits and measures two
 //! programs separately needs two groups, so it is compared with programs in separate sessions.
 //!
-//! The work of B. Merry, "Performance Analysis of Sandboxes for Reactive Tasks" (2010): 200,000
-//! queries. The variants alternate in each round, so other work on the machine affects all of them
-//! equally. The ratios are those of the medians. The experiment runs once on all CPUs and once with
-//! both programs on one CPU, because their placement matters most.
+//! The workload is that of B. Merry, "Performance Analysis of Sandboxes for Reactive Tasks" (2010):
+//! 200,000 queries. The variants alternate in each round, so that other work on the machine affects
+//! all of them equally. The ratios compare medians. The experiment runs once on all CPUs and once
+//! with both programs on one CPU, because their placement matters most.
 //!
 //! ```sh
 //! cargo build --release --bin millibox-supervisor
 //! cargo run --release -p millibox-judge --example reactive -- [QUERIES [ROUNDS]]
 //! ```
 //!
-//! Started with `ask N` or `answer N`, the example is one of the two programs.
+//! When started with `ask N` or `answer N`, the example acts as one of the two programs.
 
 use millibox::{Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker};
@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// One of the two programs.
+/// Acts as one of the two programs.
 fn talk(queries: u64, asks: bool) -> Result<()> {
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
@@ -112,11 +112,11 @@ impl Table<'_> {
     }
 }
 
-/// The same two programs on two pipes without a sandbox: in one session, or each in its own.
+/// Runs the same two programs over two pipes without a sandbox: in one session, or each in its own.
 fn bare(program: &Path, sessions: bool, queries: u64, cpus: &[usize]) -> Result<Duration> {
     let all = sched_getaffinity(None)?;
     if !cpus.is_empty() {
-        // The programs inherit the setting.
+        // The programs inherit this affinity.
         let mut few = CpuSet::new();
         cpus.iter().for_each(|&cpu| few.set(cpu));
         sched_setaffinity(None, &few)?;

@@ -1,7 +1,7 @@
 //! Judges one test of a batch problem: the submission's run, then the checker.
 //!
-//! Call [`judge`]; each judging thread has its own [`Worker`]. [`run`] is its first half.
-//! [`judge_run`] decides what the run's result alone can decide.
+//! Call [`judge`] with a [`Worker`]; each judging thread has its own. [`run`] is the first half of
+//! [`judge`]. [`judge_run`] returns the verdict if the run's result alone determines it.
 
 pub use crate::failure::JudgeFailure;
 pub use crate::trial::{Case, Trial};
@@ -25,18 +25,18 @@ use std::time::Duration;
 pub struct Run<'a> {
     /// The program.
     pub executable: &'a Executable,
-    /// Its world, which shows at least the content of [`Executable::world`].
+    /// The program's world, which contains at least everything in [`Executable::world`].
     pub world: &'a World,
     /// Arguments after the executable's own.
     pub arguments: &'a [OsString],
-    /// Limits, without the suite's own needs, which are added.
+    /// The program's limits. The needs of its language suite are added to them.
     pub limits: &'a Limits,
     /// CPUs to pin the run to. An empty list allows the CPUs of the supervisor's slots.
     pub cpus: &'a [usize],
-    /// Standard input. A pipe delivers the whole file.
+    /// Standard input. The program receives the whole file through a pipe.
     pub input: &'a File,
-    /// The file for standard output. A pipe delivers the output to it, from its position on and at
-    /// most up to the limit.
+    /// The file for standard output. The judge copies the output from a pipe to this file, from its
+    /// current position on and at most up to the limit.
     pub output: File,
 }
 
@@ -46,15 +46,16 @@ pub struct Run<'a> {
 pub struct CompletedRun {
     /// The run's outcome and figures.
     pub result: RunResult,
-    /// [`Run::output`].
+    /// The file that was passed as [`Run::output`].
     pub output: File,
 }
 
-/// Runs a program with its input and output in pipes, which can be read and written once.
+/// Runs a program whose standard input and output are pipes, so it can read and write them only
+/// once.
 ///
-/// Standard error is /dev/null, because it may repeat a secret input and has no limit. More output
-/// than the limit ends the run. The function returns when the run's result arrives, even if
-/// descriptors of the run outlive it.
+/// Standard error is /dev/null, because a program can copy secret input to it and its length has no
+/// limit. A run that writes more output than the limit is ended. The function returns when the
+/// run's result arrives, even if copies of the run's descriptors are still open.
 ///
 /// # Errors
 /// The input cannot be read, the output cannot be stored, or the supervisor is dead.
@@ -81,7 +82,8 @@ fn run_until(
         request.cpus(run.cpus.iter().copied())
     };
     let handle = supervisor.run(&request)?;
-    // The request owns the run's ends of the pipes. While they are open, the pipes never break.
+    // Close the request's copies of the run's pipe ends. While they are open, the judge cannot see
+    // that the program closed its ends.
     drop(request);
     let result = pump(&handle, &mut input, &mut [output], None, token)?;
     Ok(CompletedRun {
@@ -90,11 +92,12 @@ fn run_until(
     })
 }
 
-/// Returns the verdict and the fault if the result of a submission's run decides them without a
-/// checker. The fault's text is that of [`TestResult::reason`]. `None`: the output decides.
+/// Returns the verdict and the fault if the result of a submission's run determines them without a
+/// checker. [`TestResult::reason`] shows the fault's text. `None` means that the output decides.
 ///
-/// The order is time, memory, output, run-time error. The sandbox samples CPU time, so a run can
-/// exceed a limit without being ended. Such a run has exceeded its limit nevertheless.
+/// Faults are checked in this order: time, memory, output, run-time error. The sandbox samples CPU
+/// time, so a run can finish before the sandbox notices that it has exceeded a limit. Such a run
+/// still counts as over the limit.
 pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, RunFault)> {
     let figures = &result.figures;
     let cpu_time = Duration::from_nanos(figures.cpu_user_ns.saturating_add(figures.cpu_system_ns));
@@ -126,8 +129,8 @@ pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, checker: &CheckerInstan
     judge_pass(worker, trial, checker, None)
 }
 
-/// Like [`judge`], with a given feedback directory for the package's own checker; `None` makes a
-/// fresh one.
+/// Like [`judge`], but the package's own checker uses the given feedback directory. `None` creates
+/// a new one.
 pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,

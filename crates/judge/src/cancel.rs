@@ -1,12 +1,13 @@
-//! A token that cancels one judging.
+//! A token that cancels judging.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Cancels the judging that it was passed to: kills its running programs and starts no others.
+/// Cancels the judging call that received it: the judge kills the running programs and starts no
+/// others.
 ///
-/// Clones cancel the same judging. The judge checks the token before each test, and every 50 ms
-/// while a program runs.
+/// Clones cancel the same call. The judge checks the token before each test, and every 50 ms while
+/// a program runs.
 ///
 /// ```
 /// use millibox_judge::cancel::CancelToken;
@@ -25,7 +26,7 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Cancels the judging. Any thread may call this, any number of times.
+    /// Cancels the call. Any thread may do this, any number of times.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::SeqCst);
     }

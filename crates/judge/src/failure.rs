@@ -1,6 +1,6 @@
-//! Errors of judging a test that are not the submission's fault.
+//! Errors that occur while a test is judged and that are not the submission's fault.
 //!
-//! A [`JudgeFailure`] becomes the reason of a judge error, never of another verdict.
+//! A [`JudgeFailure`] becomes the reason for a judge error, never for another verdict.
 
 use crate::feedback::FeedbackError;
 use crate::scoring::GraderFailure;
@@ -25,7 +25,7 @@ pub enum JudgeFailure {
     Step {
         /// The step.
         step: Step,
-        /// The kernel's answer.
+        /// The error from the kernel.
         source: io::Error,
     },
     /// A file cannot be made readable for the sandbox's user. The error names the file.
@@ -49,10 +49,10 @@ pub enum JudgeFailure {
         /// The directory that the submission's world shows.
         shown: PathBuf,
     },
-    /// The checker compares with an answer, and the test has none.
+    /// The checker compares with an answer, but the test has none.
     #[error("the test has no answer to compare with")]
     NoAnswer,
-    /// The interactor takes an answer, and the test has none.
+    /// The interactor needs an answer, but the test has none.
     #[error("interactor: the test has no answer to pass to it")]
     NoAnswerForInteractor,
     /// The package's flags for a built-in checker are wrong.
@@ -87,7 +87,7 @@ pub enum JudgeFailure {
         /// The problem's number of passes.
         limit: u32,
     },
-    /// A group requires the package's own grader, and the package has none.
+    /// A group requires the package's own grader, but the package has none.
     #[error("the package has no grader")]
     NoGrader,
     /// A grader gave no usable answer.
@@ -147,71 +147,71 @@ pub enum RunFault {
     Ended(Box<RunResult>),
 }
 
-/// A step of the judge's work, as the object of "cannot".
+/// A step of the judge's work. Its message follows "cannot".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Step {
-    /// A test's input is opened.
+    /// Opening a test's input.
     #[error("open the input {}", .0.display())]
     OpenInput(PathBuf),
-    /// A file's real path is looked up.
+    /// Looking up a file's real path.
     #[error("find the file {}", .0.display())]
     FindFile(PathBuf),
-    /// A file for a checker is created.
+    /// Creating a file for a checker.
     #[error("create the file {}", .0.display())]
     CreateFile(PathBuf),
-    /// An earlier file for a checker is removed.
+    /// Removing an earlier file for a checker.
     #[error("remove {}", .0.display())]
     RemoveFile(PathBuf),
-    /// The output is compared with the answer.
+    /// Comparing the output with the answer.
     #[error("compare the output with the answer {}", .0.display())]
     Compare(PathBuf),
-    /// An unnamed file in memory is created.
+    /// Creating an unnamed file in memory.
     #[error("create a file in memory")]
     CreateMemoryFile,
-    /// A descriptor of a file in memory is duplicated.
+    /// Duplicating a descriptor of a file in memory.
     #[error("duplicate the descriptor of a file in memory")]
     DuplicateMemoryFile,
-    /// A file in memory is sealed before a program reads it.
+    /// Sealing a file in memory before a program reads it.
     #[error("seal the output")]
     Seal,
-    /// A file in memory is rewound before a program reads it.
+    /// Rewinding a file in memory before a program reads it.
     #[error("rewind the output")]
     Rewind,
-    /// A pipe for a run is created.
+    /// Creating a pipe for a run.
     #[error("create a pipe")]
     CreatePipe,
-    /// The mode of a pipe's end is set, so that its run can reopen it.
+    /// Setting the mode of a pipe's end, so that its run can reopen it.
     #[error("give a run access to its pipe")]
     SharePipe,
-    /// The input's length is read.
+    /// Reading the length of the input.
     #[error("read the length of the input")]
     MeasureInput,
-    /// The input is moved to its pipe.
+    /// Moving the input to its pipe.
     #[error("read the input")]
     ReadInput,
-    /// The input is copied to memory, because it cannot be spliced.
+    /// Copying the input to memory, because it cannot be spliced.
     #[error("copy the input")]
     CopyInput,
-    /// The output is moved from its pipe.
+    /// Moving the output from its pipe.
     #[error("store the output")]
     StoreOutput,
-    /// Output beyond the limit is cut off.
+    /// Cutting off output beyond the limit.
     #[error("truncate the output")]
     TruncateOutput,
-    /// The judge waits for a run's pipes.
+    /// Waiting for a run's pipes.
     #[error("wait for the run's pipes")]
     WaitForPipes,
-    /// Messages are moved between solution and interactor.
+    /// Moving messages between the solution and the interactor.
     #[error("move messages between the solution and the interactor")]
     MoveMessages,
-    /// The judge waits for solution and interactor.
+    /// Waiting for the solution and the interactor.
     #[error("wait for the solution and the interactor")]
     WaitForConversation,
-    /// The results of a group's parts are written for its grader.
+    /// Writing the results of a group's parts for its grader.
     #[error("write the grader's input")]
     WriteGraderInput,
-    /// The input that a validator made for the next pass is stored.
+    /// Storing the input that a validator made for the next pass.
     #[error("store the next pass's input")]
     StoreNextInput,
 }

@@ -2,7 +2,7 @@
 //! parts.
 //!
 //! The grader sees only the files of its language. It reads results from standard input and takes
-//! flags as arguments. [`Grade::parse`] reads its answer on standard output.
+//! flags as arguments. [`Grade::parse`] parses its answer from standard output.
 
 use crate::cancel::CancelToken;
 use crate::convention::stderr_excerpt;
@@ -14,7 +14,7 @@ use millibox_languages::program::{Executable, Limits};
 use std::ffi::OsString;
 use std::io::Write;
 
-/// The part of the grader's standard output and error that is kept.
+/// Number of bytes that are kept from the beginning of the grader's standard output and error.
 const OUTPUT_HEAD_BYTES: usize = 4096;
 
 /// A grader, ready to run.
@@ -73,7 +73,8 @@ impl Grader {
             request = request.cpus(cpus.iter().copied());
         }
         let handle = supervisor.run(&request)?;
-        // The request owns the run's ends of the pipes. While they are open, the pipes never break.
+        // Close the request's copies of the run's pipe ends. While they are open, the judge cannot
+        // see that the grader closed its ends.
         drop(request);
         let outputs = &mut [stdout, stderr];
         let run = pump(&handle, &mut Input::none(), outputs, None, token)?;

@@ -7,7 +7,7 @@
 //! | `judge` | a package and its submissions, from sources to reports |
 //! | `report` | the results of a problem's submissions, as JSON, JUnit XML, HTML and text |
 //! | `time_limit` | time limits computed from measured times |
-//! | `grader` | a package's own program that makes the results of groups |
+//! | `grader` | a package's own program that computes the results of groups |
 //! | `passes` | a test of several passes |
 //! | `interactive` | a solution that communicates with an interactor |
 //! | `tool` | a run of a package's program that is not a submission |
@@ -22,7 +22,7 @@
 //! | `convention` | the answers of checkers and interactors |
 //! | `feedback` | the directory in which a checker or interactor leaves files |
 //! | `verdict` | the result of one test |
-//! | `cancel` | cancelling one judging |
+//! | `cancel` | cancelling a call that judges submissions |
 #![forbid(unsafe_code)]
 
 pub mod batch;

@@ -29,7 +29,7 @@ fn run(outcome: Outcome) -> Box<RunResult> {
 }
 
 #[test]
-fn messages_of_the_judge_match_the_golden_file() {
+fn judge_messages_match_golden_file() {
     let step = |step: Step| JudgeFailure::step(step, io(Errno::ACCESS));
     let file = || "score.txt".to_owned();
     let stderr = || "Traceback: x".to_owned();

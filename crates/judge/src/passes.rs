@@ -2,9 +2,9 @@
 //! validator made in the previous pass.
 //!
 //! A validator (or interactor) that accepts and writes `nextpass.in` to its feedback directory
-//! requests another pass. That file is the next pass's input, for the submission and as the
-//! validator's INPUT. The judge removes it before the pass begins. The other files in the feedback
-//! directory stay, so a validator can keep its state there. Limits apply to each pass.
+//! requests another pass. That file is the input of the next pass, for both the submission and the
+//! validator. The judge removes it before the pass begins. The other files in the feedback
+//! directory stay, so a validator can keep its state there. Limits apply to each pass separately.
 
 use crate::failure::JudgeFailure;
 use crate::feedback::Feedback;
@@ -20,10 +20,10 @@ const NEXT_INPUT_FILE: &str = "nextpass.in";
 /// Judges a test in at most `limit` passes with one feedback directory. `pass` judges one pass.
 ///
 /// If a pass is not accepted, the first such pass decides the verdict; otherwise the last pass
-/// does. The figures are the maximum over all passes, because limits apply to each pass.
+/// does. The figures are the maximum over all passes, because limits apply to each pass separately.
 ///
-/// A validator that requests too many passes, or requests one after rejecting the output, has
-/// failed. That is a judge error.
+/// A validator that requests too many passes, or that requests a pass after rejecting the output,
+/// has failed. The result is a judge error.
 pub fn judge(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,
@@ -71,7 +71,7 @@ pub fn judge(
     }
 }
 
-/// Returns the input of the next pass. `None`: this pass was the last.
+/// Returns the input of the next pass, or `None` after the last pass.
 fn next_input(
     worker: &mut Worker<'_>,
     feedback: &Feedback,
@@ -79,7 +79,7 @@ fn next_input(
     number: u32,
     limit: u32,
 ) -> Result<Option<PathBuf>, JudgeFailure> {
-    // Any other verdict is not the validator's.
+    // Any other verdict does not come from the validator.
     if !matches!(result.verdict, Verdict::Accepted | Verdict::WrongAnswer) {
         return Ok(None);
     }
@@ -107,7 +107,7 @@ fn next_input(
     Ok(Some(input))
 }
 
-/// The maximum that any pass used.
+/// The peak usage over all passes.
 #[derive(Default)]
 struct PeakUsage {
     submission: Option<Figures>,
@@ -132,8 +132,8 @@ impl PeakUsage {
     }
 }
 
-/// The maximum of each figure of two runs. User and system time come from the run with more CPU
-/// time, because CPU time is one figure.
+/// Returns the maximum of each figure of two runs. User and system time come from the run with more
+/// CPU time, because together they are one figure.
 fn max_figures(one: Figures, other: Figures) -> Figures {
     let cpu_time = |figures: &Figures| figures.cpu_user_ns.saturating_add(figures.cpu_system_ns);
     let longer = if cpu_time(&other) > cpu_time(&one) {

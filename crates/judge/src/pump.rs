@@ -1,12 +1,13 @@
-//! Moves a run's input and output through pipes: one thread, splice(2), no copies in user space.
+//! Moves a run's input and output through pipes: in one thread, with splice(2), without copying
+//! bytes to user space.
 //!
-//! The judge waits for a run by polling its pipes, because they end with the run. The pump does as
-//! little as possible while the program runs: a program that wakes the judge in write(2) pays for
-//! the wake-up with its own CPU time. Input that fits in its pipe is written before the program
-//! starts. Small outputs gather for a while before the pump moves them.
+//! The judge waits for a run by polling its pipes, because they close when the run ends. The pump
+//! does as little as possible while the program runs: a program that wakes the judge in write(2)
+//! pays for the wake-up with its own CPU time. Input that fits into its pipe is written before the
+//! program starts. The pump lets small outputs accumulate before it moves them.
 //!
-//! Splicing to a pipe without a reader raises SIGPIPE. Rust's runtime ignores SIGPIPE before
-//! `main`. A process that restores the default action ends here.
+//! Splicing to a pipe without a reader raises SIGPIPE, which Rust's runtime ignores before `main`.
+//! The signal kills a process that has restored the default action.
 
 use crate::cancel::CancelToken;
 use crate::failure::{JudgeFailure, Step};
@@ -26,45 +27,47 @@ use std::time::Duration;
 
 /// Default capacity of a pipe (pipe(7)).
 const DEFAULT_PIPE_BYTES: u64 = 64 << 10;
-/// Maximum capacity of an input pipe, the kernel's default maximum. The pipe's pages belong to the
-/// page cache.
+/// Maximum capacity of an input pipe, which is the kernel's default maximum. The pipe's pages
+/// belong to the page cache.
 const MAX_INPUT_PIPE_BYTES: u64 = 1 << 20;
-/// Capacity of an output pipe. The kernel charges its pages to the run, so it is not larger.
+/// Capacity of an output pipe. It is not larger because the kernel charges its pages to the run.
 const OUTPUT_PIPE_BYTES: usize = 256 << 10;
 /// Maximum length of one splice.
 const MAX_SPLICE_BYTES: u64 = 1 << 20;
-/// A smaller output is not worth a wake-up: the pump lets output gather for [`GATHER_TIME`].
+/// A smaller output is not worth a wake-up: the pump lets output accumulate for [`GATHER_TIME`].
 const SMALL_OUTPUT_BYTES: u64 = 16 << 10;
-/// The writer is stopped only if the output pipe fills up within this time.
+/// The writer has to wait only if the output pipe fills up within this time.
 const GATHER_TIME: Duration = Duration::from_millis(1);
-/// Interval at which the pump polls the result while the pipes are silent. The pipes report the
+/// Interval at which the pump polls for the result while the pipes are idle. The pipes report the
 /// end, unless a descriptor outlives the run, for example in a message on a socket.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A run's input.
 pub(crate) struct Input<'a> {
     file: BorrowedFd<'a>,
-    /// A copy in memory, if the file cannot be spliced.
+    /// A copy in memory, for a file that cannot be spliced.
     copy: Option<File>,
     offset: u64,
-    /// `None`: the pipe holds the rest of the input, or its reader has closed it.
+    /// `None` if the pipe holds the rest of the input, or its reader has closed it.
     pipe: Option<OwnedFd>,
 }
 
-/// Gives a run access to its end of a pipe, which the judge's user owns. A run with /proc reopens
-/// its end as /dev/stdin or /dev/stdout, also as another user, but cannot open the other end.
+/// Gives a run access to its end of a pipe, which belongs to the judge's user. A run with /proc can
+/// reopen its end as /dev/stdin or /dev/stdout, even as another user, but cannot open the other
+/// end.
 fn share(pipe: &OwnedFd, mode: Mode) -> Result<(), JudgeFailure> {
     fchmod(pipe, mode).map_err(failed(Step::SharePipe))
 }
 
 impl<'a> Input<'a> {
-    /// Makes a pipe that delivers the content of `file`, and returns its reading end.
+    /// Creates a pipe that delivers the content of `file`, and returns its reading end.
     pub fn new(file: BorrowedFd<'a>) -> Result<(Input<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed(Step::CreatePipe))?;
         let length = fstat(file).map_err(failed(Step::MeasureInput))?.st_size as u64;
         if length > DEFAULT_PIPE_BYTES {
-            // One page more, so that the last splice finds the end of the file. If an unprivileged
-            // user's pipes have reached their limit (pipe(7)), the pump fills this one more often.
+            // Add one page, so that the last splice reaches the end of the file. If an unprivileged
+            // user's pipes have reached their limit (pipe(7)), the pump has to fill this one more
+            // often.
             let _ = fcntl_setpipe_size(&write, (length + 4096).min(MAX_INPUT_PIPE_BYTES) as usize);
         }
         let mut input = Input {
@@ -116,16 +119,16 @@ impl<'a> Input<'a> {
 /// The destination of a run's output.
 #[derive(Debug)]
 pub(crate) enum Sink<'a> {
-    /// The file gets the whole output, from its position on.
+    /// The file receives the whole output, from its current position on.
     File(&'a File),
-    /// The vector gets the given number of bytes. The rest is read and discarded.
+    /// The vector receives the given number of bytes. The rest is read and discarded.
     Head(&'a mut Vec<u8>, usize),
 }
 
 /// A run's output.
 #[derive(Debug)]
 pub(crate) struct Output<'a> {
-    /// `None`: the output has ended or exceeded the limit.
+    /// `None` if the output has ended or exceeded the limit.
     pipe: Option<OwnedFd>,
     sink: Sink<'a>,
     limit: u64,
@@ -133,7 +136,7 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Makes a pipe for at most `limit` bytes of output, and returns its writing end.
+    /// Creates a pipe for at most `limit` bytes of output, and returns its writing end.
     pub fn new(sink: Sink<'a>, limit: u64) -> Result<(Output<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed(Step::CreatePipe))?;
         if matches!(sink, Sink::File(_)) {
@@ -209,9 +212,9 @@ fn read_some(
 /// Reads from a pipe without waiting.
 ///
 /// Polling first is not enough. A run of the judge's own user with /proc can open its standard
-/// output for reading and take the bytes. O_NONBLOCK would also apply to the run.
+/// output for reading and read the bytes first. O_NONBLOCK would also apply to the run.
 pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<usize> {
-    /// The current position: a pipe has no other (preadv2(2)).
+    /// The current position, which is the only one that a pipe has (preadv2(2)).
     const CURRENT_POSITION: u64 = u64::MAX;
     match preadv2(
         pipe,
@@ -239,8 +242,8 @@ pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<
 
 /// Moves a run's input and outputs until it ends, and returns its result.
 ///
-/// Too much output, an excess that `watch` finds, or a cancelled token ends the run. When this
-/// function returns, it has moved the whole output.
+/// The run ends on too much output, on an excess that `watch` finds, or on a cancelled token. When
+/// the function returns, it has moved the whole output.
 pub(crate) fn pump(
     run: &Handle,
     input: &mut Input<'_>,
@@ -276,7 +279,8 @@ pub(crate) fn pump(
         let over = if !input_ready && !output_ready {
             run.try_wait()?
         } else if output_ready && moved < SMALL_OUTPUT_BYTES && input.pipe.is_none() {
-            // While input is left, the program could wait for it, so the pump does not wait here.
+            // While input is left, the program may be waiting for it, so the pump does not wait
+            // here.
             run.wait_timeout(GATHER_TIME)?
         } else {
             None
@@ -346,10 +350,10 @@ pub(crate) fn sealed(mut file: File) -> Result<Arc<OwnedFd>, JudgeFailure> {
     Ok(Arc::new(file.into()))
 }
 
-/// An unnamed file in memory.
+/// Creates an unnamed file in memory.
 ///
 /// # Errors
-/// No descriptor or memory is left.
+/// No descriptor or memory is available.
 pub fn memory_file() -> Result<File, JudgeFailure> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     Ok(File::from(
@@ -389,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn read_now_of_an_empty_pipe_returns_again() {
+    fn read_now_from_empty_pipe_returns_again() {
         let (read, mut write) = pipe();
         let mut buffer = [0; 4];
         assert_eq!(read_now(&read, &mut buffer), Err(Errno::AGAIN));
@@ -402,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn read_now_of_two_readers_and_one_byte_does_not_wait() {
+    fn read_now_with_two_readers_and_one_byte_does_not_wait() {
         const ROUNDS: usize = 3000;
         let (read, mut write) = pipe();
         let mut byte = [0];

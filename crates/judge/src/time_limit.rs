@@ -1,4 +1,4 @@
-//! Time limits computed from measured times, by the formulas of the package formats.
+//! Computes time limits from measured times with the formulas of the package formats.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ const STEPS_PER_SECOND: f64 = 100.0;
 
 /// The program whose formula computes a Sim package's limit.
 ///
-/// A run costs time even if the program does nothing. Sim allows more of it on a server, which has
-/// other work to do, than on a setter's machine.
+/// A run costs time even if the program does nothing. Sim allows more time for this on a server,
+/// which has other work to do, than on a setter's machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitPurpose {
@@ -26,7 +26,7 @@ pub enum LimitPurpose {
 }
 
 impl LimitPurpose {
-    /// The limit of a program that takes no time, in seconds.
+    /// The limit of a program that needs no time, in seconds.
     fn min_seconds(self) -> f64 {
         match self {
             LimitPurpose::Judging => 0.3,
@@ -45,7 +45,7 @@ pub fn sim_formula(purpose: LimitPurpose) -> String {
 
 /// Computes a limit by Sim's formula: 3 t + 2 m / (t² + 2), rounded down to 10 ms.
 ///
-/// A short time, which is mostly noise, gets a large margin. A long time is tripled.
+/// A short time, which is mostly noise, receives a large margin. A long time is tripled.
 pub fn sim(model: Duration, purpose: LimitPurpose) -> Duration {
     let t = model.as_secs_f64();
     let limit = 3.0 * t + 2.0 * purpose.min_seconds() / (t * t + 2.0);

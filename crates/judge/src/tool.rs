@@ -17,7 +17,7 @@ use std::os::fd::AsFd;
 
 pub use crate::pump::memory_file;
 
-/// The part of standard error that is kept.
+/// Number of bytes that are kept from the beginning of standard error.
 const STDERR_BYTES: usize = 4096;
 
 /// A run of a package's program.
@@ -25,15 +25,15 @@ const STDERR_BYTES: usize = 4096;
 pub struct ToolRun<'a> {
     /// The program.
     pub executable: &'a Executable,
-    /// Its world, which shows at least the content of [`Executable::world`].
+    /// The program's world, which contains at least everything in [`Executable::world`].
     pub world: &'a World,
     /// Arguments after the executable's own.
     pub arguments: &'a [OsString],
     /// Variables added to the executable's environment.
     pub environment: &'a [(&'a str, String)],
-    /// Limits, without the suite's own needs, which are added.
+    /// The program's limits. The needs of its language suite are added to them.
     pub limits: &'a Limits,
-    /// Standard input. `None`: it is empty.
+    /// Standard input. `None` means that it is empty.
     pub input: Option<&'a File>,
     /// The file for standard output.
     pub output: &'a File,
@@ -43,9 +43,9 @@ pub struct ToolRun<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// Why the program failed. `None`: it exited with 0 within its limits.
+    /// Why the program failed. `None` means that it exited with 0 within its limits.
     pub failure: Option<ToolFailure>,
-    /// The exit status. `None`: the program did not exit.
+    /// The exit status. `None` means that the program did not exit.
     pub exit_code: Option<i32>,
 }
 
@@ -56,12 +56,12 @@ pub struct ToolResult {
 pub struct ToolFailure {
     /// How the run ended.
     pub fault: RunFault,
-    /// The beginning of its standard error, made printable. It may be empty.
+    /// The beginning of the program's standard error, made printable. It may be empty.
     pub stderr: String,
 }
 
 impl ToolFailure {
-    /// A failure with the beginning of the program's standard error, which may be empty.
+    /// Creates a failure with the beginning of the program's standard error, which may be empty.
     pub fn new(fault: RunFault, stderr: String) -> ToolFailure {
         ToolFailure { fault, stderr }
     }
@@ -91,7 +91,8 @@ pub fn run(supervisor: &Supervisor, run: &ToolRun<'_>) -> Result<ToolResult, Jud
     let (stderr, stderr_end) = Output::new(Sink::Head(&mut stderr_head, STDERR_BYTES), u64::MAX)?;
     let request = request.stdout(stdout_end).stderr(stderr_end);
     let handle = supervisor.run(&request)?;
-    // The request owns the run's ends of the pipes. While they are open, the pipes never break.
+    // Close the request's copies of the run's pipe ends. While they are open, the judge cannot see
+    // that the program closed its ends.
     drop(request);
     let token = CancelToken::new();
     let result = pump(&handle, &mut input, &mut [stdout, stderr], None, &token)?;

@@ -1,4 +1,4 @@
-//! A submission on a test: what a judge runs.
+//! A submission and the test on which it is judged.
 
 use crate::failure::{JudgeFailure, Step};
 use millibox::World;
@@ -7,7 +7,7 @@ use millibox_package::model::Test;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// A test as it is judged.
+/// A test as the judge uses it.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     /// The submission's standard input.
@@ -21,7 +21,8 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// A package's test. `flags` are the problem's; a test may state its own.
+    /// Creates a case from a package's test. `flags` are the problem's flags; a test may state its
+    /// own.
     pub fn new(test: &'a Test, flags: &'a [String]) -> Case<'a> {
         Case {
             input: &test.input,
@@ -32,7 +33,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A submission on a test.
+/// A submission and the test on which it is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
     /// The submission.
@@ -44,7 +45,7 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Checks that the submission's world shows neither input nor answer.
+    /// Checks that the submission's world shows neither the input nor the answer.
     pub(crate) fn check_hidden_files(&self) -> Result<(), JudgeFailure> {
         let files = [Some(self.case.input), self.case.answer];
         files
@@ -53,7 +54,7 @@ impl Trial<'_> {
             .try_for_each(|path| check_hidden(&self.executable.world, path))
     }
 
-    /// The arguments of the submission's run, after the executable's own.
+    /// Returns the arguments of the submission's run, after the executable's own.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         self.case.arguments.iter().map(OsString::from).collect()
     }

@@ -1,6 +1,6 @@
 //! A package's own checker or interactor, ready to run.
 //!
-//! The ICPC format calls both output validators.
+//! The ICPC format uses the term output validator for both.
 
 use millibox::Supervisor;
 use millibox_languages::program::{Executable, Limits};
@@ -14,17 +14,17 @@ use std::time::Duration;
 pub struct OutputValidator {
     /// The program.
     pub executable: Executable,
-    /// The arguments it takes and the form of its answer.
+    /// The arguments that the program expects, and the form of its answer.
     pub convention: Convention,
-    /// The directory of the package's tests, readable for the sandbox's user.
+    /// The directory of the package's tests, which the sandbox's user can read.
     pub data: StagedDirectory,
     /// Limits of one run.
     pub limits: Limits,
 }
 
 impl OutputValidator {
-    /// A validator whose data lies in the directory `data`. Copies the data if the sandbox's user
-    /// cannot read it.
+    /// Creates a validator whose data is in the directory `data`. Copies the data if the sandbox's
+    /// user cannot read it.
     ///
     /// # Errors
     /// A file in `data` cannot be read, or the copies cannot be written.
@@ -44,7 +44,8 @@ impl OutputValidator {
         })
     }
 
-    /// A validator of a package. Links in the package's data may lead anywhere in the package.
+    /// Creates a validator from a package. Links in the package's data may lead anywhere in the
+    /// package.
     ///
     /// # Errors
     /// The errors of [`OutputValidator::new`].
@@ -67,14 +68,14 @@ impl OutputValidator {
         })
     }
 
-    /// Whether the checker opens the submission's output by its path. Otherwise the output is its
-    /// standard input.
+    /// Whether the checker opens the submission's output by its path. Otherwise the output is the
+    /// checker's standard input.
     pub(crate) fn wants_output_by_path(&self) -> bool {
         self.convention != Convention::Icpc
     }
 }
 
-/// The directory of a package that its checker sees.
+/// Returns the directory of a package that its checker can see.
 pub(crate) fn data_directory(problem: &Problem) -> PathBuf {
     match problem.format {
         Format::Sim => problem.directory.clone(),
@@ -82,8 +83,8 @@ pub(crate) fn data_directory(problem: &Problem) -> PathBuf {
     }
 }
 
-/// The limits of a checker's run: the package's limits for validation, or 20 s, 512 MiB and 64 MiB
-/// of output.
+/// Returns the limits of a checker's run: the package's limits for validation, or 20 s, 512 MiB and
+/// 64 MiB of output.
 ///
 /// The output limit applies to each stream, to each file, and to the sum of all files in the
 /// feedback directory.
@@ -94,7 +95,7 @@ pub fn checker_limits(limits: &model::Limits) -> Limits {
         real_time: Limits::real_time_for(cpu_time),
         memory: limits.validation_memory.unwrap_or(512 << 20),
         output: limits.validation_output.unwrap_or(64 << 20),
-        // Enough for a script that starts programs.
+        // This is enough for a script that starts programs.
         processes: 32,
     }
 }

@@ -3,8 +3,8 @@
 use millibox::{Figures, RunResult};
 use serde::Serialize;
 
-/// The verdict on a test, a group or a submission. The order, from best to worst, is that of the
-/// ICPC format's default grader.
+/// The verdict on a test, a group or a submission. The order, from best to worst, is the same as in
+/// the ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name in reports: `wrong_answer`.
+    /// The name in reports, such as `wrong_answer`.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Accepted => "accepted",
@@ -57,8 +57,8 @@ pub struct TestResult {
     /// Points from the checker. Sim and testlib give a fraction from 0 to 1, ICPC the number in
     /// `score.txt`.
     pub score: Option<Points>,
-    /// The submission's run. `None` if it did not run. For several passes this is the last run,
-    /// with the maximum of each figure over all passes.
+    /// The submission's run. `None` if the submission did not run. With several passes, this is the
+    /// last run, with the maximum of each figure over all passes.
     pub run: Option<RunResult>,
     /// The figures of the checker or interactor. `None` for a built-in checker.
     pub checker: Option<Figures>,
@@ -80,7 +80,7 @@ pub enum Points {
 pub const COMMENT_LIMIT: usize = 2048;
 
 impl TestResult {
-    /// A judge error. `reason` names the failure and the remedy.
+    /// Creates a judge error. `reason` names the failure and the remedy.
     pub fn judge_error(reason: impl Into<String>) -> TestResult {
         TestResult {
             verdict: Verdict::JudgeError,

@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// The package's data in a checker's world.
+/// Path of the package's data in a checker's world.
 const DATA: &str = "/judge/data";
-/// The files of one test in a checker's world.
+/// Path of the files of one test in a checker's world.
 pub(crate) const TEST: &str = "/judge/test";
-/// The directory with the feedback directory in a checker's world.
+/// Path of the directory that contains the feedback directory in a checker's world.
 pub(crate) const FEEDBACK: &str = "/judge/feedback";
 /// Name of the submission's output below [`TEST`].
 pub(crate) const OUTPUT: &str = "output";
-/// Name below [`TEST`] of the input of a pass after the first.
+/// Name below [`TEST`] of the input for every pass after the first.
 const NEXT_INPUT: &str = "next-input";
 
 /// The state of one judging thread: the sandbox, its CPUs, and a directory for checkers' files,
-/// which is made when a package's own checker first runs.
+/// which is created when a package's own checker first runs.
 #[derive(Debug)]
 pub struct Worker<'a> {
     pub(crate) supervisor: &'a Supervisor,
@@ -38,7 +38,7 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// A worker whose runs may use all CPUs of the supervisor's slots.
+    /// Creates a worker whose runs may use all CPUs of the supervisor's slots.
     pub fn new(supervisor: &'a Supervisor) -> Worker<'a> {
         Worker {
             supervisor,
@@ -63,15 +63,15 @@ impl<'a> Worker<'a> {
         self
     }
 
-    /// Names files of this archive, not of the directory that it was unpacked into, in judge
-    /// errors. `None`: the tests are not from an archive.
+    /// Makes judge errors name files of this archive instead of the directory into which it was
+    /// unpacked. `None` means that the tests are not from an archive.
     #[must_use]
     pub fn unpacked(mut self, unpacked: Option<Arc<Unpacked>>) -> Worker<'a> {
         self.unpacked = unpacked;
         self
     }
 
-    /// The failure with the paths that a user knows.
+    /// Returns the failure with the paths that the user knows.
     pub(crate) fn shown(&self, mut failure: JudgeFailure) -> JudgeFailure {
         if let Some(unpacked) = &self.unpacked {
             failure.map_paths(|path| unpacked.shown(path));
@@ -79,12 +79,12 @@ impl<'a> Worker<'a> {
         failure
     }
 
-    /// The result of a test on which the judge failed.
+    /// Returns the result of a test on which the judge failed.
     pub(crate) fn judge_error(&self, failure: JudgeFailure) -> TestResult {
         TestResult::judge_error(self.shown(failure).to_string())
     }
 
-    /// The directories for checkers' files. The first call makes them.
+    /// Returns the directories for checkers' files. The first call creates them.
     pub(crate) fn files(&mut self) -> Result<&mut WorkerFiles, JudgeFailure> {
         let files = match self.files.take() {
             Some(files) => files,
@@ -93,7 +93,8 @@ impl<'a> Worker<'a> {
         Ok(self.files.insert(files))
     }
 
-    /// A fresh feedback directory, which the checker's world shows. A worker has one at a time.
+    /// Creates an empty feedback directory, which is part of the checker's world. A worker has one
+    /// at a time.
     pub(crate) fn feedback(&mut self) -> Result<Feedback, JudgeFailure> {
         Ok(self.files()?.feedback.fresh()?)
     }
@@ -103,7 +104,7 @@ impl<'a> Worker<'a> {
 #[derive(Debug)]
 pub(crate) struct WorkerFiles {
     ids: Ids,
-    /// Read-only for the checker.
+    /// A directory that the checker can only read.
     test: TempDir,
     feedback: FeedbackPlace,
     /// The world of the last checker.
@@ -121,7 +122,7 @@ impl WorkerFiles {
         })
     }
 
-    /// An empty file for a submission's output, which the checker's world shows.
+    /// Creates an empty file for a submission's output, which is part of the checker's world.
     pub fn output_file(&self) -> Result<File, JudgeFailure> {
         self.new_file(&self.test.path().join(OUTPUT))
     }
@@ -138,7 +139,8 @@ impl WorkerFiles {
         Ok(path)
     }
 
-    /// An empty file. A program that still writes to the previous file cannot reach this one.
+    /// Creates an empty file. A program that still writes to the previous file cannot reach this
+    /// one.
     fn new_file(&self, path: &Path) -> Result<File, JudgeFailure> {
         remove(path)?;
         let file = File::options()
@@ -149,7 +151,7 @@ impl WorkerFiles {
         file.map_err(|error| JudgeFailure::step(Step::CreateFile(path.to_owned()), error))
     }
 
-    /// The world of a checker. All of a checker's runs share one world.
+    /// Returns the world of a checker. All runs of a checker share one world.
     pub fn world(&mut self, validator: &Arc<OutputValidator>) -> World {
         match &self.world {
             Some((last, world)) if Arc::ptr_eq(last, validator) => world.clone(),

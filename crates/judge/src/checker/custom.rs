@@ -21,13 +21,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The part of the checker's standard output and error that is kept.
+/// Number of bytes that are kept from the beginning of the checker's standard output and error.
 const OUTPUT_HEAD_BYTES: usize = 2 * COMMENT_LIMIT;
 
 impl OutputValidator {
     /// Runs the checker on an output.
     ///
-    /// `output` must be the worker's output file if the checker wants a path.
+    /// `output` must be the worker's output file if the checker expects a path.
     pub(super) fn check(
         self: &Arc<OutputValidator>,
         worker: &mut Worker<'_>,
@@ -70,7 +70,8 @@ impl OutputValidator {
             request = request.cpus(cpus);
         }
         let handle = supervisor.run(&request)?;
-        // The request owns the run's ends of the pipes. While they are open, the pipes never break.
+        // Close the request's copies of the run's pipe ends. While they are open, the judge cannot
+        // see that the checker closed its ends.
         drop(request);
         let mut watch = Watch::new(feedback, limit);
         let run = pump(

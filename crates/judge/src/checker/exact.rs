@@ -1,4 +1,4 @@
-//! A checker that compares byte by byte.
+//! A checker that compares files byte by byte.
 
 use super::excerpt::show;
 use std::io::{self, BufRead};
@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 /// Compares all bytes and describes the first difference.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// The output or the answer cannot be read.
 pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result<Option<String>> {
     let (mut byte, mut line) = (1u64, 1u64);
     loop {
@@ -53,7 +53,7 @@ mod tests {
     use super::compare;
 
     fn difference(output: &str, answer: &str) -> String {
-        // The two sides have buffers of different lengths.
+        // The two readers have buffers of different lengths.
         let output = std::io::BufReader::with_capacity(3, output.as_bytes());
         compare(output, answer.as_bytes())
             .unwrap()

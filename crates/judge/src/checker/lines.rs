@@ -4,10 +4,11 @@
 use super::excerpt::show;
 use std::io::{self, BufRead};
 
-/// Compares line by line and describes the first difference. Needs memory for one line of each.
+/// Compares line by line and describes the first difference. It keeps only one line of each in
+/// memory.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// The output or the answer cannot be read.
 pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result<Option<String>> {
     let (mut read, mut expected) = (Vec::new(), Vec::new());
     let mut line = 0u64;

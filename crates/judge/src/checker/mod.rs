@@ -36,25 +36,26 @@ use std::sync::Arc;
 /// Size of a read buffer.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// A checker that any number of workers can use.
+/// A checker that any number of workers can share.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CheckerInstance {
-    /// The ICPC format's default output validator, with a test's flags.
+    /// The ICPC format's default output validator, with the flags of the test.
     Tokens,
-    /// The default output validator of the version `legacy`, which also takes hexadecimal numbers.
+    /// The default output validator of the version `legacy`, which also accepts hexadecimal
+    /// numbers.
     LegacyTokens,
     /// Sim's default checker. It ignores white space at the ends of lines and empty lines at the
     /// end of the file.
     Lines,
-    /// A checker that accepts equal bytes only.
+    /// A checker that accepts only identical bytes.
     Exact,
-    /// A program of the package.
+    /// A program from the package.
     Custom(Arc<OutputValidator>),
 }
 
 impl CheckerInstance {
-    /// The default output validator of a version of the format.
+    /// The default output validator of the given version of the format.
     pub fn tokens(format: Format) -> CheckerInstance {
         match format {
             Format::Legacy => CheckerInstance::LegacyTokens,
@@ -81,7 +82,7 @@ impl CheckerInstance {
         self.check(worker, case, output, None)
     }
 
-    /// An empty file for a submission's output, of the kind that this checker reads.
+    /// Creates an empty file for a submission's output, of the kind that this checker reads.
     pub(crate) fn output_file(&self, worker: &mut Worker<'_>) -> Result<File, JudgeFailure> {
         match self {
             CheckerInstance::Custom(validator) if validator.wants_output_by_path() => {
@@ -91,7 +92,7 @@ impl CheckerInstance {
         }
     }
 
-    /// Checks an output. A program of the package uses the directory `feedback`, or a fresh one.
+    /// Checks an output. A checker from the package uses the directory `feedback`, or a new one.
     ///
     /// # Errors
     /// The checker's flags are wrong, or a file cannot be read.
@@ -170,7 +171,8 @@ impl CheckerInstance {
     }
 }
 
-/// Whether two files hold the same bytes. Every checker accepts those, and most outputs are right.
+/// Returns whether two files contain the same bytes. Every checker accepts identical files, and
+/// most outputs are right.
 fn identical(one: &File, other: &File) -> io::Result<bool> {
     let length = one.metadata()?.len();
     if other.metadata()?.len() != length {

@@ -3,7 +3,7 @@
 use crate::convention::Answer;
 use millibox::Figures;
 
-/// A checker's answer, and what the checker used if it is a program.
+/// A checker's answer, and the resources that the checker used if it is a program.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CheckResult {

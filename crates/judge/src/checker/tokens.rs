@@ -1,10 +1,10 @@
 //! The default output validator of the ICPC problem package format. It compares token by token.
 //!
 //! Tokens are separated by white space: space, form feed, line feed, carriage return, tab, vertical
-//! tab. Two tokens are equal if their bytes are. The case of ASCII letters is ignored unless
-//! `case_sensitive` is given. With a tolerance, a token of the answer that is a finite number
-//! requires a number that is close enough. The specification does not define changes of space, nor
-//! numbers in the legacy format. Both follow Kattis's validator.
+//! tab. Two tokens are equal if their bytes are equal. The case of ASCII letters is ignored unless
+//! `case_sensitive` is given. With a tolerance, a finite number in the answer matches any number
+//! that is close enough. The specification does not define which changes of white space count, nor
+//! how numbers are read in the legacy format. In both cases, this file follows Kattis's validator.
 
 use super::excerpt::show;
 use millibox_package::tokens::number;
@@ -16,11 +16,11 @@ pub use millibox_package::tokens::Options;
 /// Initial size of a read buffer. It grows for longer tokens.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Compares an output with the answer and describes the first difference. Reads both once, and
-/// needs memory for one token of each.
+/// Compares an output with the answer and describes the first difference. It reads both once, and
+/// keeps only one token of each in memory.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// The output or the answer cannot be read.
 pub fn compare(
     output: impl Read,
     answer: impl Read,
@@ -60,7 +60,7 @@ pub fn compare(
     }
 }
 
-/// Whether two different tokens differ in a way that counts, with more details for the message.
+/// If two different tokens differ in a way that counts, returns details for the message.
 fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
     if options.floats()
         && let Some(wanted) = number(expected, options.hexadecimal)
@@ -100,7 +100,7 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
     (!same).then(String::new)
 }
 
-/// Reads the white space of both and describes the first difference.
+/// Reads the white space on both sides and describes the first difference.
 fn same_space<O: Read, A: Read>(
     output: &mut Tokens<O>,
     answer: &mut Tokens<A>,
@@ -184,7 +184,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// The next byte, without consuming it.
+    /// Returns the next byte without consuming it.
     fn peek(&mut self) -> io::Result<Option<u8>> {
         if self.at == self.end && !self.more()? {
             return Ok(None);
@@ -205,7 +205,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// The bytes up to the next white space. Empty at the end of the file.
+    /// Returns the bytes up to the next white space. They are empty at the end of the file.
     fn token(&mut self) -> io::Result<&[u8]> {
         let mut length = 0;
         loop {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn compare_hexadecimal_takes_numbers_of_legacy() {
+    fn compare_legacy_accepts_hexadecimal_numbers() {
         let same = |output: &str, answer: &str, hexadecimal: bool| {
             let options = Options {
                 hexadecimal,
@@ -370,7 +370,7 @@ mod tests {
         }
     }
 
-    /// A simple reference implementation that holds everything in memory.
+    /// A simple reference implementation that keeps everything in memory.
     fn model(output: &str, answer: &str, options: &Options) -> bool {
         let split = |text: &str| -> Vec<String> {
             text.split([' ', '\n', '\t', '\r', '\x0b', '\x0c'])
@@ -424,7 +424,7 @@ mod tests {
             relative in proptest::option::of(0.0..2.0f64),
             pieces in 1usize..7,
         ) {
-            // Two independent texts are seldom equal, so the answer is usually the output with one
+            // Two independent texts are rarely equal, so the answer is usually the output with one
             // change.
             let answer = if own {
                 other

@@ -1,4 +1,4 @@
-//! The answer of a checker or interactor, and why one is unusable.
+//! The answer of a checker or interactor, and the reasons that make an answer unusable.
 
 use crate::feedback::{Excess, FeedbackError};
 use crate::verdict::{Points, Verdict};
@@ -6,7 +6,7 @@ use millibox::RunResult;
 use std::fmt;
 use std::time::Duration;
 
-/// The points of testlib's "partially correct" range up to this number.
+/// The largest number of points in testlib's "partially correct" answer.
 pub(super) const MAX_TESTLIB_PARTS: u32 = 200;
 
 /// A checker's or interactor's answer.
@@ -47,7 +47,7 @@ impl Answer {
 
 /// Why a checker or interactor gave no usable answer, with its standard error.
 ///
-/// The sentence has no subject: a caller puts `checker: ` or `interactor: ` before it.
+/// The message has no subject: callers put `checker: ` or `interactor: ` before it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{fault}{}", Suffix(.stderr))]
 #[non_exhaustive]
@@ -126,7 +126,7 @@ pub enum AnswerFault {
     /// A testlib checker's "partially correct" has no usable points.
     #[error("its points are not a number from 0 to {MAX_TESTLIB_PARTS}")]
     TestlibParts,
-    /// A testlib checker exited with the status for points and printed none.
+    /// A testlib checker exited with the status for points but printed no points.
     #[error("exited with {0} (points) without printing `points P`, P from 0 to 1")]
     TestlibPoints(i32),
 }
@@ -162,7 +162,7 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// The end of a sentence about a program that failed: its standard error, if there is any.
+/// The end of a message about a failed program: the program's standard error, if it is not empty.
 pub(crate) struct Suffix<'a>(pub &'a str);
 
 impl fmt::Display for Suffix<'_> {

@@ -5,7 +5,7 @@ use super::text::printable;
 use crate::feedback::Feedback;
 use crate::verdict::{COMMENT_LIMIT, Points, Verdict};
 
-/// Length of the part of score.txt that is read. Every number that a program prints is shorter.
+/// Number of bytes of score.txt that are read. Every number that a program prints is shorter.
 const MAX_NUMBER_BYTES: usize = 1000;
 
 /// Reads the answer of a validator that exited with `code`.

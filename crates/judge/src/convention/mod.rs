@@ -24,8 +24,8 @@ use millibox_package::model::Convention;
 
 /// Interprets the run of a checker or interactor.
 ///
-/// The run had `limits`. `stdout` and `stderr` are its output, at least the first
-/// [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT) bytes of each.
+/// `limits` are the limits of the run. `stdout` and `stderr` contain at least the first
+/// [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT) bytes of its output.
 pub fn interpret(
     convention: Convention,
     run: &RunResult,

@@ -15,9 +15,9 @@ pub(super) fn parse(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         };
         Answer::new(verdict, comment.clone(), Some(Points::Part(part)))
     };
-    // The exit status of "partially correct" is the number of points, or 16 or 50 more, depending
-    // on how testlib was built. The words also distinguish it from status 127 of a shell that found
-    // no program.
+    // The exit status of "partially correct" is the number of points plus 0, 16 or 50, depending on
+    // how testlib was built. The words also distinguish it from status 127, with which a shell
+    // reports a missing program.
     if let Some(rest) = comment.strip_prefix("partially correct (") {
         let parts = rest
             .split_once(')')

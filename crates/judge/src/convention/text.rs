@@ -2,7 +2,7 @@
 
 /// Beginning and end of a failed program's standard error, made printable.
 ///
-/// The beginning of a traceback names the program, the end names the error.
+/// The beginning of a traceback names the program, and its end names the error.
 pub(crate) fn stderr_excerpt(stderr: &[u8]) -> String {
     const BEGIN_BYTES: usize = 200;
     const END_BYTES: usize = 600;
@@ -24,13 +24,13 @@ pub(crate) fn stderr_excerpt(stderr: &[u8]) -> String {
     )
 }
 
-/// Makes text safe to show: valid UTF-8 of at most `limit` bytes without white space at its end.
+/// Makes text safe to show: valid UTF-8 of at most `limit` bytes, without trailing white space.
 ///
-/// Control characters other than tabs and newlines, and characters that change the direction of
-/// writing, are replaced.
+/// Control characters other than tabs and newlines are replaced, as are characters that change the
+/// writing direction.
 pub(crate) fn printable(bytes: &[u8], limit: usize) -> String {
     let mut text = String::new();
-    // Every character takes at least one byte, so these bytes suffice. `bytes` may be megabytes.
+    // Every character has at least one byte, so these bytes suffice. `bytes` may be megabytes long.
     for character in String::from_utf8_lossy(&bytes[..bytes.len().min(limit + 4)]).chars() {
         let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let shown = match character {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stderr_excerpt_of_a_long_text_keeps_beginning_and_end() {
+    fn stderr_excerpt_of_long_text_keeps_beginning_and_end() {
         let traceback = |lines: &str| format!("Traceback\n{lines}ValueError: żółw\n");
         assert_eq!(stderr_excerpt(b""), "");
         let short = traceback("  line 1\n");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn printable_strange_bytes_replaces_and_cuts_between_characters() {
+    fn printable_replaces_strange_bytes_and_cuts_between_characters() {
         assert_eq!(
             printable(b"a\x1b[31mb\0\r\n\n", 100),
             "a\u{fffd}[31mb\u{fffd}"

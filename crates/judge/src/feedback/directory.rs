@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// The directory in which feedback directories are made, one after another.
+/// The directory in which feedback directories are created, one after another.
 ///
-/// A world binds it as writable, so all runs of one checker share that world. See
+/// A world binds this directory writable, so all runs of one checker can share that world. See
 /// [`Feedback::NAME`].
 #[derive(Debug)]
 pub struct FeedbackPlace {
@@ -23,10 +23,10 @@ pub struct FeedbackPlace {
 }
 
 impl FeedbackPlace {
-    /// A place for runs of the sandbox's user: [`millibox::Info::ids`].
+    /// Creates a place for runs as the sandbox's user: [`millibox::Info::ids`].
     ///
     /// # Errors
-    /// The directory cannot be made, or the sandbox's user cannot reach it.
+    /// The directory cannot be created, or the sandbox's user cannot reach it.
     pub fn new(ids: Ids) -> Result<FeedbackPlace, FeedbackError> {
         let directory = private_directory(ids)?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
@@ -48,13 +48,13 @@ impl FeedbackPlace {
         self.directory.path()
     }
 
-    /// Makes an empty directory for one run: [`Feedback::NAME`] below [`FeedbackPlace::path`].
+    /// Creates an empty directory for one run: [`Feedback::NAME`] below [`FeedbackPlace::path`].
     ///
-    /// A place has one feedback directory at a time. This call removes anything that an earlier one
-    /// left.
+    /// A place has one feedback directory at a time. This function removes anything left of the
+    /// previous one.
     ///
     /// # Errors
-    /// The directory cannot be made, or an earlier one cannot be removed.
+    /// The directory cannot be created, or the previous one cannot be removed.
     pub fn fresh(&self) -> Result<Feedback, FeedbackError> {
         let failed = |errno: Errno| FeedbackError::Create {
             place: self.path().to_owned(),
@@ -96,15 +96,15 @@ pub enum FeedbackError {
     Open {
         /// The place.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The error from the kernel.
         errno: Errno,
     },
-    /// A feedback directory cannot be made.
+    /// A feedback directory cannot be created.
     #[error("cannot make a feedback directory in {}: {errno}", .place.display())]
     Create {
         /// The place.
         place: PathBuf,
-        /// The kernel's answer.
+        /// The error from the kernel.
         errno: Errno,
     },
     /// A file cannot be read.
@@ -112,10 +112,10 @@ pub enum FeedbackError {
     Read {
         /// The file.
         file: String,
-        /// The kernel's answer.
+        /// The error from the kernel.
         errno: Errno,
     },
-    /// A fifo, link, device or directory stands where a file is expected.
+    /// A fifo, link, device or directory exists where a regular file is expected.
     #[error("{file} is not a regular file")]
     NotRegular {
         /// The file.
@@ -126,7 +126,7 @@ pub enum FeedbackError {
     Remove {
         /// The file.
         file: String,
-        /// The kernel's answer.
+        /// The error from the kernel.
         errno: Errno,
     },
 }
@@ -142,8 +142,8 @@ pub(super) fn restore_access(place: &OwnedFd, ids: Ids) {
 
 impl Drop for FeedbackPlace {
     fn drop(&mut self) {
-        // The removal by `TempDir` descends recursively. It would fail where the depth exceeds the
-        // limit on open descriptors.
+        // `TempDir` removes directories recursively. That would fail if the directories are nested
+        // more deeply than the limit on open descriptors allows.
         restore_access(&self.open, self.ids);
         let _ = empty(self.open.as_fd());
     }
@@ -154,7 +154,7 @@ impl Drop for FeedbackPlace {
 pub struct Feedback {
     pub(super) place: Arc<OwnedFd>,
     pub(super) ids: Ids,
-    /// Opened before the run, so a replacement that the run puts at its path has no effect.
+    /// Opened before the run, so the run gains nothing by replacing the directory at its path.
     pub(super) directory: OwnedFd,
 }
 

@@ -1,12 +1,12 @@
 //! The feedback directory, in which a checker or interactor leaves files for the judge.
 //!
-//! An untrusted program wrote everything in it. The judge opens nothing by a path that could lead
-//! out of it, and reads regular files only. The judge can remove it at any depth and with any
-//! modes.
+//! An untrusted program wrote everything in the directory. The judge opens no path that could lead
+//! out of the directory, and reads only regular files. It can remove the directory regardless of
+//! its depth and of the modes of its files.
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `directory` | making the directory, and reading files in it |
+//! | `directory` | creating the directory, and reading files in it |
 //! | `watch` | the limits on what a running program leaves in it |
 //! | `removal` | removing everything that a program left |
 

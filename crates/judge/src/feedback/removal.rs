@@ -5,8 +5,8 @@ use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Removes everything in a directory. It moves nested directories up first, so it needs constant
-/// stack and a constant number of descriptors.
+/// Removes everything in a directory. The function first moves nested directories up, so it needs a
+/// constant amount of stack and a constant number of descriptors.
 pub(super) fn empty(directory: BorrowedFd<'_>) -> rustix::io::Result<()> {
     let mut moved = 0u64;
     loop {

@@ -8,20 +8,21 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Interval at which a running program's directory is checked. In one interval, the program can
-/// exceed its limit by what it can write in that time.
+/// Interval at which a running program's directory is checked. Between two checks, the program can
+/// exceed its limit by as much as it can write.
 pub(crate) const WATCH_INTERVAL: Duration = Duration::from_millis(20);
-/// Number of files and directories that a program may leave.
+/// Maximum number of files and directories that a program may leave.
 const MAX_ENTRIES: usize = 1000;
-/// Depth of directories that a program may leave.
+/// Maximum depth of the directories that a program may leave.
 const MAX_DEPTH: usize = 16;
 /// Bytes and files that must stay free on the file system for other users.
 const MIN_FREE: (u64, u64) = (64 << 20, 1000);
 
 /// Watches a running program's feedback directory, so that the program cannot fill the disk.
 ///
-/// The limit on a file's length does not bound the number of files. A deleted file that is still
-/// open takes space that only the file system sees, so the watch also checks the free space.
+/// The limit on a file's length does not limit the number of files. A deleted file that is still
+/// open occupies space that shows only in the file system's totals, so the watch also checks the
+/// free space.
 #[derive(Debug)]
 pub(crate) struct Watch<'f> {
     feedback: &'f Feedback,
@@ -154,8 +155,8 @@ fn count(
             status => status?,
         };
         match FileType::from_raw_mode(status.st_mode) {
-            // A sparse file takes less space than its length, and a short file's last block is not
-            // full. Count the smaller number.
+            // A sparse file occupies less space than its length, and the last block of a short file
+            // is not full. Count the smaller of the two numbers.
             FileType::RegularFile => {
                 let blocks = (status.st_blocks as u64).saturating_mul(512);
                 usage.bytes = usage

@@ -12,11 +12,12 @@ use std::time::Duration;
 ///
 /// An interactor that rejects within this time has rejected what the solution wrote. Consider a
 /// solution that receives "wrong, goodbye" and crashes because of it. Both programs then end within
-/// microseconds, in a random order. The time lets an interactor reach its exit on a busy machine.
+/// microseconds, in a random order. This time is long enough for an interactor to exit on a busy
+/// machine.
 pub const END_GRACE: Duration = Duration::from_millis(100);
 
-/// The interactor can read the output of a failed solution for this time after it has learned of
-/// the end. Then the judge discards the rest.
+/// After the interactor has learned of a failed solution's end, it can read the solution's output
+/// for this time. Then the judge discards the rest.
 ///
 /// The solution's failure is the verdict, regardless of the interactor's answer. Reading a
 /// pipe full of queries could take the interactor longer than its limits allow. If the judge
@@ -29,7 +30,7 @@ pub(super) struct Conversation {
     pub solution: RunResult,
     pub interactor: RunResult,
     pub answer: Answer,
-    /// The interactor's result arrived after the judge had shown it the solution's end.
+    /// Whether the interactor's result arrived after the judge had let it see the solution's end.
     pub interactor_saw_end: bool,
 }
 
@@ -81,7 +82,7 @@ pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) ->
     }
 }
 
-/// Whether the two end times show that the interactor cannot have known of the solution's end.
+/// Returns whether the two end times prove that the interactor did not know of the solution's end.
 fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
     match (interactor.ended_ns, solution.ended_ns) {
         // The judge shows the solution's end after this time at the earliest.
@@ -89,7 +90,7 @@ fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
             interactor <= solution.saturating_add(END_GRACE.as_nanos() as u64)
         }
         // A solution without an end time never started: its memory limit left no room for it, or
-        // the judge killed it before.
+        // the judge killed it before it started.
         (Some(_), None) => solution.outcome == Outcome::Killed,
         (None, _) => false,
     }
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn decide_of_rejection_and_failure_takes_the_first_end() {
+    fn decide_rejection_and_failure_follows_first_end() {
         use Verdict::{Accepted, WrongAnswer};
         for (outcome, failed) in failures() {
             assert_eq!(
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn decide_in_a_relay_counts_from_when_the_judge_sees_the_end() {
+    fn decide_in_relay_counts_from_end_seen_by_judge() {
         let late = |mode, saw_end| {
             decided(
                 (Outcome::Exited(1), FIRST),
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn decide_of_sandbox_and_interactor_failures_is_a_judge_error() {
+    fn decide_sandbox_or_interactor_failure_is_judge_error() {
         let error = || RunError::new(millibox::Step::Runner);
         let mut all: Vec<Outcome> = failures().into_iter().map(|(outcome, _)| outcome).collect();
         all.extend([Outcome::Exited(0), Outcome::Killed]);

@@ -11,21 +11,21 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Capacity of a pipe. Other judges of the same packages use this capacity, and it is larger than
-/// Linux's default. If the kernel refuses it, the pipe keeps its default.
+/// Capacity of a pipe. Other judges for the same packages use this capacity, and it is larger than
+/// Linux's default. If the kernel refuses it, the pipe keeps the default.
 const PIPE_BYTES: usize = 1 << 20;
 
 /// Maximum length of one move or discard.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// A program whose output hangs up is considered alive if its end is not known after this time.
+/// A program that closes its output is considered alive if its end is not known after this time.
 ///
 /// An exiting program closes its pipes one after another, its input last, shortly before its end is
-/// known. Other programs can take its CPU in between. On a machine with three times as many
-/// programs as CPUs, one of 1,000 took over 20 ms and one of 4,000 took 95 ms.
+/// known. Other programs can use its CPU in between. On a machine with three times as many programs
+/// as CPUs, one exit in 1,000 took over 20 ms and one in 4,000 took 95 ms.
 const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A new link, and the ends that the programs get.
+/// A new link, and the pipe ends for the programs.
 pub(super) struct LinkEnds {
     pub reader: Arc<OwnedFd>,
     pub writer: Arc<OwnedFd>,
@@ -34,9 +34,9 @@ pub(super) struct LinkEnds {
 
 /// One direction of the conversation.
 ///
-/// No program dies of a broken pipe here. The link discards bytes that a program writes to a
-/// program that has ended or has closed its input. The reader could not have read it, and whether
-/// the writer notices would depend on its speed.
+/// No program dies of a broken pipe here. The link discards bytes that are written to a program
+/// that has ended or has closed its input. That program could not have read them, and whether the
+/// writer noticed would depend on its speed.
 pub(super) enum Link {
     Direct(Direct),
     Relay(Relay),
@@ -52,27 +52,27 @@ pub(super) struct Direct {
 /// Two pipes, with the judge between them.
 pub(super) struct Relay {
     from: OwnedFd,
-    /// `None`: the reader sees the end of its input.
+    /// `None` if the reader sees the end of its input.
     to: Option<OwnedFd>,
     /// A second reading end of `to`, for the bytes that the reader has not read when `to` is
     /// closed.
     rest: Option<File>,
-    /// The reader has closed the pipe.
+    /// Whether the reader has closed the pipe.
     discards: bool,
-    /// `to` is full, and more bytes wait.
+    /// Whether `to` is full and more bytes wait.
     no_room: bool,
-    /// The time at which the writing end had been closed and everything had been moved.
+    /// The time at which the writing end was closed and all bytes had been moved.
     hung_up: Option<Instant>,
-    /// The writer's end is known.
+    /// Whether the writer's end is known.
     writer_is_gone: bool,
-    /// Number of bytes that may still be written. `None`: no limit.
+    /// Number of bytes that may still be written. `None` means no limit.
     left: Option<u64>,
-    /// The limit was exceeded.
+    /// Whether the limit was exceeded.
     over: bool,
 }
 
 impl Link {
-    /// Makes the pipes. `limit` is the number of bytes that may be written; a relay counts them.
+    /// Creates the pipes. `limit` is the number of bytes that may be written; a relay counts them.
     ///
     /// # Errors
     /// No descriptors are left.
@@ -114,7 +114,8 @@ impl Link {
         }
     }
 
-    /// Lets the reader see the end after the bytes that were written. The writer's end is known.
+    /// Lets the reader see the end of its input after the bytes that were written. The caller knows
+    /// that the writer has ended.
     pub fn close_writer(&mut self) {
         match self {
             Link::Direct(direct) => direct.write = None,
@@ -122,8 +123,8 @@ impl Link {
         }
     }
 
-    /// Discards unread bytes as far as possible, so that the reader sees the end after the bytes
-    /// it has. The writer has ended.
+    /// Discards unread bytes as far as possible, so that the reader sees the end of its input after
+    /// the bytes that it has read. The writer has ended.
     pub fn discard_unread(&mut self) {
         match self {
             Link::Direct(direct) => drain(&direct.read),
@@ -140,7 +141,7 @@ impl Link {
         }
     }
 
-    /// Discards everything that is written from now on. The reader's end is known.
+    /// Discards everything that is written from now on. The caller knows that the reader has ended.
     pub fn discard_output(&mut self) {
         match self {
             Link::Direct(direct) => direct.discards = true,
@@ -161,7 +162,7 @@ impl Link {
         advanced.map_err(|errno| JudgeFailure::step(Step::MoveMessages, errno))
     }
 
-    /// The descriptor and events to wait for before the next [`Link::advance`].
+    /// Returns the descriptor and events to wait for before the next [`Link::advance`].
     pub fn poll_target(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         match self {
             Link::Direct(direct) if direct.discards && direct.write.is_some() => {
@@ -172,12 +173,12 @@ impl Link {
         }
     }
 
-    /// Shows the reader the end if the writer has ended, or has closed its output and keeps
-    /// running.
+    /// Lets the reader see the end of its input if the writer has ended, or has closed its output
+    /// and keeps running.
     ///
-    /// A writer that keeps running still has its input, which `other` delivers. `is_over`: the
-    /// writer's result has arrived. Then the writer is not running, and [`Link::close_writer`]
-    /// tells when the reader may see the end.
+    /// A writer that keeps running still has its input open, which `other` delivers. `is_over`
+    /// means that the writer's result has arrived. The writer is then not running, and the reader
+    /// sees the end of its input when [`Link::close_writer`] is called.
     pub fn propagate_end(&mut self, other: &Link, is_over: bool) {
         let Link::Relay(relay) = self else { return };
         let keeps_running = || {
@@ -195,8 +196,8 @@ impl Link {
         }
     }
 
-    /// The time until [`Link::propagate_end`] can tell whether a writer that closed its output
-    /// keeps running. `None`: nothing to wait for.
+    /// Returns the time until [`Link::propagate_end`] can decide whether a writer that closed its
+    /// output keeps running. `None` means that there is nothing to wait for.
     pub fn linger_timeout(&self) -> Option<Duration> {
         match self {
             Link::Relay(Relay {
@@ -227,7 +228,7 @@ impl Link {
         }
     }
 
-    /// Whether a program has the reading end of `to` open.
+    /// Returns whether a program has the reading end of `to` open.
     fn has_reader(&self) -> bool {
         let Link::Relay(Relay { to: Some(to), .. }) = self else {
             return true;
@@ -321,14 +322,14 @@ fn is_closed(read: &OwnedFd) -> bool {
     ends[0].revents().contains(PollFlags::HUP)
 }
 
-/// Opens a second reading end of a pipe. While the judge writes, only the program has a reading
-/// end, so that the judge notices when the program closes it.
+/// Opens a second reading end of a pipe. While the judge writes, only the program may have a
+/// reading end. Otherwise the judge would not notice when the program closes it.
 fn duplicate_reader(write: &OwnedFd) -> Option<File> {
     File::open(format!("/proc/self/fd/{}", write.as_raw_fd())).ok()
 }
 
-/// Discards the whole content of a pipe at once. Another reader gets all bytes up to some position
-/// and none after it.
+/// Discards the whole content of a pipe at once. Another reader receives all bytes up to some
+/// position and none after it.
 fn drain(pipe: impl AsFd) {
     let Ok(null) = File::options().write(true).open("/dev/null") else {
         return;
@@ -344,7 +345,7 @@ fn discard(pipe: &OwnedFd, most: u64) -> rustix::io::Result<u64> {
     }
     let mut buffer = vec![0; wanted];
     match read_now(pipe, &mut buffer) {
-        // Another reader has taken them.
+        // Another reader has read them.
         Err(Errno::AGAIN) => Ok(0),
         read => Ok(read? as u64),
     }

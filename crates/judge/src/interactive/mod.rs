@@ -12,9 +12,9 @@
 //!
 //! The programs learn of each other's end only through their pipes, so the judge decides *when*
 //! they learn of it. The judge keeps a descriptor of every end of every pipe. It closes the
-//! descriptors of a program's ends only when the time of that program's end is known. So a
-//! program's reaction to the other's end is certainly later than that end.
-//! `docs/guide/interactive.md` has the rules and their reasons.
+//! descriptors of a program's ends only when the time of that program's end is known. A program's
+//! reaction to the other's end therefore always follows that end. `docs/guide/interactive.md` has
+//! the rules and their reasons.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -53,15 +53,15 @@ pub use mode::Mode;
 /// Both run in one slot of the supervisor ([`millibox::Supervisor::run_pair`]), so any number of
 /// workers can judge at the same time, on any number of slots.
 ///
-/// [`Trial::limits`] are the solution's. Its real time also passes while the interactor computes.
-/// [`Limits::output`] limits each file that the solution writes, and with [`Mode::Relay`] its
-/// standard output. With [`Mode::Direct`] standard output has no limit: output that the interactor
-/// does not read fills the pipe, and the solution waits.
+/// [`Trial::limits`] are the solution's limits. Its real time also passes while the interactor
+/// computes. [`Limits::output`] limits each file that the solution writes and, with
+/// [`Mode::Relay`], its standard output. With [`Mode::Direct`], standard output has no limit:
+/// output that the interactor does not read fills the pipe, and the solution waits.
 ///
-/// The interactor's limits are for its own work. The judge adds the time that a solution with these
-/// limits can cost the interactor to its CPU time and real time. One second after the end of a
-/// failed solution, the judge discards the bytes that the solution left in the pipe. So a solution
-/// cannot drive the interactor over its limits.
+/// The interactor's limits cover its own work. The judge raises its CPU time and real time limits
+/// by the time that a solution with these limits can cost the interactor. One second after the end
+/// of a failed solution, the judge discards the bytes that the solution left in the pipe. A
+/// solution therefore cannot make the interactor exceed its limits.
 ///
 /// A failure of the judge is a judge error that names the failure, never a verdict on the
 /// submission.
@@ -74,7 +74,7 @@ pub fn judge(
     judge_pass(worker, trial, interactor, mode, None)
 }
 
-/// Like [`judge`], with a given feedback directory for the interactor; `None` makes a fresh one.
+/// Like [`judge`], but the interactor uses the given feedback directory. `None` creates a new one.
 pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,
@@ -181,7 +181,7 @@ fn play(
     )
 }
 
-/// The interactor's arguments. A Sim interactor gets the input alone, without flags.
+/// The interactor's arguments. A Sim interactor receives only the input, without flags.
 fn arguments(
     interactor: &OutputValidator,
     case: &Case<'_>,
@@ -199,7 +199,7 @@ fn arguments(
             ]
         }
         Convention::Testlib => {
-            // testlib knows its arguments by their positions, so an absent answer needs a
+            // testlib identifies its arguments by their positions, so a missing answer needs a
             // substitute.
             vec![
                 input,

@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Two pipes join the programs. A message costs as much as without a judge. The judge does not
-    /// notice that a program closes its standard output and keeps running: the other program sees
-    /// the end of its input when that program ends.
+    /// Two pipes connect the programs. A message costs as much as without a judge. The judge does
+    /// not notice if a program closes its standard output and keeps running. The other program then
+    /// sees the end of its input only when the first one ends.
     #[default]
     Direct,
     /// The judge moves messages between four pipes. Each message costs two more context switches.
-    /// The judge notices that a program closes its standard output and keeps running, and counts
-    /// the solution's output to the byte.
+    /// The judge notices if a program closes its standard output and keeps running, and counts
+    /// every byte of the solution's output.
     Relay,
 }

@@ -19,11 +19,11 @@ const CLOCK_SKEW: Duration = Duration::from_millis(1);
 /// Interval at which the token is checked after the interactor has ended.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits until both programs have ended, and shows each the other's end at the right time. A
+/// Waits until both programs have ended, and lets each see the other's end at the right time. A
 /// cancelled token ends both.
 ///
-/// `interpret` reads the interactor's answer from its run. An interactor that leaves more than
-/// `watch` allows has failed.
+/// `interpret` reads the interactor's answer from its run. An interactor that leaves more in its
+/// feedback directory than `watch` allows has failed.
 pub(super) fn play(
     [interactor, solution]: &[Handle; 2],
     mut from_interactor: Link,

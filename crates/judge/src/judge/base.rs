@@ -26,7 +26,7 @@ pub struct Judge<'m> {
 }
 
 impl<'m> Judge<'m> {
-    /// A judge that stores compiled programs in `cache`.
+    /// Creates a judge that stores compiled programs in `cache`.
     pub fn new(machine: &'m Machine, suites: Suites, cache: Cache, options: Options) -> Judge<'m> {
         Judge {
             machine,
@@ -57,7 +57,8 @@ impl<'m> Judge<'m> {
             .for_sources(&program.sources, program.language.as_deref())
     }
 
-    /// Compiles sources. If the supervisor dies meanwhile, compiles them with the next one.
+    /// Compiles sources. If the supervisor dies during the compilation, compiles them with the next
+    /// one.
     pub(super) fn compile(
         &self,
         suite: &Suite,

@@ -1,4 +1,4 @@
-//! The submissions that a name or path selects.
+//! Finds the submissions that a name or path selects.
 
 use millibox_languages::files::MAX_STORED_FILES;
 use millibox_languages::suite::nearest;
@@ -7,8 +7,8 @@ use millibox_package::model::{Problem, Program, Submission};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Number of files of a submission that are listed. It is one more than the compiler's limit, so
-/// that compiling rejects a submission with too many files.
+/// Maximum number of files that are listed for a submission. It is one more than the compiler's
+/// limit, so that the compiler rejects a submission with too many files.
 const MAX_FILES: usize = MAX_STORED_FILES + 1;
 
 /// Why a name selects no submission.
@@ -55,7 +55,7 @@ pub enum SelectionError {
         submission: PathBuf,
         /// The directory that cannot be read.
         directory: PathBuf,
-        /// The kernel's answer.
+        /// The error from the kernel.
         source: io::Error,
     },
 }
@@ -74,9 +74,9 @@ impl std::fmt::Display for SpellingHint<'_> {
 /// Returns the submissions that a name selects.
 ///
 /// A name selects submissions of the package by name or folder (`accepted/anna.cpp`, `accepted`),
-/// by path, or by a file name that only one of them has (`anna.cpp`). Otherwise it is the path of a
-/// file or directory outside the package, which has no expected result. `language` replaces the
-/// language of the submissions.
+/// by path, or by a file name that only one of them has (`anna.cpp`). A name that selects none of
+/// these is the path of a file or directory outside the package, which has no expected result.
+/// `language` overrides the language of the submissions.
 ///
 /// # Errors
 /// The name selects nothing, or a file name is ambiguous.
@@ -186,8 +186,8 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, SelectionE
     })
 }
 
-/// Lists regular files, without hidden files and links. A directory that is nested too deeply is
-/// listed as a source, so that compiling rejects it.
+/// Lists regular files, except hidden files and links. A directory that is nested too deeply is
+/// listed as a source, so that the compiler rejects it.
 fn gather(
     directory: &Path,
     sources: &mut Vec<PathBuf>,

@@ -59,8 +59,8 @@ impl Judge<'_> {
         compilation
     }
 
-    /// The directories whose files the problem adds to submissions in this language. The files of
-    /// the language's own directory replace those for all languages.
+    /// Returns the directories whose files the problem adds to submissions in this language. The
+    /// files in the language's own directory override those for all languages.
     fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
         let Some(directory) = &problem.include else {
             return Vec::new();

@@ -3,9 +3,9 @@
 use crate::report::{SubmissionInfo, SubmissionReport};
 use crate::scoring::Progress;
 
-/// A step of the judge's work. Any of its threads may report it, but only one at a time.
+/// A step of the judge's work. Any of its threads may report a step, but only one thread at a time.
 ///
-/// The events of one submission follow each other, even if the judge works on several submissions:
+/// The events of one submission are consecutive, even if the judge works on several submissions:
 /// [`Begun`](Event::Begun), any number of [`Judged`](Event::Judged) and
 /// [`Settled`](Event::Settled), then [`Ended`](Event::Ended).
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub enum Event<'a> {
     Judged {
         /// Number of tests with a result.
         tests: usize,
-        /// Number of all tests.
+        /// Total number of tests.
         of: usize,
     },
     /// More tests of the submission are [settled](Progress::settled).

@@ -11,7 +11,7 @@ use millibox_package::{Fault, Severity, ToolFault};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a package cannot be judged: all its faults. There is at least one.
+/// Why a package cannot be judged: all its faults, of which there is at least one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PackageError {
@@ -49,7 +49,7 @@ pub struct PackageFault {
 }
 
 impl PackageFault {
-    /// A fault of a file or directory.
+    /// Creates a fault of a file or directory.
     pub fn new(path: &Path, problem: PackageProblem) -> PackageFault {
         PackageFault {
             path: path.to_owned(),
@@ -66,7 +66,7 @@ impl PackageFault {
         self
     }
 
-    /// The fault in the form of the package reader, without compiler messages.
+    /// Converts the fault to the package reader's type, without compiler messages.
     pub(super) fn to_fault(&self, severity: Severity) -> Fault {
         Fault::new(&self.path, severity, ToolFault::new(self.problem.clone()))
     }
@@ -90,13 +90,13 @@ impl std::error::Error for PackageFault {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Role {
-    /// It checks outputs.
+    /// The program checks outputs.
     #[error("checker")]
     Checker,
-    /// It communicates with submissions.
+    /// The program communicates with submissions.
     #[error("interactor")]
     Interactor,
-    /// It computes the results of groups.
+    /// The program computes the results of groups.
     #[error("grader")]
     Grader,
 }
@@ -108,7 +108,7 @@ pub enum PackageProblem {
     /// No test matches the pattern of [`Options::tests`](super::Options::tests).
     #[error("none of its {tests} tests matches {pattern}")]
     NoMatchingTest {
-        /// Number of all tests.
+        /// Total number of tests.
         tests: usize,
         /// The pattern.
         pattern: Pattern,
@@ -128,7 +128,7 @@ pub enum PackageProblem {
         /// The test.
         test: String,
     },
-    /// A test has no answer, and the checker needs one.
+    /// A test has no answer, but the checker needs one.
     #[error("test {test} has no answer to compare with; {GENERATE}")]
     NoAnswer {
         /// The test.
@@ -142,10 +142,10 @@ pub enum PackageProblem {
         /// The wrong flag.
         error: FlagError,
     },
-    /// The problem is interactive and has no interactor.
+    /// The problem is interactive but has no interactor.
     #[error("the problem is interactive, but the package has no interactor; add one")]
     NoInteractor,
-    /// The language of a program is not known.
+    /// The language of a program is unknown.
     #[error("the language of this {role} is unknown: {error}")]
     Language {
         /// The program's purpose.
@@ -153,7 +153,7 @@ pub enum PackageProblem {
         /// The reason.
         error: ChoiceError,
     },
-    /// The machine cannot compile a program at the moment.
+    /// A program cannot be compiled on this machine at the moment.
     #[error("the {role} could not be compiled: {error}")]
     NotCompiled {
         /// The program's purpose.
@@ -209,7 +209,7 @@ pub enum PackageProblem {
     /// Judging was stopped before the time limit was measured.
     #[error("interrupted before its time limit was measured")]
     Interrupted,
-    /// A warning: a submission that should be measured was not.
+    /// A warning: a submission that should have been measured was not.
     #[error("does not count for the time limit{}: {fault}", BecauseOfJudge(.fault))]
     NotCounted {
         /// The reason.
@@ -272,13 +272,13 @@ impl fmt::Display for Measurement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasurementFault {
-    /// Its language cannot be used here. Other submissions may be measured.
+    /// The language of the submission cannot be used here. Other submissions may be measured.
     #[error(transparent)]
     Unavailable(Unavailable),
-    /// It cannot be compiled.
+    /// The submission cannot be compiled.
     #[error("it cannot be compiled: {0}")]
     NotCompiled(CompileError),
-    /// It is not accepted on a test.
+    /// The submission is not accepted on a test.
     #[error("test {test} is not accepted ({reason})")]
     NotAccepted {
         /// The test.
@@ -286,7 +286,7 @@ pub enum MeasurementFault {
         /// The reason of the verdict, or the checker's comment.
         reason: String,
     },
-    /// The judge or the machine failed while compiling it.
+    /// The judge or the machine failed while compiling the submission.
     #[error("{}", line(&.0.to_string()))]
     CompilationFailed(InternalError),
     /// The judge, the machine or a program of the package failed on a test.
@@ -303,7 +303,8 @@ pub enum MeasurementFault {
 }
 
 impl MeasurementFault {
-    /// Whether the judge, the machine or a program of the package is at fault, not the submission.
+    /// Whether the judge, the machine or a program of the package is at fault instead of the
+    /// submission.
     pub fn is_judge_failure(&self) -> bool {
         matches!(
             self,

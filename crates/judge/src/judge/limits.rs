@@ -1,6 +1,6 @@
-//! The limits of a test, from options, package and defaults.
+//! Computes the limits of a test from options, package and defaults.
 //!
-//! docs/guide/judge.md has the defaults and their reasons.
+//! docs/guide/judge.md lists the defaults and their reasons.
 
 use super::options::Options;
 use millibox_languages::program::Limits;
@@ -8,13 +8,13 @@ use millibox_package::model::{Format, Problem, Test};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
-/// Memory limit if the package states none, as in problemtools and DOMjudge.
+/// Memory limit if the package states none, the same as in problemtools and DOMjudge.
 const DEFAULT_MEMORY_BYTES: u64 = 2048 * MIB;
 /// Minimum of the output limit if the package states none, from the ICPC formats.
 const MIN_OUTPUT_BYTES_ICPC: u64 = 8 * MIB;
 /// The same for Sim. Sim's own limit is 1 GiB, and all answers are much shorter.
 const MIN_OUTPUT_BYTES_SIM: u64 = 64 * MIB;
-/// Number of processes and threads of a submission. Sim does not allow threads.
+/// Maximum number of processes and threads of a submission. Sim does not allow threads.
 const MAX_PROCESSES_ICPC: u32 = 64;
 const MAX_PROCESSES_SIM: u32 = 1;
 

@@ -1,7 +1,7 @@
 //! The supervisor that a judge works with, and its replacement if it is killed.
 //!
 //! A judge borrows from a supervisor for its whole life, so the machine keeps a dead supervisor and
-//! has room for one more. The machine does not replace the second one.
+//! has room for one replacement. The machine does not replace the second supervisor.
 
 use crate::cancel::CancelToken;
 use millibox::{Backend, BackendRefusal, Builder, Error, Supervisor};
@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Number of supervisors that one machine starts, one after another.
+/// Maximum number of supervisors that one machine starts, one after another.
 pub(super) const MAX_SUPERVISORS: usize = 2;
 
 /// Why a machine cannot be started.
@@ -19,7 +19,7 @@ pub enum MachineError {
     /// The supervisor cannot be started, or the allowed CPUs cannot be read.
     #[error(transparent)]
     Supervisor(#[from] Error),
-    /// This process may not use a CPU.
+    /// This process is not allowed to use a CPU.
     #[error("CPU {cpu} may not be used here; the allowed ones are {}", list(.allowed, ","))]
     CpuNotAllowed {
         /// The CPU.
@@ -43,16 +43,16 @@ fn list(values: &[impl ToString], separator: &str) -> String {
     texts.join(separator)
 }
 
-/// Supervisors that judges share with other work.
+/// Supervisors that a judge shares with other work.
 pub trait Supervisors: Debug + Send + Sync {
-    /// The current supervisor: a new one if the last one has ended.
+    /// Returns the current supervisor, or a new one if the last one has ended.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The supervisor cannot be started.
     fn current(&self) -> Result<Arc<Supervisor>, Error>;
 }
 
-/// The supervisors of one machine alone.
+/// The supervisors of a machine that shares them with no other work.
 #[derive(Debug)]
 struct OwnSupervisors(Builder);
 
@@ -69,12 +69,12 @@ impl Supervisors for OwnSupervisors {
 /// error. A caller that continues needs another machine.
 ///
 /// Each call that judges submissions uses all CPUs of the machine. Two calls at the same time share
-/// the CPUs, which affects real times. A server that judges submissions in parallel makes one
+/// the CPUs, which affects real times. A server that judges submissions in parallel creates one
 /// machine for each of them, with disjoint `cpus`. The machines may share supervisors.
 #[derive(Debug)]
 pub struct Machine {
     source: Box<dyn Supervisors>,
-    /// The supervisors belong to this machine alone.
+    /// Whether the supervisors belong to this machine alone.
     is_owner: bool,
     supervisors: [OnceLock<Arc<Supervisor>>; MAX_SUPERVISORS],
     starting: Mutex<()>,
@@ -85,9 +85,9 @@ pub struct Machine {
 impl Machine {
     /// Starts a supervisor for `jobs` parallel tests, each pinned to one of `cpus`.
     ///
-    /// Without `jobs`, the number of tests is the number of CPUs. An empty list of CPUs means all
-    /// CPUs that this process may use. With more jobs than CPUs, tests wait for each other, and a
-    /// waiting test may exceed its real-time limit.
+    /// Without `jobs`, the number of parallel tests is the number of CPUs. An empty list of CPUs
+    /// means all CPUs that this process may use. With more jobs than CPUs, tests wait for each
+    /// other, and a waiting test may exceed its real-time limit.
     ///
     /// # Errors
     /// The supervisor cannot be started, a CPU may not be used, or only the backend without cgroups
@@ -101,7 +101,7 @@ impl Machine {
         let jobs = jobs.unwrap_or(cpus.len()).max(1);
         let source = OwnSupervisors(builder.slots(jobs));
         let supervisor = source.current()?;
-        // A supervisor that was started with this backend has rejected no other backend.
+        // A supervisor that was started with this backend by name has rejected no other backend.
         if supervisor.info().backend() == Backend::Rlimit
             && !supervisor.info().declined().is_empty()
         {
@@ -117,9 +117,9 @@ impl Machine {
         })
     }
 
-    /// A machine with supervisors that the caller shares with other work, for one test at a time on
-    /// each of `cpus`. An empty list of CPUs means all CPUs that this process may use. The caller
-    /// must ensure that slots are free.
+    /// Creates a machine with supervisors that the caller shares with other work. It runs one test
+    /// at a time on each of `cpus`. An empty list means all CPUs that this process may use. The
+    /// caller must ensure that slots are free.
     ///
     /// # Errors
     /// No supervisor can be started, or a CPU may not be used.
@@ -147,21 +147,21 @@ impl Machine {
         }
     }
 
-    /// The current supervisor.
+    /// Returns the current supervisor.
     pub fn supervisor(&self) -> &Supervisor {
         self.current().1
     }
 
-    /// The CPUs of the judge's threads, one for each.
+    /// Returns the CPUs of the judge's threads, one for each thread.
     pub fn cpus(&self) -> &[usize] {
         &self.workers
     }
 
-    /// Ends all runs and prevents new ones. Threads that wait for a run get an error. Any thread
-    /// may call this, any number of times.
+    /// Ends all runs and prevents new ones. Threads that wait for a run receive an error. Any
+    /// thread may call this method, any number of times.
     ///
-    /// Shared supervisors continue. There, the programs of submissions are killed, and a compiler
-    /// or checker that runs still ends by itself or by its limits.
+    /// Shared supervisors keep running. With them, the programs of submissions are killed, but a
+    /// running compiler or checker continues until it ends by itself or by its limits.
     ///
     /// A [`CancelToken`] ends one call and leaves the machine usable.
     pub fn stop(&self) {
@@ -177,7 +177,7 @@ impl Machine {
         self.token.is_cancelled()
     }
 
-    /// The token that [`Machine::stop`] cancels.
+    /// Returns the token that [`Machine::stop`] cancels.
     pub(super) fn token(&self) -> &CancelToken {
         &self.token
     }
@@ -194,8 +194,8 @@ impl Machine {
         newest.expect("the constructor starts the first supervisor")
     }
 
-    /// Does some work with the supervisor. If the work `failed` and the supervisor is dead, repeats
-    /// it with the next supervisor.
+    /// Does some work with the supervisor. If `failed` returns true for the result and the
+    /// supervisor is dead, repeats the work with the next supervisor.
     pub(super) fn attempt<'m, T>(
         &'m self,
         failed: impl Fn(&T) -> bool,
@@ -212,7 +212,7 @@ impl Machine {
         }
     }
 
-    /// The supervisor after this one, which is dead. The first thread that needs it starts it.
+    /// Returns the supervisor after this dead one. The first thread that needs it starts it.
     fn after(&self, generation: usize) -> Option<(usize, &Supervisor)> {
         let _only_one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.supervisors.get(generation + 1)?;
@@ -220,7 +220,8 @@ impl Machine {
             if self.is_stopped() {
                 return None;
             }
-            // If it cannot be started, the caller keeps the error about the first one's end.
+            // If it cannot be started, the caller keeps the error about the end of the first
+            // supervisor.
             let _ = next.set(self.source.current().ok()?);
         }
         let supervisor = next.get()?;
@@ -231,8 +232,8 @@ impl Machine {
     }
 }
 
-/// Pins this thread to a CPU. Failure is harmless: the thread's own work may then disturb tests on
-/// other CPUs.
+/// Pins this thread to a CPU. A failure is harmless: the thread's own work may then disturb tests
+/// on other CPUs.
 pub(super) fn pin_thread(cpu: usize) {
     let mut set = CpuSet::new();
     if cpu < CpuSet::MAX_CPU {
@@ -241,7 +242,7 @@ pub(super) fn pin_thread(cpu: usize) {
     }
 }
 
-/// The CPUs of the judge's threads.
+/// Returns the CPUs of the judge's threads.
 fn check_cpus(cpus: &[usize]) -> Result<Vec<usize>, MachineError> {
     let allowed = allowed_cpus()?;
     if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {

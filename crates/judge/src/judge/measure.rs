@@ -1,4 +1,4 @@
-//! Time limits that a package does not state, from the times of accepted submissions.
+//! Computes the time limits that a package does not state from the times of accepted submissions.
 
 use super::base::Judge;
 use super::event::{Event, Observer};
@@ -137,7 +137,7 @@ impl Judge<'_> {
             .collect();
         let all = self.times(prepared, &submissions, observer);
         if self.machine.is_stopped() {
-            // The other submissions have no times, but no faults either.
+            // The other submissions have no times, but they have no faults either.
             return Err(of_package(problem, PackageProblem::Interrupted).into());
         }
         let mut slowest: Option<(Duration, String)> = None;
@@ -181,7 +181,7 @@ impl Judge<'_> {
     }
 
     /// Returns the CPU times of each submission on all tests. A submission that is not accepted has
-    /// none.
+    /// no times.
     fn times(
         &self,
         prepared: &PreparedProblem,
@@ -212,7 +212,7 @@ impl Judge<'_> {
     }
 }
 
-/// A fault of the whole package.
+/// Returns a fault of the whole package.
 fn of_package(problem: &Problem, fault: PackageProblem) -> PackageFault {
     PackageFault::new(&problem.directory, fault)
 }
@@ -229,7 +229,7 @@ fn judge_failed(
     of_package(problem, fault)
 }
 
-/// The CPU times of a submission on all tests.
+/// Returns the CPU times of a submission on all tests.
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, MeasurementFault> {
     match &entry.error {
         None => (0..tests).map(|test| time_of(entry, test)).collect(),
@@ -239,7 +239,7 @@ fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Measuremen
     }
 }
 
-/// The CPU time of a submission on a test.
+/// Returns the CPU time of a submission on a test.
 fn time_of(entry: &Entry<'_>, test: usize) -> Result<Duration, MeasurementFault> {
     let name = entry.progress.plan().test_name(test).to_owned();
     let judged = entry

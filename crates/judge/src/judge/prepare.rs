@@ -1,4 +1,4 @@
-//! Compiling a package's programs and staging its data.
+//! Compiles a package's programs and stages its data.
 //!
 //! This step finds all faults that make judging impossible, before any submission is judged.
 
@@ -28,7 +28,7 @@ impl Faults {
 }
 
 impl Judge<'_> {
-    /// Prepares everything but measured time limits.
+    /// Prepares everything except measured time limits.
     pub(super) fn prepare(&self, mut problem: Problem) -> Result<PreparedProblem, PackageError> {
         let mut faults = Faults::default();
         let place = problem.directory.clone();
@@ -186,7 +186,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The files that a test provides beside the program.
+    /// Returns the files that a test provides beside the program.
     fn files_of(
         &self,
         problem: &Problem,
@@ -233,8 +233,8 @@ fn check_test(problem: &Problem, test: &Test, faults: &mut Faults) {
         }
         _ => {}
     }
-    // Reading a package checks the flags at their place. A problem may also come from another
-    // source.
+    // The package reader checks the flags where it finds them, but a problem may also come from
+    // another source.
     let flags = test
         .checker_flags
         .as_ref()

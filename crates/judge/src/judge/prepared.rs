@@ -19,7 +19,7 @@ pub struct PreparedProblem {
     pub(super) problem: Problem,
     pub(super) plan: Plan,
     pub(super) referee: Referee,
-    /// The package's own grader. `None`: no group needs it.
+    /// The package's own grader, or `None` if no group needs it.
     pub(super) grader: Option<Grader>,
     /// The limits of each test, in the order of judging.
     pub(super) limits: Vec<Limits>,
@@ -29,7 +29,7 @@ pub struct PreparedProblem {
     pub(super) warnings: Vec<Fault>,
 }
 
-/// The judge of a test's output.
+/// The program that judges a test's output.
 #[derive(Debug)]
 pub(super) enum Referee {
     Checker(CheckerInstance),
@@ -53,7 +53,7 @@ impl PreparedProblem {
         &self.problem
     }
 
-    /// The rules that compute verdict and points from the tests.
+    /// The rules that determine verdict and points from the tests.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

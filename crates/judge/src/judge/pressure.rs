@@ -2,23 +2,25 @@
 //! information.
 //!
 //! A real-time limit ends programs that sleep. It cannot distinguish them from programs that wait
-//! for a CPU. The kernel counts the time in which any task on the machine was ready to run and
-//! waited (`some` in /proc/pressure/cpu). If that is most of a run's time, the run's real time says
+//! for a CPU. The kernel counts the time in which any task on the machine was ready to run but
+//! waited (`some` in /proc/pressure/cpu). If this is most of a run's time, the run's real time says
 //! little about the program.
 
 use std::time::{Duration, Instant};
 
-/// Absent or unreadable if the kernel was built or started without pressure stall information.
+/// The file is absent or unreadable if the kernel was built or booted without pressure stall
+/// information.
 const PRESSURE_FILE: &str = "/proc/pressure/cpu";
 /// The machine is overloaded if tasks waited for at least this fraction of the time. A run cannot
-/// reach it alone: processes that wait for each other use CPU time meanwhile, and the real-time
-/// limit is at least three times the CPU time limit. So they wait for at most a third of the time.
+/// cause that alone: its processes use CPU time while others of them wait, and the real-time limit
+/// is at least three times the CPU time limit. Its processes therefore wait for at most a third of
+/// the time.
 const OVERLOAD_RATIO: f64 = 0.5;
 
-/// Does some work and returns its result with the machine's overload during the work.
+/// Does some work and returns its result, together with the machine's overload during the work.
 ///
-/// The overload is the fraction of the time in which a task waited for a CPU, from 0 to 1. `None`:
-/// the machine was not overloaded, or the kernel has no such information.
+/// The overload is the fraction of the time in which a task waited for a CPU, from 0 to 1. `None`
+/// means that the machine was not overloaded, or that the kernel does not report this information.
 pub(super) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (begin, before) = (Instant::now(), waited());
     let result = work();
@@ -34,12 +36,12 @@ fn overload(waited: Duration, of: Duration) -> Option<f64> {
     (part >= OVERLOAD_RATIO).then_some(part)
 }
 
-/// Time in which a task waited for a CPU since the machine was started.
+/// Returns the time in which a task waited for a CPU since the machine was started.
 fn waited() -> Option<Duration> {
     parse(&std::fs::read_to_string(PRESSURE_FILE).ok()?)
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS`
+/// Parses `some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS`.
 fn parse(text: &str) -> Option<Duration> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let total = some
@@ -66,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn overload_begins_at_half_of_the_time() {
+    fn machine_is_overloaded_from_half_of_time_on() {
         let ms = Duration::from_millis;
         assert_eq!(overload(ms(499), ms(1000)), None);
         assert_eq!(overload(ms(500), ms(1000)), Some(0.5));

@@ -1,4 +1,4 @@
-//! Preparing and measuring a problem.
+//! Prepares and measures a problem.
 
 use super::base::Judge;
 use super::event::Observer;
@@ -11,7 +11,7 @@ impl Judge<'_> {
     /// sandbox, and measures the time limit if none is stated.
     ///
     /// # Errors
-    /// The package cannot be judged. The error has all faults that were found.
+    /// The package cannot be judged. The error lists all faults that were found.
     pub fn problem(
         &self,
         problem: Problem,

@@ -1,4 +1,4 @@
-//! Judging submissions and reporting their results.
+//! Judges submissions and reports their results.
 
 use super::base::Judge;
 use super::event::{Event, Observer};
@@ -46,7 +46,7 @@ impl PoolObserver for SubmissionObserver<'_, '_> {
     }
 }
 
-/// The limits of most tests. If two limits are equally frequent, the first of them.
+/// Returns the limits of most tests. If two limits are equally frequent, returns the first of them.
 fn usual(limits: &[Limits]) -> Limits {
     let times = |one: &Limits| limits.iter().filter(|other| *other == one).count();
     // `max_by_key` returns the last maximum.
@@ -54,7 +54,7 @@ fn usual(limits: &[Limits]) -> Limits {
     *most.expect("a problem has tests")
 }
 
-/// The report of a submission.
+/// Returns the report of a submission.
 fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
     let about = entry.about.clone();
     match &entry.error {
@@ -78,8 +78,8 @@ fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
 }
 
 impl Judge<'_> {
-    /// Judges a submission. The report has all failures. A failure of the judge is a judge error,
-    /// never another verdict.
+    /// Judges a submission. The report contains all failures. A failure of the judge is a judge
+    /// error, never another verdict.
     pub fn submission(
         &self,
         prepared: &PreparedProblem,
@@ -93,7 +93,8 @@ impl Judge<'_> {
     ///
     /// Cancelling kills the submission's running programs and starts no more tests. The report then
     /// has no verdict, and [`SubmissionReport::not_judged`] is `unfinished`. A compilation that has
-    /// begun still ends by itself or by its limits. The machine and other calls are not affected.
+    /// begun continues until it ends by itself or by its limits. The machine and other calls are
+    /// not affected.
     pub fn submission_until(
         &self,
         prepared: &PreparedProblem,
@@ -148,7 +149,7 @@ impl Judge<'_> {
         submissions: Vec<SubmissionReport>,
         began: Instant,
     ) -> JudgeReport {
-        // The wall clock may have been set meanwhile, so it does not measure the duration.
+        // The wall clock may have been set in the meantime, so it does not measure the duration.
         let took = began.elapsed();
         JudgeReport {
             version: VERSION,

@@ -15,11 +15,11 @@ pub struct SubmissionInfo {
     pub name: String,
     /// Name of the suite that compiles and runs it.
     pub suite: Option<String>,
-    /// The expected results. Empty: any result.
+    /// The expected results. An empty list allows any result.
     pub expected: Vec<Expected>,
-    /// For each of these lists, some test must have a verdict from it.
+    /// Lists of verdicts. For each list, some test must have a verdict from it.
     pub required: Vec<Vec<Expected>>,
-    /// The expected minimum and maximum of the points.
+    /// The expected minimum and maximum number of points.
     pub expected_score: Option<(f64, f64)>,
     /// The compilation.
     pub compilation: Option<CompilationReport>,
@@ -38,7 +38,8 @@ impl From<&Submission> for SubmissionInfo {
 }
 
 impl SubmissionReport {
-    /// The report of a submission that was judged. If a result is open, judging was interrupted.
+    /// Creates the report of a submission that was judged. If a result is open, judging was
+    /// interrupted.
     pub fn judged(about: SubmissionInfo, progress: &Progress<'_>) -> SubmissionReport {
         let plan = progress.plan();
         let result = progress.submission();
@@ -84,7 +85,7 @@ impl SubmissionReport {
         }
     }
 
-    /// The report of a submission without a program: a compile error or a judge error.
+    /// Creates the report of a submission without a program: a compile error or a judge error.
     ///
     /// A submission that cannot be compiled has 0 points.
     pub fn not_run(
@@ -117,7 +118,7 @@ impl SubmissionReport {
         report
     }
 
-    /// The report of a submission whose language cannot be used here.
+    /// Creates the report of a submission whose language cannot be used here.
     pub fn skipped(
         about: SubmissionInfo,
         plan: &Plan,
@@ -144,8 +145,8 @@ impl SubmissionInfo {
     }
 }
 
-/// Points of a submission. If fewer points are better, a rejected submission has none: 0 points
-/// would be the best result.
+/// Returns the points of a submission. If fewer points are better, a rejected submission has no
+/// points, because 0 points would be the best result.
 fn points_of(plan: &Plan, verdict: Option<Verdict>, points: Option<f64>) -> Option<f64> {
     points.filter(|_| verdict == Some(Verdict::Accepted) || !plan.fewer_are_better())
 }
@@ -155,7 +156,7 @@ impl GroupReport {
         let plan = progress.plan();
         let result = progress.group(group);
         let tests = plan.tests_of(group);
-        // A test or the group's grader may be open.
+        // The result of a test or of the group's grader may be open.
         let open =
             !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
@@ -180,8 +181,8 @@ impl GroupReport {
 }
 
 impl TestReport {
-    /// The report of a test. An unsettled test ([`Progress::settled`]) is reported as if judging
-    /// ended now.
+    /// Creates the report of a test. An unsettled test ([`Progress::settled`]) is reported as if
+    /// judging had ended now.
     pub fn judged(progress: &Progress<'_>, test: usize) -> TestReport {
         let plan = progress.plan();
         let report = TestReport {

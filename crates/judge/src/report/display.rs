@@ -3,7 +3,7 @@
 use super::model::WarningReport;
 use unicode_width::UnicodeWidthChar;
 
-/// Points with up to four decimals.
+/// Formats points with up to four decimals.
 pub fn points(points: f64) -> String {
     let text = format!("{points:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -14,7 +14,7 @@ pub fn points(points: f64) -> String {
     }
 }
 
-/// Points with the maximum, or with the best points if fewer are better.
+/// Formats points with the maximum, or with the best points if fewer are better.
 pub fn score_of(score: f64, most: Option<f64>, best: Option<f64>) -> String {
     match best {
         Some(best) if most == Some(best) => {
@@ -25,12 +25,12 @@ pub fn score_of(score: f64, most: Option<f64>, best: Option<f64>) -> String {
     }
 }
 
-/// A time in seconds with three decimals.
+/// Formats a time in seconds with three decimals.
 pub fn seconds(ns: u64) -> String {
     decimals(ns, 3)
 }
 
-/// A time in seconds with as many decimals as its limit needs.
+/// Formats a time in seconds with as many decimals as its limit needs.
 pub fn seconds_of(ns: u64, limit_ns: u64) -> String {
     let digits = [3, 6]
         .into_iter()
@@ -45,13 +45,13 @@ fn decimals(ns: u64, digits: u32) -> String {
     format!("{}.{:0width$}", parts / one, parts % one)
 }
 
-/// A number with its noun, in the plural unless the number is 1.
+/// Formats a number with its noun, in the plural unless the number is 1.
 pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
     let s = if number == N::from(1) { "" } else { "s" };
     format!("{number} {what}{s}")
 }
 
-/// Points with their noun.
+/// Formats points with their noun.
 pub fn points_in_words(number: f64) -> String {
     let number = points(number);
     if number == "1" {
@@ -61,14 +61,14 @@ pub fn points_in_words(number: f64) -> String {
     }
 }
 
-/// Memory in MiB with one decimal, rounded up.
+/// Formats memory in MiB with one decimal, rounded up.
 pub fn mebibytes(bytes: u64) -> String {
     let tenths = (u128::from(bytes) * 10).div_ceil(1 << 20);
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// Makes one safe line of a text. Line breaks and tabs become spaces. Characters that could control
-/// a terminal, hide text or change the direction of writing are replaced.
+/// Turns a text into one safe line. Line breaks and tabs become spaces. Characters that could
+/// control a terminal, hide text or change the writing direction are replaced.
 pub fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.trim_end().chars() {
@@ -81,7 +81,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Makes a string safe as [`line()`] does, but keeps its lines and tabs.
+/// Makes a string safe like [`line()`], but keeps its lines and tabs.
 pub fn block(text: &str) -> String {
     let kept = text.chars().filter(|c| *c != '\r');
     kept.map(|c| {
@@ -94,7 +94,7 @@ pub fn block(text: &str) -> String {
     .collect()
 }
 
-/// A warning of the package in one line.
+/// Formats a warning of the package in one line.
 pub fn warned(warning: &WarningReport) -> String {
     let place = warning
         .line
@@ -102,7 +102,7 @@ pub fn warned(warning: &WarningReport) -> String {
     format!("{}{place}: {}", line(&warning.file), line(&warning.message))
 }
 
-/// The character, or the replacement character.
+/// Returns the character, or the replacement character if it is harmful.
 fn harmless(c: char) -> char {
     if is_harmless(c) {
         c
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_rounded_for_people() {
+    fn figures_are_rounded_for_display() {
         let shown = [0.0, -0.0, 1.0, 33.333333, 0.1 + 0.2, 100.0, 1e-9, -2.5].map(points);
         assert_eq!(shown, ["0", "0", "1", "33.3333", "0.3", "100", "0", "-2.5"]);
         assert_eq!(
@@ -199,7 +199,7 @@ mod tests {
     fn cut_counts_terminal_columns() {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab…");
-        // These characters take two columns each.
+        // These characters are two columns wide.
         assert_eq!((width("日本"), cut("日本語", 4)), (4, "日…".to_owned()));
         assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
         assert_eq!(cut("abc", 0), "");

@@ -1,7 +1,7 @@
 //! The report as one self-contained page.
 //!
-//! The page loads nothing, and its content security policy forbids loading. So even text that was
-//! not escaped could neither run nor connect to a server.
+//! The page loads nothing, and its content security policy forbids loading. Even text that was not
+//! escaped could neither run nor connect to a server.
 
 use super::display::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
 use super::model::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns};
@@ -65,7 +65,7 @@ fn page(report: &JudgeReport) -> Markup {
     }
 }
 
-/// A hash in the form of a content security policy.
+/// Formats a hash for a content security policy.
 fn hash(content: &str) -> String {
     let digest = Sha256::digest(content.as_bytes());
     format!(
@@ -261,8 +261,8 @@ fn row(test: &TestReport, scoring: bool) -> Markup {
     }
 }
 
-/// A cell with a figure, its limit and a bar. `shown` formats a figure beside its limit. The bar is
-/// an SVG, because the page's policy forbids style attributes.
+/// Renders a cell with a figure, its limit and a bar. `shown` formats a figure beside its limit.
+/// The bar is an SVG, because the page's policy forbids style attributes.
 fn bar(pair: Option<(u64, u64)>, shown: fn(u64, u64) -> String) -> Markup {
     let Some((used, limit)) = pair else {
         return html! { td {} };

@@ -1,7 +1,8 @@
 //! The report for programs.
 //!
-//! One JSON object: a [`JudgeReport`] with the names of its fields. Enumerations are names in
-//! `snake_case`. When [`super::VERSION`] rises, readers must be changed.
+//! The report is one JSON object: a [`JudgeReport`] with the names of its fields. Enumerations are
+//! names in `snake_case`. When [`super::VERSION`] increases, programs that read the report must be
+//! changed.
 
 use super::display::is_harmless;
 use super::model::JudgeReport;
@@ -16,7 +17,7 @@ pub fn write(report: &JudgeReport, mut to: impl Write) -> Result<()> {
     let mut escaped = String::with_capacity(json.len() + 1);
     for c in json.chars() {
         // serde_json does not escape all of these characters. They occur only in strings, and four
-        // digits suffice for them.
+        // digits are enough for each of them.
         match c {
             '\n' => escaped.push(c),
             c if is_harmless(c) => escaped.push(c),

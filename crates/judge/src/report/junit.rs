@@ -1,11 +1,11 @@
 //! The report for continuous integration: JUnit XML, in the form that its common readers accept.
 //!
 //! A submission is a test suite. Each of its tests is a test case, and so is its verdict. The
-//! verdict's case fails if the verdict is not as expected. A test that is not accepted is not a
-//! failure, because many submissions exist to be rejected. Judge errors are errors. A test that was
-//! not judged is skipped.
+//! verdict's case fails if the verdict is not the expected one. A test that is not accepted is not
+//! a failure, because many submissions are meant to be rejected. Judge errors are errors. A test
+//! that was not judged is skipped.
 //!
-//! The package's warnings are the output of a passing test case in a last suite, because some
+//! The package's warnings are the output of a passing test case in a final suite, because some
 //! readers do not show a suite's own output.
 
 use super::display::{block, line, points, points_in_words, warned};
@@ -87,7 +87,7 @@ impl Counts {
     }
 }
 
-/// Whether the submission itself has no verdict.
+/// Whether the submission has no verdict of its own.
 fn failed(submission: &SubmissionReport) -> bool {
     matches!(submission.verdict, None | Some(Verdict::JudgeError)) && !submission.is_skipped()
 }
@@ -101,7 +101,7 @@ fn suite<W: Write>(
     inner: impl FnOnce(&mut Writer<W>, &str) -> Result<()>,
 ) -> Result<()> {
     let [tests, failures, errors, skipped] = counts.attributes();
-    // Readers make a tree of names that are separated by dots.
+    // Readers build a tree from names that are separated by dots.
     let class = line(&format!(
         "{}.{}",
         report.problem.label,
@@ -300,12 +300,12 @@ fn text<W: Write>(xml: &mut Writer<W>, tag: &str, content: &str) -> Result<()> {
     Ok(())
 }
 
-/// A time in seconds.
+/// Formats a time in seconds.
 fn time(ns: u64) -> String {
     format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
 }
 
-/// The time in the schema's form, without a zone.
+/// Formats the time as the schema requires, without a time zone.
 fn timestamp(report: &JudgeReport) -> String {
     humantime::format_rfc3339_seconds(report.started)
         .to_string()

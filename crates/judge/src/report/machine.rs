@@ -1,10 +1,10 @@
-//! The machine that judges.
+//! Describes the machine that judges.
 
 use super::model::Machine;
 use millibox::Backend;
 
 impl Machine {
-    /// This machine, with the supervisor's backend.
+    /// Returns this machine, with the supervisor's backend.
     pub fn here(backend: Backend) -> Machine {
         let uname = rustix::system::uname();
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -17,7 +17,8 @@ impl Machine {
     }
 }
 
-/// The first CPU's model. The other CPUs usually have the same. Some architectures report none.
+/// Returns the first CPU's model. The other CPUs usually have the same model. Some architectures
+/// report none.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let mut fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let (_, model) = fields.find(|(name, _)| name.trim_end() == "model name")?;

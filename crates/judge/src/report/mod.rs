@@ -1,11 +1,11 @@
 //! The results of a problem's submissions, and their presentation.
 //!
-//! [`JudgeReport`] is the model. Programs read its JSON, which has stable names. The renderers take
-//! only the model.
+//! [`JudgeReport`] is the model. Programs read it as JSON, in which the names are stable. The
+//! renderers use only the model.
 //!
 //! A report contains text from submissions, compilers, and checkers that repeat a submission's
-//! output. No renderer lets such text control a terminal, escape its place in a document, or change
-//! the direction of writing.
+//! output. No renderer lets such text control a terminal, break out of its place in a document, or
+//! change the writing direction.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -13,8 +13,8 @@
 //! | `build` | a submission's report from its progress |
 //! | `machine` | the machine that judged |
 //! | `names` | the names of verdicts and reasons |
-//! | `titles` | the strings for a submission or a test |
-//! | `display` | figures and untrusted text for people |
+//! | `titles` | the strings that reports show for a submission or a test |
+//! | `display` | figures and untrusted text, formatted for people |
 //! | `json` | the report for programs |
 //! | `junit` | the report for continuous integration |
 //! | `html` | the report as one self-contained page |

@@ -27,14 +27,15 @@ pub struct JudgeReport {
     /// The machine that judged.
     pub machine: Machine,
     /// The limits of most tests, without the suites' own needs. If two limits are equally frequent,
-    /// the first of them. [`TestReport::limits`] has the limits of each test.
+    /// the first of them is given. [`TestReport::limits`] has the limits of each test.
     pub limits: LimitsReport,
     /// Warnings for the package's author, from reading the package and from preparing it.
     pub warnings: Vec<WarningReport>,
-    /// When judging began, computed from the clock at its end. JSON has it as RFC 3339 in UTC.
+    /// When judging began, computed from the clock at the end of judging. In JSON it is an RFC 3339
+    /// timestamp in UTC.
     #[serde(serialize_with = "rfc3339")]
     pub started: SystemTime,
-    /// The duration by the monotonic clock.
+    /// The duration, measured by the monotonic clock.
     pub duration_ns: u64,
     /// The submissions in the order of judging.
     pub submissions: Vec<SubmissionReport>,
@@ -53,9 +54,9 @@ pub struct ProblemReport {
     pub format: String,
     /// Whether the problem has points.
     pub scoring: bool,
-    /// Which points are better: `max` or `min`. `null` without points.
+    /// Which points are better: `max` or `min`. `null` if the problem has no points.
     pub objective: Option<&'static str>,
-    /// The maximum points. `null` without points or without a bound.
+    /// The maximum number of points. `null` if the problem has no points or no maximum.
     pub max_score: Option<f64>,
 }
 
@@ -68,7 +69,7 @@ pub struct Machine {
     pub cpu_model: Option<String>,
     /// Number of CPUs that the judge may use.
     pub cpus: usize,
-    /// The backend that limits and measures runs. With `rlimit`, memory is that of single
+    /// The backend that limits and measures runs. With `rlimit`, memory figures are those of single
     /// processes.
     pub backend: Backend,
 }
@@ -98,7 +99,7 @@ pub struct LimitsReport {
     pub memory_bytes: u64,
     /// Length of standard output.
     pub output_bytes: u64,
-    /// Number of processes and threads.
+    /// Maximum number of processes and threads.
     pub processes: u32,
 }
 
@@ -108,41 +109,42 @@ pub struct LimitsReport {
 pub struct SubmissionReport {
     /// The name.
     pub name: String,
-    /// Name of the suite that compiled and ran it. `null` if no suite fits.
+    /// Name of the suite that compiled and ran the submission. `null` if no suite fits.
     pub suite: Option<String>,
     /// The compilation. `null` if nothing was compiled.
     pub compilation: Option<CompilationReport>,
-    /// Names of the expected results (`accepted`, `partially_accepted`, ..., `rejected`). Empty:
-    /// any result.
+    /// Names of the expected results (`accepted`, `partially_accepted`, ..., `rejected`). An empty
+    /// list allows any result.
     #[serde(serialize_with = "expected")]
     pub expected: Vec<Expected>,
-    /// Lists of such names. For each list, some test must have a verdict from it. The lists do not
-    /// repeat what follows from `expected`.
+    /// Lists of such names. For each list, some test must have a verdict from it. Requirements that
+    /// follow from `expected` are not listed here.
     #[serde(serialize_with = "required")]
     pub required: Vec<Vec<Expected>>,
-    /// The expected minimum and maximum of the points.
+    /// The expected minimum and maximum number of points.
     pub expected_score: Option<(f64, f64)>,
-    /// The verdict. `null` if it was not judged.
+    /// The verdict. `null` if the submission was not judged.
     pub verdict: Option<Verdict>,
-    /// Why it was not judged. `no_language`: it was skipped. `unfinished`: judging was interrupted.
+    /// Why the submission was not judged. `no_language` means that it was skipped, `unfinished`
+    /// that judging was interrupted.
     pub not_judged: Option<SkipCause>,
-    /// The reason of a verdict other than accepted, or of a missing one, in a few words.
+    /// The reason for a verdict other than accepted, or for a missing verdict, in a few words.
     pub reason: String,
     /// Name of the test that decided the verdict, if one did.
     pub decided_by: Option<String>,
     /// Whether verdict and points are as expected. `null` if nothing is expected, or after a judge
     /// error or an interruption.
     pub as_expected: Option<bool>,
-    /// The points. `null` without points, after a judge error and after an interruption. If fewer
-    /// points are better, only an accepted submission has points.
+    /// The points. `null` if the problem has no points, after a judge error and after an
+    /// interruption. If fewer points are better, only an accepted submission has points.
     pub score: Option<f64>,
-    /// The maximum points of the problem. `null` without points or without a bound.
+    /// The problem's maximum number of points. `null` if it has no points or no maximum.
     pub max_score: Option<f64>,
-    /// The best points of the problem: the maximum, or the minimum if `objective` is `min`. `null`
-    /// without points or without a bound.
+    /// The best number of points: the maximum, or the minimum if `objective` is `min`. `null` if
+    /// the problem has no points or no such bound.
     pub best_score: Option<f64>,
-    /// All groups of tests, each before the groups in it. The first has an empty name and holds all
-    /// tests.
+    /// All groups of tests, each before the groups in it. The first has an empty name and contains
+    /// all tests.
     pub groups: Vec<GroupReport>,
     /// All tests in the order of judging.
     pub tests: Vec<TestReport>,
@@ -151,11 +153,11 @@ pub struct SubmissionReport {
 /// The compilation of a submission.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompilationReport {
-    /// The compiler's messages, cut.
+    /// The compiler's messages, truncated if they are long.
     pub messages: String,
     /// Whether the program came from the cache.
     pub from_cache: bool,
-    /// The compiler's figures. `null` if it did not run.
+    /// The compiler's figures. `null` if the compiler did not run.
     pub figures: Option<Figures>,
 }
 
@@ -165,19 +167,19 @@ pub struct CompilationReport {
 pub struct GroupReport {
     /// The name. It is empty for the root.
     pub name: String,
-    /// Whether the group holds samples.
+    /// Whether the group contains samples.
     pub sample: bool,
-    /// The verdict. `null` if none of its tests was judged, or it has none.
+    /// The verdict. `null` if none of its tests was judged, or if the group has no verdict.
     pub verdict: Option<Verdict>,
     /// Why the whole group was not judged.
     pub not_judged: Option<SkipCause>,
-    /// The reason of the verdict, or of a missing one, in a few words.
+    /// The reason for the verdict, or for a missing verdict, in a few words.
     pub reason: String,
     /// The points.
     pub score: Option<f64>,
-    /// The group's maximum points.
+    /// The group's maximum number of points.
     pub max_score: Option<f64>,
-    /// The group's best points.
+    /// The group's best number of points.
     pub best_score: Option<f64>,
 }
 
@@ -189,32 +191,32 @@ pub struct TestReport {
     pub name: String,
     /// The test's group.
     pub group: String,
-    /// The verdict. `null` if it was not judged.
+    /// The verdict. `null` if the test was not judged.
     pub verdict: Option<Verdict>,
-    /// Why the test was not judged. Then every field except the names and the reason is `null` or
-    /// empty.
+    /// Why the test was not judged. If it was not, every field except the names and the reason is
+    /// `null` or empty.
     pub not_judged: Option<SkipCause>,
-    /// The reason of the verdict, or of a missing one, in a few words. Empty if the checker
+    /// The reason for the verdict, or for a missing verdict, in a few words. Empty if the checker
     /// decided.
     pub reason: String,
     /// The checker's comment.
     pub comment: String,
-    /// The points. A Sim group is worth the least of its tests, so these are the points that the
-    /// group would get for this test alone.
+    /// The points. A Sim group is worth the points of its worst test, so these are the points that
+    /// the group would receive for this test alone.
     pub score: Option<f64>,
     /// The submission's figures.
     pub figures: Option<Figures>,
     /// The limits of this test, without the suite's own needs.
     pub limits: Option<LimitsReport>,
-    /// The enforced limit on memory: the one in `limits` plus the needs of the suite's runtime
+    /// The enforced memory limit: the one in `limits` plus the needs of the suite's runtime
     /// (`memory_mib` of the suite). `null` if memory could not be limited.
     pub enforced_memory_bytes: Option<u64>,
-    /// The CPUs that the run was pinned to. Empty: it was not pinned.
+    /// The CPUs to which the run was pinned. Empty if it was not pinned.
     pub cpus: Vec<usize>,
     /// The figures of the checker or interactor. `null` for a built-in checker.
     pub checker: Option<Figures>,
-    /// Number of passes that began. `null` unless the problem has several. The figures are the
-    /// maximum over all passes.
+    /// Number of passes that began. `null` unless the problem has several passes. The figures are
+    /// the maximum over all passes.
     pub passes: Option<u32>,
 }
 
@@ -230,7 +232,7 @@ impl JudgeReport {
             || self.submissions.iter().all(SubmissionReport::is_skipped)
     }
 
-    /// Submissions whose results are not as expected.
+    /// Returns the submissions whose results are not as expected.
     pub fn unexpected(&self) -> impl Iterator<Item = &SubmissionReport> {
         self.submissions
             .iter()
@@ -312,12 +314,12 @@ impl From<&program::Limits> for LimitsReport {
 }
 
 impl TestReport {
-    /// The submission's CPU time.
+    /// Returns the submission's CPU time.
     pub fn cpu_time_ns(&self) -> Option<u64> {
         self.figures.map(|figures| cpu_time_ns(&figures))
     }
 
-    /// The limit on memory: the enforced one if there was one.
+    /// Returns the memory limit: the enforced one if there was one.
     pub fn memory_limit_bytes(&self) -> Option<u64> {
         self.enforced_memory_bytes
             .or(self.limits.as_ref().map(|limits| limits.memory_bytes))
@@ -328,7 +330,7 @@ pub(super) fn cpu_time_ns(figures: &Figures) -> u64 {
     figures.cpu_user_ns.saturating_add(figures.cpu_system_ns)
 }
 
-/// A duration in nanoseconds. A duration of more than five centuries becomes the maximum.
+/// Converts a duration to nanoseconds. A duration of more than five centuries becomes the maximum.
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

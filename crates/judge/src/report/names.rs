@@ -4,7 +4,7 @@ use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// A verdict's display name.
+/// Returns a verdict's display name.
 pub fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "accepted",
@@ -18,7 +18,7 @@ pub fn verdict_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Name of an expected result, as in reports.
+/// Returns the name of an expected result, as it appears in reports.
 pub fn expected_name(expected: Expected) -> &'static str {
     match expected {
         Expected::Accepted => "accepted",
@@ -47,7 +47,7 @@ pub(super) fn expected_words(expected: Expected) -> &'static str {
     }
 }
 
-/// Why something was not judged, if there is no more exact reason.
+/// Describes why something was not judged, if no more exact reason is known.
 pub fn not_judged_words(why: SkipCause) -> &'static str {
     match why {
         SkipCause::GroupEnded => "its group had ended",

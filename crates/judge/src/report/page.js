@@ -1,4 +1,4 @@
-// Sorts a table by the column whose title is clicked. A second click reverses the order.
+// Sorts a table by a column when its title is clicked. A second click reverses the order.
 "use strict";
 const key = (row, column) => {
   const cell = row.cells[column];

@@ -1,4 +1,5 @@
-//! The protocol for terminals: a line for each test in order, as results arrive, then the verdict.
+//! The report for terminals: a line for each test in order, as results arrive, and then the
+//! verdict.
 //!
 //! ```text
 //! accepted/anna.cpp (cpp)
@@ -9,7 +10,7 @@
 //! wrong answer: test secret/1; UNEXPECTED: expected accepted
 //! ```
 //!
-//! Text from a submission reaches the terminal only as plain characters of one line.
+//! Text from a submission reaches the terminal only as plain characters on one line.
 
 use super::build::SubmissionInfo;
 use super::display::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
@@ -31,7 +32,7 @@ const MIN_COMMENT_COLUMNS: usize = 4;
 /// The appearance of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Maximum width of a line in columns. `None`: no limit.
+    /// Maximum width of a line in columns. `None` means no limit.
     pub columns: Option<usize>,
     /// Whether to use colours.
     pub colours: bool,
@@ -44,8 +45,9 @@ impl Style {
         colours: false,
     };
 
-    /// The style for a stream. On a terminal, lines are cut to its width and have colours, unless
-    /// the environment forbids them (`NO_COLOR`, `TERM=dumb`). Other streams get [`Style::PLAIN`].
+    /// Returns the style for a stream. On a terminal, lines are cut to its width and coloured,
+    /// unless the environment forbids colours (`NO_COLOR`, `TERM=dumb`). Other streams use
+    /// [`Style::PLAIN`].
     pub fn of(stream: &(impl AsFd + IsTerminal)) -> Style {
         if !stream.is_terminal() {
             return Style::PLAIN;
@@ -60,7 +62,7 @@ impl Style {
     }
 }
 
-/// The protocol of one submission, written as results arrive.
+/// The text report of one submission, written as results arrive.
 #[derive(Debug)]
 pub struct Protocol<W> {
     to: W,
@@ -70,12 +72,12 @@ pub struct Protocol<W> {
     scoring: bool,
     /// Whether to show the CPUs of tests.
     cpus: bool,
-    /// Number of tests that have a line.
+    /// Number of tests whose lines have been written.
     written: usize,
 }
 
 impl<W: Write> Protocol<W> {
-    /// A protocol for a submission that is judged by `plan`.
+    /// Creates the report of a submission that is judged by `plan`.
     pub fn new(to: W, style: Style, plan: &Plan) -> Protocol<W> {
         let names = (0..plan.len()).map(|test| plan.test_name(test));
         Protocol::of(to, style, names, plan.scores())
@@ -116,7 +118,7 @@ impl<W: Write> Protocol<W> {
     /// Writes the submission's name.
     ///
     /// # Errors
-    /// The protocol cannot be written.
+    /// The report cannot be written.
     pub fn begin(&mut self, about: &SubmissionInfo) -> Result<()> {
         let suite = about
             .suite
@@ -129,7 +131,7 @@ impl<W: Write> Protocol<W> {
     /// Writes the lines of newly settled tests.
     ///
     /// # Errors
-    /// The protocol cannot be written.
+    /// The report cannot be written.
     pub fn advance(&mut self, progress: &Progress<'_>) -> Result<()> {
         while self.written < progress.settled() {
             let report = TestReport::judged(progress, self.written);
@@ -141,9 +143,9 @@ impl<W: Write> Protocol<W> {
     /// Writes the remaining tests' lines and the submission's result.
     ///
     /// # Errors
-    /// The protocol cannot be written.
+    /// The report cannot be written.
     pub fn end(mut self, report: &SubmissionReport) -> Result<()> {
-        // Omit the tests of a submission without a program and of a skipped one.
+        // Omit the tests of a submission that has no program or was skipped.
         let compiled = !report.has_no_program() && !report.is_skipped();
         for test in report.tests.iter().skip(self.written).filter(|_| compiled) {
             self.test(test)?;
@@ -361,7 +363,8 @@ fn cut_or_whole(text: &str, columns: Option<usize>) -> String {
     }
 }
 
-/// The colour of a verdict (ECMA-48): green, red, magenta for a judge error, faint for none.
+/// Returns the colour of a verdict (ECMA-48): green, red, magenta for a judge error, faint for
+/// none.
 fn colour(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Accepted) => "32",

@@ -6,14 +6,14 @@ use super::names::{expected_words, verdict_words};
 use millibox_package::model::Expected;
 
 impl TestReport {
-    /// The verdict's display name, or `not judged`.
+    /// Returns the verdict's display name, or `not judged`.
     pub fn words(&self) -> &'static str {
         self.verdict.map_or("not judged", verdict_words)
     }
 }
 
 impl SubmissionReport {
-    /// The verdict's display name, or `skipped` or `interrupted`.
+    /// Returns the verdict's display name, or `skipped` or `interrupted`.
     pub fn words(&self) -> &'static str {
         let none = if self.is_skipped() {
             "skipped"
@@ -23,7 +23,7 @@ impl SubmissionReport {
         self.verdict.map_or(none, verdict_words)
     }
 
-    /// The expected result for people. `None` if nothing is expected.
+    /// Describes the expected result. Returns `None` if nothing is expected.
     pub fn expected_words(&self) -> Option<String> {
         let words = |expected: &[Expected]| -> Vec<&str> {
             expected.iter().map(|one| expected_words(*one)).collect()

@@ -6,8 +6,8 @@ use millibox_package::model::Expected;
 
 /// Whether a verdict and points are as expected. `best` is the best possible number of points.
 ///
-/// Returns `None` if nothing is expected, or if the judge failed and so nothing is known about the
-/// submission.
+/// Returns `None` if nothing is expected, or if the judge failed and nothing is therefore known
+/// about the submission.
 pub fn is_expected(
     expected: &[Expected],
     range: Option<(f64, f64)>,
@@ -24,7 +24,7 @@ pub fn is_expected(
             .is_some_and(|(points, best)| within(points, (best, best)).is_none())
     };
     let one = |expected: &Expected| match expected {
-        // If the points have no bound, any number of points counts as partial.
+        // If the points have no upper bound, any number of points counts as partial.
         Expected::PartiallyAccepted => verdict == Verdict::Accepted && (best.is_none() || less()),
         expected => is(*expected, verdict),
     };
@@ -37,7 +37,7 @@ pub fn is_expected(
 }
 
 /// Whether some test has a verdict from each of the required lists. Returns `None` if nothing is
-/// required, or if tests without a verdict leave it open.
+/// required, or if tests without a verdict leave the question open.
 pub fn has_required(required: &[Vec<Expected>], verdicts: &[Option<Verdict>]) -> Option<bool> {
     let known = || verdicts.iter().flatten();
     let met = |one: &Vec<Expected>| {

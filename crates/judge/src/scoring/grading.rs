@@ -60,10 +60,10 @@ pub enum GraderFault {
     JudgeError,
 }
 
-/// The format's code for a verdict.
+/// Returns the format's code for a verdict.
 ///
-/// The format has no code for the memory limit, so that is a run-time error. The code for the
-/// output limit is the default grader's.
+/// The format has no code for exceeding the memory limit, which is therefore reported as a run-time
+/// error. The code for exceeding the output limit is that of the default grader.
 pub(super) fn code(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "AC",
@@ -76,7 +76,7 @@ pub(super) fn code(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The grader's input.
+/// Formats the grader's input.
 pub(super) fn lines(parts: impl Iterator<Item = (Verdict, Option<f64>)>) -> String {
     parts
         .map(|(verdict, points)| {
@@ -91,7 +91,7 @@ pub(super) fn lines(parts: impl Iterator<Item = (Verdict, Option<f64>)>) -> Stri
 }
 
 impl Grade {
-    /// Reads a grader's standard output: `VERDICT SCORE` and nothing more.
+    /// Parses a grader's standard output: `VERDICT SCORE` and nothing more.
     ///
     /// # Errors
     /// The output has another form, or reports a failure (`JE`).
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parse_of_graders_answers_accepts_verdict_and_score_only() {
+    fn parse_grader_answer_accepts_only_verdict_and_score() {
         let parse = |text: &str| {
             Grade::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points))
         };

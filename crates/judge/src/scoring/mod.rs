@@ -1,14 +1,14 @@
 //! Computes results of groups and submissions from the results of tests.
 //!
-//! * A [`Plan`] holds the tests and rules of a problem. It is made once per problem.
-//! * A [`Progress`] is one submission on its way through a plan. It names the next test to run,
-//!   takes results in any order, and computes what follows from them.
+//! * A [`Plan`] contains the tests and rules of a problem. Each problem has one plan.
+//! * A [`Progress`] tracks one submission through a plan. It names the next test to run, accepts
+//!   results in any order, and computes what follows from them.
 //!
-//! The results equal those of judging one test after another. A result that such judging would
-//! never have needed, because a group had ended or a required group had failed, is ignored. Where
-//! the package's own grader computes a group's result, the progress names the group when it is
-//! ready for grading ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
-//! reason ([`SkipCause`]).
+//! The results are the same as if the tests were judged one after another. A result that sequential
+//! judging would not have needed, because a group had ended or a required group had failed, is
+//! ignored. If the package's own grader computes a group's result, [`Progress::next_grading`]
+//! returns the group when it is ready for grading. A test that was not judged has a reason
+//! ([`SkipCause`]) instead of a verdict.
 //!
 //! ```no_run
 //! # use millibox_judge::scoring::{GraderFault, JudgedTest, Plan, Progress};

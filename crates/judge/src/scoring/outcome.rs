@@ -9,13 +9,13 @@ use serde::Serialize;
 use std::error::Error;
 use std::sync::Arc;
 
-/// All results of a submission so far, with the plan they belong to.
+/// All results of a submission so far, with the plan to which they belong.
 #[derive(Debug, Clone)]
 pub(super) struct Results<'p> {
     pub plan: &'p Plan,
     pub fail_fast: bool,
     pub tests: Vec<Option<RecordedTest>>,
-    /// The answers of the package's own grader, or why an answer is unusable.
+    /// The answers of the package's own grader, or the reasons why they are unusable.
     pub grades: Vec<Option<Result<Grade, GradingError>>>,
 }
 
@@ -35,9 +35,9 @@ pub struct JudgedTest {
     pub result: TestResult,
     /// The limits of this test, without the suite's own needs.
     pub limits: Limits,
-    /// The enforced limit on memory, with the suite's needs. `None`: memory was not limited.
+    /// The enforced memory limit, including the suite's needs. `None` if memory was not limited.
     pub enforced_memory: Option<u64>,
-    /// The CPUs that the run was pinned to. An empty list: it was not pinned.
+    /// The CPUs to which the run was pinned. The list is empty if it was not pinned.
     pub cpus: Vec<usize>,
 }
 
@@ -45,12 +45,12 @@ pub struct JudgedTest {
 #[derive(Debug, Clone)]
 pub(super) struct RecordedTest {
     pub judged: JudgedTest,
-    /// Points as the group counts them, or the mistake in the checker's points.
+    /// Points as the group counts them, or the error in the checker's points.
     pub points: Result<Option<f64>, PointsError>,
 }
 
 impl RecordedTest {
-    /// The verdict that counts. With wrong points it is a judge error.
+    /// Returns the verdict that counts. It is a judge error if the points are wrong.
     pub fn verdict(&self) -> Verdict {
         match self.points {
             Ok(_) => self.judged.result.verdict,
@@ -58,7 +58,7 @@ impl RecordedTest {
         }
     }
 
-    /// The reason of the verdict: that of the result, and the mistake in the points.
+    /// Returns the reason for the verdict: that of the result, followed by the error in the points.
     pub fn reason(&self) -> String {
         match (&self.points, self.judged.result.reason.as_str()) {
             (Ok(_), reason) => reason.to_owned(),
@@ -74,10 +74,10 @@ impl RecordedTest {
 pub enum TestState {
     /// The test has not run, or is running.
     Open,
-    /// The test has a result. Whether the result counts is certain once the test is
-    /// [settled](super::Progress::settled).
+    /// The test has a result. Only when the test is [settled](super::Progress::settled) is it
+    /// certain whether the result counts.
     Judged,
-    /// The test need not run, or its result does not count.
+    /// The test does not need to run, or its result does not count.
     NotJudged(Skip),
 }
 
@@ -114,14 +114,14 @@ pub struct Skip {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct GroupResult {
-    /// The verdict. `None` while it is open, or if no test of the group was judged.
+    /// The verdict. `None` while the verdict is open, or if no test of the group was judged.
     pub verdict: Option<Verdict>,
-    /// The reason of a verdict other than accepted, in a few words.
+    /// The reason for a verdict other than accepted, in a few words.
     pub reason: String,
     /// Number of the test that decided the verdict, if one did.
     pub decided_by: Option<usize>,
-    /// The points. `None` while they are open, without scoring, and after a judge error. A group
-    /// that was not judged because of a required group has 0 points.
+    /// The points. `None` while they are open, if the problem has no points, and after a judge
+    /// error. A group that was not judged because of a required group has 0 points.
     pub points: Option<f64>,
     /// Why the whole group was not judged, if it was not.
     pub not_judged: Option<Skip>,
@@ -133,6 +133,6 @@ pub(super) struct PartResult {
     pub verdict: Verdict,
     /// Points, or a share of the group's points.
     pub points: Option<f64>,
-    /// The part that decided against accepting: a test, or a group by its points.
+    /// The part that decided against acceptance: a test, or a group because of its points.
     pub by: Option<Part>,
 }

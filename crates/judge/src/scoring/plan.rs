@@ -25,30 +25,30 @@ pub(super) struct PlannedGroup {
     pub name: String,
     pub sample: bool,
     pub rules: Rules,
-    /// How the group's tests give points.
+    /// How the group's tests are worth points.
     pub worth: Worth,
     pub parts: Vec<Part>,
     /// Groups that must be accepted before this one is judged.
     pub requires: Vec<usize>,
-    /// The tests of the group and of the groups in it.
+    /// The tests of the group and of its subgroups.
     pub tests: Range<usize>,
 }
 
-/// How the tests of a group give points.
+/// How the tests of a group are worth points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Worth {
     /// The tests have no points, or their points are ignored.
     Nothing,
     /// The group's points are all or nothing (2023-07 `pass-fail`).
     AllOrNothing,
-    /// A test has at most this number of points (2023-07 with `max_score`).
+    /// A test is worth at most this number of points (2023-07 with `max_score`).
     UpTo(f64),
-    /// A test has this number of points unless the checker gives another (legacy).
+    /// A test is worth this number of points unless the checker gives another number (legacy).
     Usually(f64),
     /// The checker gives the points (2023-07 `unbounded`).
     Unbounded,
-    /// A test has a share of the group's points (Sim). The share is full up to this part of the
-    /// time limit, and falls to 0 at the limit.
+    /// A test is worth a share of the group's points (Sim). The share is full up to this fraction
+    /// of the time limit, and decreases to 0 at the limit.
     Share { full_until: Option<f64> },
 }
 
@@ -63,7 +63,7 @@ pub(super) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A group requires the package's own grader, and the package has none.
+    /// A group requires the package's own grader, but the package has none.
     #[error(
         "group {0} requires the package's own grader (grading: custom), but graders/ has none; add \
          one"
@@ -91,7 +91,7 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Makes the plan of a problem.
+    /// Creates the plan of a problem.
     ///
     /// # Errors
     /// The rules of a group are unsupported or contradictory. The error names the group.
@@ -191,7 +191,8 @@ impl Plan {
     fn required(&self, index: usize) -> Result<Vec<usize>, PlanError> {
         let group = &self.groups[index];
         let find = |name: &String| {
-            // The required group must end before this one begins. A parent of this group does not.
+            // The required group must end before this one begins. An ancestor of this group does
+            // not.
             let before =
                 |other: &PlannedGroup| other.name == *name && other.tests.end <= group.tests.start;
             self.groups[..index]
@@ -235,7 +236,7 @@ impl Plan {
         self.tests[test].group
     }
 
-    /// The tests of a group and of the groups in it.
+    /// The tests of a group and of its subgroups.
     pub fn tests_of(&self, group: usize) -> Range<usize> {
         self.groups[group].tests.clone()
     }
@@ -245,13 +246,13 @@ impl Plan {
         &self.groups[group].name
     }
 
-    /// Whether a group holds samples.
+    /// Whether a group contains samples.
     pub fn is_sample(&self, group: usize) -> bool {
         self.groups[group].sample
     }
 
-    /// The maximum points of a group, or of a submission for the root. `None` without points or
-    /// without a bound.
+    /// The maximum number of points of a group, or of a submission if the group is the root. `None`
+    /// if the problem has no points or no maximum.
     pub fn max_score(&self, group: usize) -> Option<f64> {
         let most = match (self.scoring, group) {
             (Scoring::PassFail, _) => return None,
@@ -264,8 +265,9 @@ impl Plan {
         most.is_finite().then_some(most)
     }
 
-    /// The best points of a group, or of a submission for the root: the maximum, or the minimum if
-    /// fewer points are better. `None` without points or without a bound.
+    /// The best number of points of a group, or of a submission if the group is the root: the
+    /// maximum, or the minimum if fewer points are better. `None` if the problem has no points or
+    /// no such bound.
     pub fn best_score(&self, group: usize) -> Option<f64> {
         let least = match self.scoring {
             Scoring::Points {
@@ -298,7 +300,7 @@ impl Plan {
     }
 }
 
-/// A group's name for messages.
+/// A group's name, as messages show it.
 pub(super) fn shown(name: &str) -> String {
     if name.is_empty() {
         "of all tests".to_owned()

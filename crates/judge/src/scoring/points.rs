@@ -1,4 +1,4 @@
-//! Points of a test and of a group.
+//! Computes the points of tests and groups.
 
 use super::outcome::JudgedTest;
 use super::plan::Worth;
@@ -6,7 +6,7 @@ use super::points_error::PointsError;
 use crate::verdict::{Points, Verdict};
 use millibox_package::model::{Rules, ScoreMode};
 
-/// Points or share of a test. `None`: the group's tests have no points.
+/// Returns the points or share of a test, or `None` if the group's tests have no points.
 pub(super) fn of_test(
     worth: Worth,
     rules: &Rules,
@@ -87,9 +87,9 @@ fn share(
     Ok(part.min((1.0 - used / limit) / (1.0 - from)).max(0.0))
 }
 
-/// Points of a group from those of its parts, of which there is at least one.
+/// Computes a group's points from those of its parts, of which there is at least one.
 ///
-/// A group that is not accepted also has the points of its parts, and its parent counts them. The
+/// A group that is not accepted still has the points of its parts, and its parent counts them. The
 /// legacy specification lets judges ignore them, but the default grader of problemtools counts
 /// them. Sim and the successor of the legacy format always count them.
 pub(super) fn of_group(
@@ -113,10 +113,10 @@ pub(super) fn of_group(
     in_range(rules, accepted, points)
 }
 
-/// Checks that the points of an accepted group lie in its range.
+/// Checks that the points of an accepted group are within its range.
 ///
-/// The specification ignores the score of a group that is not accepted, so such points may lie
-/// outside.
+/// The specification ignores the score of a group that is not accepted, so its points may be
+/// outside the range.
 pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64, PointsError> {
     let Some(range) = rules.range.filter(|_| accepted) else {
         return Ok(points);
@@ -124,8 +124,8 @@ pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64
     within(points, range).ok_or(PointsError::OutOfRange { points, range })
 }
 
-/// Returns the points if they lie in a range. Points that miss a bound by a rounding error become
-/// the bound.
+/// Returns the points if they are within a range. Points that miss a bound by a rounding error
+/// become the bound.
 pub(super) fn within(points: f64, (least, most): (f64, f64)) -> Option<f64> {
     let near =
         |bound: f64| bound.is_finite() && (points - bound).abs() <= 1e-9 * bound.abs().max(1.0);

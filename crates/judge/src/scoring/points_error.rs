@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PointsError {
-    /// The checker gave infinitely many points or no number.
+    /// The checker gave an infinite number of points, or a value that is not a number.
     #[error("the checker gave {0} points, which is not a valid number of points")]
     NotFinite(f64),
     /// The points of the group are all or nothing.
@@ -13,32 +13,32 @@ pub enum PointsError {
     /// The checker gave points for an output that it rejected.
     #[error("the checker gave points for an output that it rejected")]
     Rejected,
-    /// The test is worth less.
+    /// The test is worth fewer points.
     #[error("the checker gave {points} points; the test is worth 0 to {max}")]
     OutOfWorth {
         /// The points.
         points: f64,
-        /// What the test is worth.
+        /// The maximum that the test is worth.
         max: f64,
     },
     /// The checker gave less than 0 points.
     #[error("the checker gave {0} points; the minimum is 0")]
     Negative(f64),
-    /// The checker gave a part of the points, and the group has no maximum.
+    /// The checker gave a fraction of the points, but the group has no maximum.
     #[error("the checker gave a fraction of the points, but its group has no maximum")]
     PartWithoutMaximum,
-    /// The checker gave no points, and the group has no maximum.
+    /// The checker gave no points, but the group has no maximum.
     #[error("the checker gave no points (score.txt), and its group has no maximum")]
     Missing,
-    /// The group counts parts from 0 to 1.
+    /// The group expects a fraction from 0 to 1.
     #[error("the checker gave {0} points; its group expects a fraction from 0 to 1")]
     NotAPart(f64),
-    /// The points of a group are outside of its range.
+    /// The points of a group are outside its range.
     #[error("{points} points are outside its range, {} to {}", .range.0, .range.1)]
     OutOfRange {
         /// The points.
         points: f64,
-        /// The least and the most points.
+        /// The minimum and maximum number of points.
         range: (f64, f64),
     },
 }

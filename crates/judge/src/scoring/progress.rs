@@ -10,21 +10,22 @@ use crate::verdict::Verdict;
 use std::error::Error;
 use std::sync::Arc;
 
-/// One submission on its way through a plan.
+/// Tracks one submission through a plan.
 ///
-/// Results may arrive in any order. The outcome equals that of judging one test after another.
+/// Results may arrive in any order. The outcome is the same as if the tests were judged one after
+/// another.
 #[derive(Debug, Clone)]
 pub struct Progress<'p> {
     results: Results<'p>,
     /// Groups whose grading has begun.
     grading_begun: Vec<bool>,
-    /// Earlier tests have started or need not run.
+    /// All tests before this one have started or do not need to run.
     next: usize,
     walk: Walk,
 }
 
 impl<'p> Progress<'p> {
-    /// A submission without results.
+    /// Creates the progress of a submission without results.
     pub fn new(plan: &'p Plan) -> Progress<'p> {
         let mut progress = Progress {
             results: Results {
@@ -42,8 +43,8 @@ impl<'p> Progress<'p> {
     }
 
     /// Ends judging at the first test that is not accepted, or at the first group that its grader
-    /// does not accept, and ignores the groups' rules about it. The points are then those of the
-    /// judged tests.
+    /// does not accept, regardless of the groups' rules. The points are then those of the judged
+    /// tests.
     #[must_use]
     pub fn fail_fast(mut self) -> Progress<'p> {
         self.results.fail_fast = true;
@@ -56,8 +57,8 @@ impl<'p> Progress<'p> {
         self.results.plan
     }
 
-    /// Returns the next test to run and marks it as started. `None`: all other tests are running,
-    /// have results, or need not run.
+    /// Returns the next test to run and marks it as started. `None` means that all other tests are
+    /// running, have results, or do not need to run.
     ///
     /// Tests start in order. A test that starts while earlier results are open may turn out to be
     /// unnecessary.
@@ -72,15 +73,15 @@ impl<'p> Progress<'p> {
         None
     }
 
-    /// Whether a test's result is open and may still matter. A running test that is not needed can
-    /// be cancelled.
+    /// Whether a test's result is open and may still matter. A running test that is no longer
+    /// needed can be cancelled.
     pub fn is_needed(&self, test: usize) -> bool {
         self.walk.tests[test] == TestState::Open
     }
 
-    /// Records a test's result. A second result of the same test is ignored.
+    /// Records a test's result. A second result for the same test is ignored.
     ///
-    /// Points that the group does not allow are the checker's mistake. The test then counts as a
+    /// Points that the group does not allow are an error of the checker. The test then counts as a
     /// judge error; see [`Progress::verdict`] and [`Progress::points_error`].
     pub fn record(&mut self, test: usize, judged: JudgedTest) {
         if self.results.tests[test].is_some() {
@@ -96,8 +97,9 @@ impl<'p> Progress<'p> {
         self.walk = Walk::of(&self.results);
     }
 
-    /// Returns the next group to grade and marks it as begun. All groups share the
-    /// package's own grader. `None`: no group is ready for grading, or its grading has begun.
+    /// Returns the next group to grade and marks it as begun. All groups share the package's own
+    /// grader. `None` means that no group is ready, or that the grading of the next group has
+    /// already begun.
     pub fn next_grading(&mut self) -> Option<Grading> {
         let grading = self
             .walk
@@ -108,7 +110,7 @@ impl<'p> Progress<'p> {
         Some(grading.clone())
     }
 
-    /// Records a grader's answer for a group. An error is a judge error. A second answer is
+    /// Records a grader's answer for a group. An error results in a judge error. A second answer is
     /// ignored.
     pub fn grade<E>(&mut self, group: usize, graded: Result<Grade, E>)
     where
@@ -126,7 +128,7 @@ impl<'p> Progress<'p> {
         self.settled() == self.results.plan.len() && self.walk.grading.is_none()
     }
 
-    /// Number of tests, from the first in order, whose state no later result can change.
+    /// Number of tests, counted from the first, whose state no later result can change.
     pub fn settled(&self) -> usize {
         self.walk.settled
     }
@@ -146,22 +148,22 @@ impl<'p> Progress<'p> {
         Some(self.results.recorded(test)?.verdict())
     }
 
-    /// The reason of the verdict on a test in a few words: the recorded one, and after it the
-    /// mistake in the points, if there is one.
+    /// The reason for the verdict on a test in a few words: the recorded reason, followed by the
+    /// error in the points, if there is one.
     pub fn reason(&self, test: usize) -> Option<String> {
         Some(self.results.recorded(test)?.reason())
     }
 
-    /// The mistake in the checker's points for a test.
+    /// The error in the checker's points for a test.
     pub fn points_error(&self, test: usize) -> Option<PointsError> {
         self.results.recorded(test)?.points.err()
     }
 
-    /// Points of a test, not rounded. `None` if the test has no result or its group's tests have no
-    /// points.
+    /// Points of a test, not rounded. `None` if the test has no result or the tests of its group
+    /// have no points.
     ///
-    /// A Sim group is worth the least of its tests. A test's points are those that the group would
-    /// get for this test alone.
+    /// A Sim group is worth the points of its worst test. A test's points are those that the group
+    /// would receive for this test alone.
     pub fn points(&self, test: usize) -> Option<f64> {
         let points = self.results.recorded(test)?.points.ok().flatten()?;
         let group = &self.results.plan.groups[self.results.plan.tests[test].group];

@@ -1,8 +1,8 @@
 //! Walks through the tree of groups in order, as far as the known results allow.
 //!
-//! The walk does what judging one test after another does, and continues where a result is open.
-//! From there on nothing is settled. The walk still finds tests that need not run: tests of a group
-//! that an earlier part ends regardless of the open results.
+//! The walk follows the rules for judging one test after another, and continues where a result is
+//! open. From there on, nothing is settled. The walk still finds tests that do not need to run:
+//! tests of a group that an earlier part ends regardless of the open results.
 
 use super::grading::{self, Grade, Grading};
 use super::outcome::{GroupResult, PartResult, RecordedTest, Results, Skip, SkipCause, TestState};
@@ -44,8 +44,8 @@ struct Walker<'a> {
     known: Vec<PartState>,
     /// Why each skipped group was skipped.
     skipped: Vec<Option<Obstacle>>,
-    /// Whether the walk has passed an open result: one that a test or a grader has not returned
-    /// yet. Then no later part is settled.
+    /// Whether the walk has passed an open result, which a test or a grader has not returned yet.
+    /// In that case no later part is settled.
     open: bool,
     /// The part that ended judging: a test, or a group by its points or its grader.
     ended: Option<Part>,
@@ -118,7 +118,7 @@ impl<'a> Walker<'a> {
 
     fn group(&mut self, index: usize, skip: Option<Obstacle>) -> PartState {
         let group: &'a PlannedGroup = &self.results.plan.groups[index];
-        // The parent's reason comes first.
+        // The parent's reason takes precedence.
         let required = group
             .requires
             .iter()
@@ -128,7 +128,7 @@ impl<'a> Walker<'a> {
             .or(self.ended.map(Obstacle::FailFast))
             .or(required.map(Obstacle::Requires));
         let mut stop = skip;
-        // Results of parts that count, and of samples that the rules ignore.
+        // `counted` holds the results that count, `ignored` those of samples that the rules ignore.
         let (mut counted, mut ignored) = (Vec::new(), Vec::new());
         let mut any_rejected = false;
         for part in &group.parts {
@@ -140,8 +140,8 @@ impl<'a> Walker<'a> {
                 stop = Some(Obstacle::After(*part));
             }
         }
-        // If a sample ended the group, only ignored results exist. The default grader uses them,
-        // too.
+        // If a sample ended the group, only ignored results exist. The default grader uses them as
+        // well.
         let results = if counted.is_empty() { ignored } else { counted };
         let known = match skip {
             Some(why) => return self.not_judged(index, why),
@@ -179,18 +179,19 @@ impl<'a> Walker<'a> {
         }
         self.skipped[index] = Some(why);
         self.walk.groups[index].not_judged = Some(self.skip(why));
-        // Groups that require this one must see that it was not accepted.
+        // Groups that require this group must see that it was not accepted.
         self.known[index] = PartState {
             rejected: true,
             result: None,
         };
         let requires = &plan.groups[index].requires;
         if !matches!(why, Obstacle::Requires(required) if requires.contains(&required)) {
-            // The parent ended and uses no more results.
+            // The parent has ended and uses no more results.
             return PartState::default();
         }
         if !self.open {
-            // For the parent the group is not accepted, with the verdict of the required group.
+            // The parent sees a group that was not accepted, with the verdict of the required
+            // group.
             let points = plan.scores().then_some(0.0);
             let (verdict, by) = self.blame(why);
             self.walk.groups[index].points = points;
@@ -203,7 +204,7 @@ impl<'a> Walker<'a> {
         self.known[index]
     }
 
-    /// The verdict that caused a part to be skipped, and the part that decided it.
+    /// Returns the verdict that caused a part to be skipped, and the part that decided it.
     fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
             let verdict = self.results.recorded(test).map(RecordedTest::verdict);
@@ -222,14 +223,14 @@ impl<'a> Walker<'a> {
                 match (self.known[group].result, self.skipped[group]) {
                     (Some(result), _) => (result.verdict, result.by),
                     (None, Some(why)) => self.blame(why),
-                    // Unreachable: an obstacle is always a part that was not accepted.
+                    // Unreachable, because an obstacle is always a part that was not accepted.
                     (None, None) => (Verdict::JudgeError, None),
                 }
             }
         }
     }
 
-    /// A group whose result the package's own grader computes.
+    /// Handles a group whose result the package's own grader computes.
     fn graded(&mut self, index: usize, parts: &[PartResult]) -> PartState {
         let submission = self.results;
         let rules = &submission.plan.groups[index].rules;
@@ -262,7 +263,7 @@ impl<'a> Walker<'a> {
                 self.conclude(index, Verdict::Accepted, None, Some(points), None)
             }
             Ok((verdict, points)) => {
-                // One code may stand for several verdicts.
+                // One code may represent several verdicts.
                 let alike =
                     |part: &&PartResult| grading::code(part.verdict) == grading::code(verdict);
                 match parts.iter().find(alike) {
@@ -293,7 +294,7 @@ impl<'a> Walker<'a> {
             .map(|part| part.verdict)
             .max()
             .unwrap_or(Verdict::Accepted);
-        // A judge error in a part is a judge error of the group under all rules.
+        // Under all rules, a judge error in a part is a judge error of the group.
         let decisive = match mode {
             _ if worst == Verdict::JudgeError => first_of(worst),
             VerdictMode::Worst => first_of(worst),
@@ -326,7 +327,7 @@ impl<'a> Walker<'a> {
         self.conclude(index, verdict, by, points, fault)
     }
 
-    /// Stores the result of a group. `why`: the reason, if the group itself decided the result.
+    /// Stores the result of a group. `why` is the reason if the group itself decided the result.
     fn conclude(
         &mut self,
         index: usize,

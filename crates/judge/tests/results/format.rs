@@ -1,5 +1,5 @@
-//! Points and verdicts by the rules of the ICPC format, from a package's files to the submission.
-//! docs/reference/judging.md lists differences to other judges.
+//! Tests points and verdicts by the rules of the ICPC format, from a package's files to the
+//! submission. docs/reference/judging.md lists the differences from other judges.
 
 use crate::tree::judge;
 use millibox_judge::scoring::Plan;
@@ -60,7 +60,7 @@ fn accept_score_applies_to_each_test_and_samples_count() {
         files,
     };
     package.assert_result("AC AC AC AC", Accepted, 1.0 + 2.0 * 10.0 + 20.0);
-    // A group that is not accepted also has points.
+    // A group that is not accepted has points as well.
     package.assert_result("AC AC WA AC", WrongAnswer, 1.0 + 10.0 + 20.0);
     // The worst verdict counts, not the first.
     package.assert_result("WA AC WA TL", TimeLimit, 10.0);
@@ -82,8 +82,8 @@ fn ignore_sample_drops_results_of_samples() {
 }
 
 #[test]
-fn min_flag_gives_a_group_its_points_once() {
-    // The way to give points to whole groups in this format.
+fn min_flag_counts_group_points_once() {
+    // This is the way to give points to whole groups in this format.
     let all = (
         "data/testdata.yaml",
         "on_reject: continue\ngrader_flags: ignore_sample\n",

@@ -1,4 +1,4 @@
-//! Tests of scoring, with results in any order, and of reports.
+//! Tests of reports, and of scoring with results in any order.
 
 mod expected;
 mod format;

@@ -1,4 +1,5 @@
-//! Tests judged in parallel give the results of tests judged one after another.
+//! Tests that are judged in parallel have the same results as tests that are judged one after
+//! another.
 
 use crate::tree::*;
 use millibox_judge::scoring::{Grade, GraderFault, Grading, JudgedTest, Plan, Progress, TestState};
@@ -7,7 +8,7 @@ use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring,
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Verdict and points of a part, as judging one test after another gives them.
+/// Verdict and points of a part when tests are judged one after another.
 type PartResult = (Verdict, f64);
 
 /// A grader whose answer depends on its whole input and on the order of the lines.
@@ -76,7 +77,7 @@ impl Naive<'_> {
 
     fn group(&mut self, group: &Group) -> Option<PartResult> {
         let rules = &group.rules;
-        // A group without a verdict contains this one, and both have no tests.
+        // A group without a verdict contains this group, and both have no tests.
         let required = rules
             .require_pass
             .iter()
@@ -123,7 +124,7 @@ impl Naive<'_> {
         }
         let result = (!said.is_empty()).then(|| self.grade(rules, &said));
         self.over |= self.fail_fast && result.is_some_and(|said| said.0 != Verdict::Accepted);
-        // If judging has ended, the verdict of a group without results is never used.
+        // If judging has ended, the verdict of a group without results is not used.
         self.groups.insert(
             group.name.clone(),
             result.map_or(Verdict::Accepted, |said| said.0),
@@ -221,7 +222,7 @@ fn rules() -> impl Strategy<Value = Rules> {
                 stop_at_first_failure: stop,
                 verdict,
                 score,
-                // Whole numbers, because their sum does not depend on the order.
+                // Use whole numbers, because their sum does not depend on the order.
                 accept_score: (score != ScoreMode::PassFail).then_some(4.0),
                 reject_score: Some(1.0),
                 points: (score == ScoreMode::PassFail).then_some(8.0),
@@ -240,8 +241,8 @@ fn tree() -> impl Strategy<Value = Group> {
     })
 }
 
-/// Gives tests and groups unique names that interleave them, and adds requirements. Each entry of
-/// `requires` is a group and an earlier group.
+/// Gives tests and groups unique names in which the two kinds alternate, and adds requirements.
+/// Each entry of `requires` is a group and an earlier group.
 fn named(
     mut root: Group,
     sample: bool,
@@ -370,7 +371,7 @@ fn without_graders(group: &mut Group) {
     group.groups.iter_mut().for_each(without_graders);
 }
 
-/// Answers all gradings that are ready.
+/// Answers all gradings that are due.
 fn grade(progress: &mut Progress<'_>) {
     while let Some(Grading { group, input, .. }) = progress.next_grading() {
         progress.grade(group, grader(&input));
@@ -462,7 +463,7 @@ proptest! {
             } else if let Some(Grading { group, input, .. }) = grading.take() {
                 progress.grade(group, grader(&input));
             }
-            // A settled test stays as it is, and the number of settled tests never falls.
+            // A settled test does not change, and the number of settled tests never decreases.
             let now: Vec<TestState> = (0..progress.settled())
                 .map(|test| progress.state(test).clone())
                 .collect();
@@ -471,7 +472,7 @@ proptest! {
         }
         check(&case, &progress, &naive, said)?;
 
-        // A single worker runs only the tests that are judged.
+        // A single worker runs only the tests that count.
         let mut progress = start(&plan, &case);
         while let Some(test) = progress.next_test() {
             prop_assert!(naive.judged.contains(&test), "test {} is not needed", test);
@@ -480,7 +481,7 @@ proptest! {
         }
         check(&case, &progress, &naive, said)?;
 
-        // Recording all results in reverse order gives the same.
+        // Recording all results in reverse order leads to the same outcome.
         let mut progress = start(&plan, &case);
         for test in (0..case.results.len()).rev() {
             progress.record(test, case.results[test].clone());

@@ -16,7 +16,7 @@ pub const POINTS: Scoring = Scoring::Points {
     objective: Objective::Max,
 };
 
-/// Rules that continue after a failure.
+/// Returns rules that continue after a failure.
 pub fn continuing() -> Rules {
     Rules {
         stop_at_first_failure: false,
@@ -24,7 +24,7 @@ pub fn continuing() -> Rules {
     }
 }
 
-/// Rules of a Sim group.
+/// Returns the rules of a Sim group.
 pub fn sim(points: f64) -> Rules {
     Rules {
         score: ScoreMode::Minimum,
@@ -34,7 +34,7 @@ pub fn sim(points: f64) -> Rules {
     }
 }
 
-/// Rules of the legacy format: a test is worth `accept`.
+/// Returns rules of the legacy format, in which a test is worth `accept`.
 pub fn legacy(accept: f64) -> Rules {
     Rules {
         accept_score: Some(accept),
@@ -89,7 +89,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
     }
 }
 
-/// A program that is never run.
+/// Returns a program that is never run.
 pub fn program() -> Program {
     Program {
         path: "g.py".into(),
@@ -99,7 +99,7 @@ pub fn program() -> Program {
     }
 }
 
-/// A result whose run used a fraction of the time limit.
+/// Returns a result whose run used a fraction of the time limit.
 pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest {
     let used_ns = (LIMIT.as_nanos() as f64 * time) as u64;
     let figures = Figures::default()
@@ -151,7 +151,7 @@ pub fn word(word: &str) -> Option<JudgedTest> {
     Some(judged(verdict, score, time))
 }
 
-/// Judges one test after another. Exactly the tests with a result must be due.
+/// Judges one test after another. Only the tests that have a result may be due.
 pub fn judge<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
     judge_with(Progress::new(plan), words)
 }

@@ -1,10 +1,11 @@
 //! The threads that judge submissions: one for each CPU of the machine. A thread compiles or runs
 //! one thing at a time on its CPU.
 //!
-//! An idle thread takes the next test of the first submission that needs one. If no test is left,
-//! it takes one of the next submission, which was compiled meanwhile. So all CPUs have work, even
-//! if a submission has only one test or ends at its first one. The observer gets its reports in the
-//! order in which a single thread would make them.
+//! An idle thread starts the next test of the first submission that needs one. If that submission
+//! has no test left, the thread starts a test of the next submission, which has been compiled in
+//! the meantime. All CPUs therefore have work, even if a submission has only one test or ends at
+//! its first test. The observer receives its reports in the order in which a single thread would
+//! make them.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -46,12 +47,12 @@ pub(super) struct Pool<'a, 'm> {
     pub token: &'a CancelToken,
 }
 
-/// The thread's worker, with the generation of its supervisor.
+/// The thread's worker, and the generation of its supervisor.
 type ThreadWorker<'m> = Option<(usize, Worker<'m>)>;
 
 impl<'a, 'm> Pool<'a, 'm> {
     /// Judges all submissions. If the machine is stopped or the token is cancelled, some results
-    /// remain open.
+    /// stay open.
     pub fn judge(&self, observer: &mut dyn PoolObserver) -> Vec<Entry<'a>> {
         let cpus = self.judge.machine.cpus();
         let entries = self
@@ -108,7 +109,7 @@ impl<'a, 'm> Pool<'a, 'm> {
         Some(result).filter(|_| !self.is_stopped())
     }
 
-    /// Works on tasks until none is left. An interrupted task also changes the state, which wakes
+    /// Executes tasks until none is left. An interrupted task also changes the state, which wakes
     /// the waiting threads.
     fn work(&self, cpu: usize, queue: &Queue<'_, '_>) {
         let tests: Vec<&Test> = self.prepared.problem.tests().collect();

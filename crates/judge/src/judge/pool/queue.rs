@@ -8,10 +8,10 @@ use millibox_languages::compile::{Compilation, CompileError};
 use millibox_languages::program::Executable;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Receives the steps of judging, from any thread, one at a time. The steps of one submission
-/// follow each other.
+/// Receives the steps of judging, from any thread, but only one step at a time. The steps of one
+/// submission are consecutive.
 pub trait PoolObserver: Send {
-    /// The compilation has ended. The following steps are those of this submission.
+    /// The compilation has ended. The steps that follow belong to this submission.
     fn begun(&mut self, about: &SubmissionInfo);
     /// The number of tests that have results. Tests may end in any order.
     fn judged(&mut self, tests: usize);
@@ -24,7 +24,7 @@ pub trait PoolObserver: Send {
 /// A submission with its results so far.
 pub struct Entry<'a> {
     pub about: SubmissionInfo,
-    /// Why the submission could not be compiled.
+    /// The reason if the submission could not be compiled.
     pub error: Option<CompileError>,
     pub progress: Progress<'a>,
     stage: Stage,
@@ -36,14 +36,14 @@ enum Stage {
     Waiting,
     Compiling,
     Runnable(Arc<Executable>),
-    /// The result is final, or the submission has no program.
+    /// The result is final, or the submission has no program to run.
     Over,
 }
 
-/// Work for one thread. The first number is the submission's.
+/// Work for one thread. The first number identifies the submission.
 pub(super) enum Task {
     Compile(usize),
-    /// A test, by its number.
+    /// A test, identified by its number.
     Test(usize, usize, Arc<Executable>),
     /// The result of a group, from the package's own grader.
     Grade(usize, Grading),
@@ -54,10 +54,10 @@ pub(super) struct State<'a, 't> {
     entries: Vec<Entry<'a>>,
     /// The observer knows the results of all submissions before this one.
     first: usize,
-    /// The number of settled tests of `first` that the observer knows. `None`: the observer does
-    /// not know of this submission yet.
+    /// The number of settled tests of `first` that the observer knows. `None` means that the
+    /// observer does not know of this submission yet.
     reported_to: Option<usize>,
-    /// A thread has panicked. The others must not wait for its task.
+    /// Whether a thread has panicked. The other threads must not wait for its task.
     is_broken: bool,
     observer: &'t mut dyn PoolObserver,
 }
@@ -66,9 +66,9 @@ pub(super) struct State<'a, 't> {
 pub(super) struct Queue<'a, 't> {
     state: Mutex<State<'a, 't>>,
     changed: Condvar,
-    /// Maximum number of submissions that are compiled or judged at a time.
+    /// Maximum number of submissions that are compiled or judged at the same time.
     window: usize,
-    /// Every run and every compilation holds this lock.
+    /// A thread holds this lock during every run and every compilation.
     pub lock: RunLock,
 }
 
@@ -92,8 +92,8 @@ impl<'a, 't> Queue<'a, 't> {
         }
     }
 
-    /// Returns a task for an idle thread. Waits while other threads may still add tasks. `None`: no
-    /// more tasks will follow.
+    /// Returns a task for an idle thread. Waits while other threads may still add tasks. `None`
+    /// means that no more tasks will follow.
     pub fn next_task(&self, is_stopped: impl Fn() -> bool) -> Option<Task> {
         let mut state = self.lock_state();
         loop {
@@ -124,8 +124,8 @@ impl<'a, 't> Queue<'a, 't> {
         self.changed.notify_all();
     }
 
-    /// Returns all submissions after the threads have ended. If judging was interrupted, first ends
-    /// the submission that the observer knows of.
+    /// Returns all submissions after the threads have ended. If judging was interrupted, the
+    /// function first ends the submission that the observer knows of.
     pub fn into_entries(self) -> Vec<Entry<'a>> {
         let mut state = self
             .state
@@ -184,7 +184,7 @@ impl<'a> Entry<'a> {
 }
 
 impl State<'_, '_> {
-    /// Records the end of a compilation. `None`: it was interrupted.
+    /// Records the end of a compilation. `None` means that it was interrupted.
     pub fn compiled(&mut self, number: usize, compilation: Option<Compilation>) {
         let entry = &mut self.entries[number];
         entry.stage = Stage::Over;
@@ -196,7 +196,7 @@ impl State<'_, '_> {
             ..
         }) = compilation
         {
-            // Figures of an earlier compilation do not belong in this report.
+            // The figures of an earlier compilation do not belong in this report.
             let figures = figures.filter(|_| !from_cache);
             entry.about.compilation = Some(CompilationReport {
                 messages,
@@ -211,7 +211,7 @@ impl State<'_, '_> {
         }
     }
 
-    /// Records the result of a test. `None`: it was interrupted.
+    /// Records the result of a test. `None` means that the test was interrupted.
     pub fn judged(&mut self, number: usize, test: usize, judged: Option<JudgedTest>) {
         let Some(judged) = judged else { return };
         let entry = &mut self.entries[number];
@@ -220,7 +220,7 @@ impl State<'_, '_> {
         self.advance(number);
     }
 
-    /// Records a grader's answer. `None`: it was interrupted.
+    /// Records a grader's answer. `None` means that the grader was interrupted.
     pub fn graded(
         &mut self,
         number: usize,
@@ -235,14 +235,14 @@ impl State<'_, '_> {
     fn advance(&mut self, number: usize) {
         let entry = &mut self.entries[number];
         if entry.progress.is_finished() {
-            // This drops the program's files after its last run.
+            // This drops the program's files after the last run.
             entry.stage = Stage::Over;
         }
         self.report();
     }
 
-    /// Reports to the observer what is known of the first submission that is not final, and of
-    /// those after it.
+    /// Reports to the observer what is known of the first submission that is not final, and of the
+    /// submissions after it.
     fn report(&mut self) {
         while let Some(entry) = self.entries.get(self.first) {
             if matches!(entry.stage, Stage::Waiting | Stage::Compiling) {

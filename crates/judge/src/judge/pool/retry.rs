@@ -6,20 +6,20 @@ use millibox_languages::program::Limits;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-/// Lets any number of threads run programs together, or one thread alone.
+/// Lets any number of threads run programs at the same time, or one thread alone.
 #[derive(Debug, Default)]
 pub(super) struct RunLock(RwLock<()>);
 
 impl RunLock {
-    /// Permits runs at the same time as those of other threads. Waits while a thread runs alone.
+    /// Permits runs at the same time as other threads. Waits while a thread runs alone.
     pub fn shared(&self) -> RwLockReadGuard<'_, ()> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Judges a test by calling `once`. Calls it again, alone, if the real-time limit ended the run on
-/// an overloaded machine: the program may have waited for a CPU instead of sleeping. The second
-/// result is final.
+/// Judges a test by calling `once`. If the real-time limit ended the run on an overloaded machine,
+/// calls `once` again with no other runs, because the program may have waited for a CPU instead of
+/// sleeping. The second result is final.
 ///
 /// `once` returns the machine's overload as [`pressure::during`](super::pressure::during) does.
 pub(super) fn judge_fairly(
@@ -74,7 +74,7 @@ mod tests {
         processes: 1,
     };
 
-    /// The result of a test that used this CPU time.
+    /// Returns the result of a test that used this CPU time.
     fn result(verdict: Verdict, outcome: Outcome, cpu_ms: u64) -> TestResult {
         let figures = Figures::default().with_cpu_ns(cpu_ms * 1_000_000, 0);
         let run = RunResult::new(outcome, Backend::Rlimit).with_figures(figures);
@@ -90,7 +90,7 @@ mod tests {
     fn judge_fairly(all: [(TestResult, Option<f64>); 2], is_stopped: bool) -> (TestResult, usize) {
         let (lock, times) = (RunLock::default(), Cell::new(0));
         let once = || {
-            // Other threads can run programs the first time, but not the second time.
+            // Other threads can run programs during the first attempt, but not during the second.
             assert_eq!(lock.0.try_read().is_err(), times.get() == 1);
             times.set(times.get() + 1);
             all[times.get() - 1].clone()
@@ -116,7 +116,7 @@ mod tests {
             last.comment,
             "twice, and the machine was overloaded: tasks waited for a CPU in 88 % of that time"
         );
-        // The machine was not overloaded the second time, so the program slept.
+        // The machine was not overloaded during the second attempt, so the program slept.
         let (last, times) = judge_fairly([(slept(), Some(0.9)), (slept(), None)], false);
         assert_eq!(
             (last.verdict, last.comment.as_str(), times),

@@ -1,4 +1,4 @@
-//! Judging one test, by the kind of the problem.
+//! Judges one test, depending on the kind of the problem.
 
 use super::super::prepared::{PreparedProblem, Referee};
 use crate::batch::{self, Case, Trial, Worker};
@@ -73,17 +73,18 @@ impl TestRunner<'_> {
     }
 }
 
-/// Whether the kernel refused to execute the submission. That is a judge error initially.
+/// Whether the kernel refused to execute the submission. This is a judge error at first.
 fn is_exec_refused(result: &TestResult) -> bool {
     let outcome = result.run.as_ref().map(|run| &run.outcome);
     matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == RunStep::Exec)
 }
 
-/// Whether a known good program of the same language can be executed in the submission's place.
+/// Whether a program of the same language that is known to work runs in the submission's place.
 ///
-/// The errno does not decide whether the submission or the machine is at fault. ENOENT may mean an
-/// interpreter that the submission made up, or a C library that the machine lacks. EACCES may mean
-/// an interpreter without x permission, or a directory for temporary files on a noexec mount.
+/// The errno does not show whether the submission or the machine is at fault. ENOENT may mean that
+/// the submission names an interpreter that does not exist, or that the machine lacks a C library.
+/// EACCES may mean that an interpreter has no x permission, or that the directory for temporary
+/// files is on a noexec mount.
 fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>) -> bool {
     let suite = toolbox.suites().named(&trial.executable.suite);
     suite.is_ok_and(|suite| {
@@ -91,7 +92,8 @@ fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>)
     })
 }
 
-/// The result of a submission that cannot be executed through its own fault: a run-time error.
+/// Returns the result of a submission that cannot be executed through its own fault: a run-time
+/// error.
 fn broken(result: TestResult) -> TestResult {
     let reason = result
         .run

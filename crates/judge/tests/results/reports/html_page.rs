@@ -57,7 +57,7 @@ fn html_parses_with_tables_and_policy() {
 }
 
 #[test]
-fn html_bars_show_parts_of_limits() {
+fn html_bars_show_fractions_of_limits() {
     let page = String::from_utf8(written(|to| html::write(&passing_or_not(), to))).unwrap();
     let html = Html::parse_document(&page);
     let rects = Selector::parse("#s0 tr:last-child td:nth-child(3) rect.used").unwrap();

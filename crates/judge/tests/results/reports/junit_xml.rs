@@ -105,7 +105,7 @@ fn junit_parses_with_counts_and_texts() {
         "{}",
         suites[2]
     );
-    // One submission is not as expected. A test that is not accepted is no failure.
+    // One submission is not as expected. A test that is not accepted is not a failure.
     let failures = all("failure");
     assert_eq!(failures.len(), 1);
     assert_eq!(
@@ -127,7 +127,7 @@ fn junit_parses_with_counts_and_texts() {
             .iter()
             .any(|said| said.contains("</td><script>alert(1)</script>]]>&amp;<!-- \"'\u{fffd}[2J"))
     );
-    // Each warning takes one line.
+    // Each warning is one line.
     let warnings = outputs[outputs.len() - 1];
     assert!(
         warnings.starts_with("p/</td><script>")

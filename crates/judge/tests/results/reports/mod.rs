@@ -1,4 +1,4 @@
-//! Reports of hostile submissions, compared with golden files and read back by parsers.
+//! Tests reports of hostile submissions against golden files, and reads them back with parsers.
 //!
 //! `MILLIBOX_GOLDEN=write` rewrites the golden files. Review the changes.
 
@@ -22,7 +22,7 @@ use scraper::{Html, Selector};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Hostile text: markup, ends of sections, control sequences, reversed writing, long lines and
+/// Hostile text: markup, ends of sections, control sequences, right-to-left text, long lines and
 /// noncharacters.
 const HOSTILE: &str = "</td><script>alert(1)</script>]]>&amp;<!-- \
     \"'\x1b[2J\x1b]0;t\x07\u{9b}31m\r\n\tsecond\u{202e}line\0\u{ffff}";
@@ -66,8 +66,8 @@ fn figures(ms: u64) -> Figures {
         .with_peak_processes(Some(1))
 }
 
-/// Records results for all tests that are due, as words of `tree`. The second result has hostile
-/// text.
+/// Records results, given in the notation of `tree`, for all tests that are due. The second result
+/// contains hostile text.
 fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
     let mut progress = Progress::new(plan);
     for (test, one) in words.split_whitespace().enumerate() {
@@ -232,7 +232,7 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
 }
 
 #[test]
-fn reports_match_the_golden_files() {
+fn reports_match_golden_files() {
     for (name, report) in [("pass_fail", passing_or_not()), ("scored", scored())] {
         golden(
             &format!("{name}.json"),
@@ -262,7 +262,7 @@ fn reports_match_the_golden_files() {
 }
 
 #[test]
-fn json_has_all_names_in_every_object() {
+fn json_objects_contain_all_names() {
     let made = String::from_utf8(written(|to| json::write(&passing_or_not(), to))).unwrap();
     assert!(
         made.chars()
@@ -315,7 +315,7 @@ fn json_has_all_names_in_every_object() {
 }
 
 #[test]
-fn report_of_a_compile_error_has_no_tests_and_messages() {
+fn report_of_compile_error_has_messages_but_no_tests() {
     let problem = scored_problem();
     let plan = Plan::new(&problem).unwrap();
     let about = about("prog/x.cpp", &[Expected::Accepted]);
@@ -359,7 +359,7 @@ fn report_omits_results_that_do_not_count() {
 }
 
 #[test]
-fn report_names_the_stated_format() {
+fn report_names_stated_format() {
     let mut problem = problem(
         Format::Icpc2023,
         Scoring::PassFail,

@@ -1,4 +1,4 @@
-//! Reports as text, at once and as results arrive.
+//! Tests reports as text, both complete and written as results arrive.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn without_colours(line: &str) -> String {
 }
 
 #[test]
-fn text_of_hostile_submissions_has_no_control_sequences_but_colours() {
+fn text_of_hostile_submissions_has_only_colour_sequences() {
     for columns in [1, 40, 80, 100, 200] {
         let style = Style {
             columns: Some(columns),
@@ -48,7 +48,7 @@ fn text_of_hostile_submissions_has_no_control_sequences_but_colours() {
 }
 
 #[test]
-fn text_protocol_writes_lines_in_order_as_results_arrive() {
+fn text_report_writes_lines_in_order_as_results_arrive() {
     let problem = legacy_problem();
     let plan = Plan::new(&problem).unwrap();
     let about = about("accepted/anna.cpp", &[Expected::Accepted]);
@@ -74,7 +74,7 @@ fn text_protocol_writes_lines_in_order_as_results_arrive() {
         "the first result is open"
     );
 
-    // The same again, to the end.
+    // Write the rest of the report.
     let mut made = Vec::new();
     let mut counts = Vec::new();
     let mut progress = Progress::new(&plan);
@@ -92,7 +92,7 @@ fn text_protocol_writes_lines_in_order_as_results_arrive() {
     assert_eq!(counts, [0, 0, 3, 3, 3, 6]);
     let report = SubmissionReport::judged(about.clone(), &progress);
     protocol.end(&report).unwrap();
-    // The result equals a protocol that was written at once.
+    // The outcome equals a report that was written at once.
     let whole = self::report(&problem, vec![report]);
     assert_eq!(
         lines(&made),
@@ -105,7 +105,7 @@ fn text_protocol_writes_lines_in_order_as_results_arrive() {
 }
 
 #[test]
-fn style_of_a_file_is_plain() {
+fn style_of_file_is_plain() {
     let file = tempfile::tempfile().unwrap();
     assert_eq!(Style::of(&file), Style::PLAIN);
 }

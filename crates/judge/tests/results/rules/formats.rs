@@ -7,7 +7,7 @@ use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::ScoreMode;
 
 #[test]
-fn successor_groups_have_points_by_their_rules() {
+fn successor_groups_follow_their_rules() {
     let problem = successor_problem(
         Some(100.0),
         vec![
@@ -91,7 +91,7 @@ fn successor_groups_have_points_by_their_rules() {
 }
 
 #[test]
-fn unbounded_groups_take_the_checkers_points() {
+fn unbounded_groups_use_checker_points() {
     let problem = successor_problem(
         None,
         vec![group("a", successor(ScoreMode::Sum, None, 2), 2, vec![])],
@@ -109,13 +109,13 @@ fn unbounded_groups_take_the_checkers_points() {
 }
 
 #[test]
-fn sim_groups_have_the_least_share() {
+fn sim_groups_have_smallest_share() {
     let problem = sim_problem(&[(0.0, 1), (40.0, 2), (60.0, 2)]);
     points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
     points(&problem, "WA AC AC AC AC", WrongAnswer, Some(100.0));
     points(&problem, "AC WA - AC AC", WrongAnswer, Some(60.0));
     points(&problem, "AC AC%0.5 AC%0.75 AC AC", Accepted, Some(80.0));
-    // Full points up to two thirds of the limit, 0 at the limit.
+    // Points are full up to two thirds of the limit and 0 at the limit.
     points(
         &problem,
         "AC AC@0.6 AC@0.66 AC@0.1 AC@0",

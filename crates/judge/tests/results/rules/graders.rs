@@ -7,7 +7,7 @@ use millibox_judge::verdict::Verdict;
 use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::{Format, Problem, Rules};
 
-/// Rules of a group with the package's own grader.
+/// Sets the package's own grader in the rules of a group.
 fn graded(rules: Rules) -> Rules {
     Rules {
         grader: Some(vec!["flag".to_owned()]),
@@ -15,8 +15,8 @@ fn graded(rules: Rules) -> Rules {
     }
 }
 
-/// The result of a submission. Each pair of `asked` is an expected input of the grader, and its
-/// answer.
+/// Returns the result of a submission. Each pair of `asked` is an expected input of the grader, and
+/// the grader's answer.
 #[track_caller]
 fn grades(
     problem: &Problem,
@@ -85,7 +85,7 @@ fn own_grader_decides_verdict_and_points() {
         says(all.clone(), "AC AC", "AC 4\nAC 4\n", "WA 1"),
         well(WrongAnswer, 1.0, said)
     );
-    // Several verdicts share a code. The verdict is that of the part with this code.
+    // Several verdicts share a code. The group's verdict is that of the part with this code.
     assert_eq!(
         says(all.clone(), "AC ML", "AC 4\nRTE 0\n", "RTE 0"),
         well(MemoryLimit, 0.0, "test secret/2")
@@ -94,7 +94,7 @@ fn own_grader_decides_verdict_and_points() {
         says(all.clone(), "OL WA", "OLE 0\nWA 0\n", "WA 0"),
         well(WrongAnswer, 0.0, "test secret/2")
     );
-    // A range applies to accepted groups only.
+    // A range applies only to accepted groups.
     let (verdict, points, reason) = says(all.clone(), "AC AC", "AC 4\nAC 4\n", "AC 10.5");
     assert_eq!((verdict, points), (JudgeError, None));
     assert_eq!(
@@ -113,7 +113,7 @@ fn own_grader_decides_verdict_and_points() {
     );
     // A group with a judge error is not graded.
     assert_eq!(grades(&of(all), "AC JE", &[]).0, JudgeError);
-    // The grader gets judged tests only.
+    // The grader receives only judged tests.
     assert_eq!(
         says(legacy(4.0), "WA -", "WA 0\n", "AC 3"),
         well(Accepted, 3.0, "")
@@ -140,7 +140,8 @@ fn own_grader_of_nested_groups_runs_innermost_first() {
             vec![secret(rules)],
         )
     };
-    // Innermost groups come first, in order. Each grader gets the results of its group's parts.
+    // The innermost groups come first, in order. Each grader receives the results of its group's
+    // parts.
     let a = ("AC 4\nAC 4\n", "AC 8");
     assert_eq!(
         grades(
@@ -150,7 +151,7 @@ fn own_grader_of_nested_groups_runs_innermost_first() {
         ),
         (Accepted, Some(13.0), String::new())
     );
-    // A group that its grader rejects ends its parent.
+    // If a grader rejects a group, its parent ends.
     assert_eq!(
         grades(
             &of(stops),

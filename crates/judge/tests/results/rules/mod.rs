@@ -75,7 +75,7 @@ pub fn fault(problem: &Problem, words: &str, reason: &str) {
     assert_eq!(submission.reason, reason);
 }
 
-/// The checker's points for the test with this index are wrong.
+/// Asserts that the checker's points for the test with this index are wrong.
 #[track_caller]
 pub fn points_fault(problem: &Problem, words: &str, test: usize, error: PointsError) {
     let plan = plan(problem);
@@ -89,7 +89,7 @@ pub fn points_fault(problem: &Problem, words: &str, test: usize, error: PointsEr
     assert_eq!(progress.points_error(test), Some(error), "{words}");
 }
 
-/// A Sim problem, whose samples are group 0.
+/// Creates a Sim problem, whose samples are group 0.
 pub fn sim_problem(points: &[(f64, usize)]) -> Problem {
     let groups = points.iter().enumerate().map(|(number, (points, tests))| {
         let mut group = group(&number.to_string(), sim(*points), *tests, vec![]);
@@ -100,7 +100,7 @@ pub fn sim_problem(points: &[(f64, usize)]) -> Problem {
     problem(Format::Sim, POINTS, continuing(), groups.collect())
 }
 
-/// The successor format's rules for a group.
+/// Returns the successor format's rules for a group.
 pub fn successor(mode: ScoreMode, most: Option<f64>, tests: usize) -> Rules {
     let of_test = |most| {
         if mode == ScoreMode::Sum {
@@ -120,7 +120,7 @@ pub fn successor(mode: ScoreMode, most: Option<f64>, tests: usize) -> Rules {
     }
 }
 
-/// A scoring problem of the successor format, with one sample.
+/// Creates a scoring problem of the successor format, with one sample.
 pub fn successor_problem(most: Option<f64>, groups: Vec<Group>) -> Problem {
     let secret = Rules {
         stop_at_first_failure: false,

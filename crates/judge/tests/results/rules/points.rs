@@ -39,14 +39,14 @@ fn score_modes_combine_points() {
         ..of(ScoreMode::Sum)
     };
     points(&scored(consolation, 3), "AC WA TL", TimeLimit, Some(16.0));
-    // The checker's points override the rules, also for a wrong answer.
+    // The checker's points override the rules, even for a wrong answer.
     points(
         &scored(of(ScoreMode::Sum), 2),
         "AC WA=3",
         WrongAnswer,
         Some(15.0),
     );
-    // Only judged tests count, as for the default grader.
+    // Only judged tests count, as in the default grader.
     points(
         &scored(
             Rules {
@@ -62,7 +62,7 @@ fn score_modes_combine_points() {
 }
 
 #[test]
-fn points_outside_their_range_are_a_judge_error() {
+fn points_outside_range_are_judge_error() {
     let ranged = Rules {
         range: Some((0.0, 20.0)),
         ..legacy(12.0)
@@ -99,7 +99,7 @@ fn points_outside_their_range_are_a_judge_error() {
 }
 
 #[test]
-fn points_outside_their_range_end_the_parent() {
+fn points_outside_range_end_parent() {
     let ranged = Rules {
         range: Some((0.0, 1.0)),
         ..legacy(2.0)
@@ -153,7 +153,7 @@ fn empty_groups_do_not_count() {
 }
 
 #[test]
-fn points_of_a_test_are_those_for_it_alone() {
+fn points_of_test_are_those_of_test_alone() {
     let sim = sim_problem(&[(0.0, 1), (40.0, 2)]);
     let plan = plan(&sim);
     let progress = judge(&plan, "AC AC%0.5 AC@0.9");
@@ -166,7 +166,7 @@ fn points_of_a_test_are_those_for_it_alone() {
 }
 
 #[test]
-fn plan_rejects_what_cannot_be_scored() {
+fn plan_rejects_unscorable_problems() {
     let refused = |problem: &Problem| Plan::new(problem).unwrap_err().to_string();
     let mut custom = one_group(
         Rules {
@@ -238,7 +238,7 @@ fn plan_rejects_what_cannot_be_scored() {
 }
 
 #[test]
-fn wrong_points_keep_the_recorded_result() {
+fn wrong_points_keep_recorded_result() {
     let problem = scored(legacy(12.0), 2);
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);
@@ -259,7 +259,7 @@ fn wrong_points_keep_the_recorded_result() {
         (recorded.verdict, &recorded.reason[..]),
         (WrongAnswer, "pass 2")
     );
-    // If the judge failed first, points mean nothing.
+    // If the judge failed first, the points mean nothing.
     progress.record(1, wrong("JE", "no sandbox"));
     assert_eq!(progress.verdict(1), Some(JudgeError));
     assert_eq!(progress.points_error(1), None);

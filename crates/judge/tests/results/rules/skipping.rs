@@ -1,4 +1,4 @@
-//! Tests that need not run.
+//! Tests that do not need to run.
 
 use super::{one_group, plan, points, successor, successor_problem, verdict};
 use crate::tree::*;
@@ -7,7 +7,7 @@ use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::{Format, Rules, ScoreMode, Scoring, VerdictMode};
 
 #[test]
-fn stop_at_first_failure_skips_the_rest() {
+fn stop_at_first_failure_skips_rest() {
     verdict(Rules::default(), "AC AC AC", Accepted, None);
     verdict(Rules::default(), "AC WA - -", WrongAnswer, Some(1));
     verdict(continuing(), "AC WA AC TL", TimeLimit, Some(3));
@@ -68,7 +68,7 @@ fn groups_are_judged_in_order_among_tests() {
 }
 
 #[test]
-fn groups_with_a_failed_requirement_are_skipped() {
+fn groups_with_failed_requirement_are_skipped() {
     let requiring = |mode, names: &[&str]| Rules {
         require_pass: names.iter().map(|name| (*name).to_owned()).collect(),
         ..successor(mode, Some(20.0), 1)
@@ -83,7 +83,7 @@ fn groups_with_a_failed_requirement_are_skipped() {
         ],
     );
     points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
-    // The skipped group has the required group's verdict.
+    // The skipped group has the verdict of the required group.
     points(&problem, "WA - - - AC", WrongAnswer, Some(40.0));
     points(&problem, "AC TL - - AC", TimeLimit, Some(40.0));
     points(&problem, "AC AC RE - AC", RunTimeError, Some(60.0));
@@ -107,7 +107,7 @@ fn groups_with_a_failed_requirement_are_skipped() {
 }
 
 #[test]
-fn fail_fast_ends_at_the_first_rejection() {
+fn fail_fast_ends_at_first_rejection() {
     let groups = || {
         vec![
             group(
@@ -200,7 +200,7 @@ fn failure_ends_later_tests_while_earlier_results_are_open() {
 }
 
 #[test]
-fn second_result_of_a_test_is_ignored() {
+fn second_result_of_test_is_ignored() {
     let problem = one_group(continuing(), 1);
     let plan = plan(&problem);
     let mut progress = judge(&plan, "WA");

@@ -7,8 +7,8 @@ use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::{Format, Rules, Scoring, VerdictMode};
 
 #[test]
-fn worst_takes_the_gravest_verdict() {
-    // The format's order is RTE, MLE, TLE, OLE, WA. Among equals the first decides.
+fn worst_selects_worst_verdict() {
+    // The format's order is RTE, MLE, TLE, OLE, WA. Of equal verdicts, the first decides.
     verdict(continuing(), "WA OL WA", OutputLimit, Some(1));
     verdict(continuing(), "OL TL WA", TimeLimit, Some(1));
     verdict(continuing(), "TL ML TL", MemoryLimit, Some(1));
@@ -17,7 +17,7 @@ fn worst_takes_the_gravest_verdict() {
 }
 
 #[test]
-fn first_takes_the_first_rejection() {
+fn first_selects_first_rejection() {
     let first = Rules {
         verdict: VerdictMode::First,
         ..continuing()
@@ -81,7 +81,7 @@ fn always_accept_ignores_rejections() {
 }
 
 #[test]
-fn judge_error_counts_only_if_its_test_counts() {
+fn judge_error_counts_only_if_test_counts() {
     let ignoring = Rules {
         ignore_sample: true,
         ..continuing()
