@@ -1,4 +1,4 @@
-//! Prints a Markdown table of the languages of this machine: versions, start-up time, memory and
+//! Prints a Markdown table of the languages on this machine: versions, start-up time, memory and
 //! names in other services. `docs/reference/languages.md` contains the table.
 //!
 //! ```sh
@@ -6,11 +6,11 @@
 //! cargo run -p millibox-languages --example measure_languages
 //! ```
 //!
-//! Arguments are names of languages: only these are measured.
+//! The arguments are names of languages. If any are given, only these languages are measured.
 //!
 //! The measured program is the example of the suite, with the input `1 2`. Times and memory are
 //! medians of seven runs. The minimum limit is the smallest power of two with which the example
-//! works, in addition to the allowance for the run-time system.
+//! works, not counting the allowance for the run-time system.
 
 use millibox::{Figures, Outcome, Supervisor};
 use millibox_languages::cache::Cache;
@@ -160,7 +160,7 @@ fn measure(
     })
 }
 
-/// Runs the example with a memory limit. `None`: it did not write the sum.
+/// Runs the example with a memory limit. Returns `None` if it did not write the sum.
 fn run(
     supervisor: &Supervisor,
     program: &Executable,

@@ -8,15 +8,15 @@ use std::path::Path;
 /// The command line and environment of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// The program and its arguments, with paths as in the world.
+    /// The program and its arguments, with the paths that the world shows.
     pub argv: Vec<OsString>,
     /// The environment.
     pub env: Vec<(OsString, OsString)>,
 }
 
 impl Executable {
-    /// The command line with `memory_bytes` as the memory limit for run-time systems. Files of the
-    /// program have absolute paths, so that it can be started in any working directory.
+    /// Returns the command line with `memory_bytes` as the memory limit for run-time systems. Files
+    /// of the program have absolute paths, so that it can be started in any working directory.
     pub fn command(&self, memory_bytes: u64) -> Command {
         let absolute = |argument: OsString| {
             let is_file = Path::new(&argument).is_relative()

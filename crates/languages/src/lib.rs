@@ -1,8 +1,8 @@
 //! The languages of millibox: suites as data, compiling in the sandbox, and a cache of programs.
 //!
-//! [`suite::Suites`] describe languages. A [`compile::Toolbox`] checks which of them this machine
-//! has, and compiles sources into a [`program::Executable`], which makes requests for the sandbox.
-//! `examples/run_source.rs` shows all steps.
+//! [`suite::Suites`] describes languages. A [`compile::Toolbox`] checks which of them are installed
+//! on this machine, and compiles sources into a [`program::Executable`], which creates requests for
+//! the sandbox. `examples/run_source.rs` shows all steps.
 //!
 //! | module | content |
 //! | --- | --- |
@@ -10,9 +10,8 @@
 //! | [`compile`] | compiling sources in the sandbox |
 //! | [`command`] | the command line of a program |
 //! | [`cache`] | a cache of compiled programs |
-//! | [`files`] | files on their way between the host and the sandbox |
+//! | [`files`] | files that move between the host and the sandbox |
 //! | [`staging`] | files that the sandbox's user can read |
-//! | [`command`] | the command line of a program |
 //! | [`program`] | programs that are ready to run, and limits of a run |
 #![forbid(unsafe_code)]
 

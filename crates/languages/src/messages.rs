@@ -29,7 +29,7 @@ macro_rules! messages {
 }
 
 #[test]
-fn messages_match_the_golden_file() {
+fn messages_match_golden_file() {
     let mut all = suite_messages();
     all.extend(choice_messages());
     all.extend(refusal_messages());

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// A program that is ready to run: compiled, or a script with its interpreter.
 ///
-/// The files are in a directory that the sandbox's user can read. [`Executable::world`] shows the
-/// files, read-only. Dropping the last clone removes the directory.
+/// The files are in a directory that the sandbox's user can read. [`Executable::world`] contains
+/// the files, read-only. Dropping the last clone removes the directory.
 ///
 /// ```no_run
 /// use millibox::Supervisor;
@@ -34,27 +34,28 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Executable {
     /// The files and other resources that the program sees. All runs have the same world, so they
-    /// share prepared templates.
+    /// share a template.
     pub world: World,
-    /// Program and arguments, with paths as in the world. `{memory_mib}` in an argument or in the
-    /// value of a variable stands for the memory limit of the run in MiB. Run-time systems that
-    /// limit their own memory need it.
+    /// Program and arguments, with the paths that the world shows. `{memory_mib}` in an argument or
+    /// in the value of a variable is replaced by the memory limit of the run in MiB. Run-time
+    /// systems that limit their own memory need it.
     pub argv: Vec<OsString>,
     /// The complete environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Working directory, as in the world.
+    /// Working directory, as the world shows it.
     pub current_dir: OsString,
     /// Processes and threads that the language's run-time system needs in addition to the program's
     /// own.
     pub processes: u32,
     /// Memory in bytes that the language's run-time system needs in addition to the program's own.
-    /// `u64::MAX`: this supervisor cannot limit the memory of the program without cgroups.
+    /// `u64::MAX` means that this supervisor cannot limit the program's memory without cgroups.
     pub memory: u64,
-    /// The interpreter up to the program, which can be prepared once for many runs in the same
-    /// world. Its environment lacks the variables of a run. `None`: the suite does not allow it.
+    /// The part of the command that starts the interpreter, which can be prepared once for many
+    /// runs in the same world. Its environment lacks the variables of a run. `None` means that the
+    /// suite does not allow preparation.
     pub prepare: Option<Prepare>,
-    /// Whether runs are copies of [`Executable::prepare`], one template for each world. If no copy
-    /// can be made, the program is executed.
+    /// Whether runs are copies of [`Executable::prepare`], with one template for each world. If no
+    /// copy can be made, the program is executed.
     pub is_prepared: bool,
     /// Name of the suite that made the program.
     pub suite: String,
@@ -91,10 +92,10 @@ impl Limits {
         }
     }
 
-    /// Returns the real-time limit for a CPU-time limit: three times as long, plus two seconds. It
-    /// ends a sleeping program, but not a working program on a busy machine. Measured with 5
-    /// programs on 2 CPUs: half of this limit ended submissions that had used half of their CPU
-    /// time.
+    /// Returns the real-time limit for a CPU-time limit: three times as long, plus two seconds.
+    /// This limit ends a sleeping program, but not a working program on a busy machine. In a
+    /// measurement with 5 programs on 2 CPUs, half of this limit ended submissions that had used
+    /// half of their CPU time.
     pub fn real_time_for(cpu_time: Duration) -> Duration {
         cpu_time
             .saturating_mul(3)
@@ -103,8 +104,8 @@ impl Limits {
 }
 
 impl Executable {
-    /// Returns the enforced memory limit in bytes: the limit of the run and the memory of the
-    /// language's run-time system. `None`: the memory is not limited.
+    /// Returns the enforced memory limit in bytes: the limit of the run plus the memory of the
+    /// language's run-time system. `None` means that the memory is not limited.
     pub fn memory_limit(&self, limits: &Limits) -> Option<u64> {
         limits.memory.checked_add(self.memory)
     }
@@ -132,8 +133,8 @@ impl Executable {
             request = request.memory_limit(memory);
         }
         // The memory limit covers the stack, so the stack needs no limit of its own. Without a
-        // stack limit glibc reserves 2 MiB of address space for the stack of each thread, and
-        // otherwise as much as the limit.
+        // stack limit, glibc reserves 2 MiB of address space for the stack of each thread. With a
+        // limit, it reserves as much as the limit.
         request = request.rlimit("STACK", max_stack());
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
@@ -144,7 +145,7 @@ impl Executable {
         }
     }
 
-    /// The interpreter in this world, if runs are copies of it.
+    /// Returns the prepared interpreter in this world if runs are copies of it.
     fn prepared_in(&self, world: &World, limits: &Limits) -> Option<Prepared> {
         let prepare = self.prepare.clone().filter(|_| self.is_prepared)?;
         let prepare = self.env.iter().fold(prepare, |prepare, (name, value)| {

@@ -41,7 +41,7 @@ pub enum StagingError {
     /// Directories are nested too deeply.
     #[error("directories nested deeper than {MAX_DEPTH}, at {}", .0.display())]
     TooDeep(PathBuf),
-    /// The directory has too many files. Links may multiply them.
+    /// The directory contains too many files. Links may multiply them.
     #[error("more than {MAX_ENTRIES} files, at {}", .0.display())]
     TooManyFiles(PathBuf),
     /// A symbolic link leads out of the root, or to a directory above the link.
@@ -127,11 +127,11 @@ fn failed(action: StagingAction, path: &Path) -> impl Fn(io::Error) -> StagingEr
     }
 }
 
-/// User and group id of the sandbox's programs: [`millibox::Info::ids`].
+/// User id and group id of the sandbox's programs: [`millibox::Info::ids`].
 pub type Ids = (u32, u32);
 
-/// Creates a directory that only this user and the sandbox's user can read, and only this user can
-/// write to. Dropping the value removes the directory with its content.
+/// Creates a directory that only this user and the sandbox's user can read and only this user can
+/// write to. Dropping the value removes the directory and its content.
 ///
 /// # Errors
 /// The directory cannot be created, or the sandbox's user cannot reach it.
@@ -181,8 +181,8 @@ pub(crate) fn reachable(path: &Path, ids: Ids) -> bool {
     })
 }
 
-/// Returns whether sandboxed programs run as the calling process's own user, so that they reach the
-/// same files.
+/// Returns whether sandboxed programs run as the calling process's own user and therefore have
+/// access to the same files.
 pub fn same_user(ids: Ids) -> bool {
     rustix::process::geteuid() == Uid::from_raw(ids.0)
 }
@@ -206,11 +206,13 @@ impl StagedDirectory {
     }
 
     /// Inspects every file below `directory`, and stages all of them if the sandbox's user cannot
-    /// read one. A symbolic link to a file below `root`, the package, is staged as that file.
+    /// read one of them. A symbolic link to a file below `root`, the package, is staged as that
+    /// file.
     ///
     /// # Errors
     /// A file cannot be read, or the copy cannot be written. A link leads out of `root`, where this
-    /// user may read files that the package's author may not, or to a directory above the link.
+    /// user may read files that the package's author may not, or it leads to a directory above the
+    /// link.
     pub fn within(
         root: &Path,
         directory: &Path,
@@ -238,8 +240,8 @@ impl StagedDirectory {
             .map_or(&self.original, |copy| copy.path())
     }
 
-    /// Returns the path of a file relative to [`StagedDirectory::path`]. `None`: the file is not in
-    /// the original directory.
+    /// Returns the path of a file relative to [`StagedDirectory::path`], or `None` if the file is
+    /// not in the original directory.
     pub fn relative(&self, file: &Path) -> Option<PathBuf> {
         if file.starts_with(&self.original) {
             return below(file, &self.original).map(Path::to_owned);
@@ -252,7 +254,8 @@ impl StagedDirectory {
     }
 }
 
-/// Returns the path relative to `directory`. `None`: the path is not below it, or contains `..`.
+/// Returns the path relative to `directory`, or `None` if the path is not below it or contains
+/// `..`.
 pub(crate) fn below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
     let below = path.strip_prefix(directory).ok()?;
     (!below.components().any(|part| part == Component::ParentDir)).then_some(below)
@@ -272,8 +275,8 @@ fn all_reachable(directory: &Path, ids: Ids) -> Result<bool, StagingError> {
     Ok(true)
 }
 
-/// Stages the content of `from` in `to`, a directory of this user. Existing files stay. Links are
-/// followed within `root`. The paths `root` and `from` contain no links.
+/// Stages the content of `from` in `to`, a directory of this user. Existing files are kept. Links
+/// are followed within `root`. The paths `root` and `from` contain no links.
 pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> Result<(), StagingError> {
     Staging {
         root,
@@ -286,7 +289,7 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> Result<(),
 struct Staging<'a> {
     root: &'a Path,
     ids: Ids,
-    /// Number of additional entries that are allowed. Links can multiply entries.
+    /// Number of additional entries that are allowed, because links can multiply entries.
     left: usize,
 }
 
@@ -343,8 +346,8 @@ impl Staging<'_> {
     }
 }
 
-/// Makes the file `source` available at `target`, readable by the sandbox's user. A hard link is
-/// used where its mode allows, otherwise a copy.
+/// Makes the file `source` available at `target`, readable by the sandbox's user. This is a hard
+/// link if the file's mode allows it, and otherwise a copy.
 ///
 /// # Errors
 ///
@@ -395,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn staging_of_multiplying_links_stops_at_limit() {
+    fn staging_with_multiplying_links_stops_at_limit() {
         let directory = tempfile::tempdir().unwrap();
         let (root, to) = (
             directory.path().canonicalize().unwrap(),

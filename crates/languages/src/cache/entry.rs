@@ -73,8 +73,8 @@ pub(super) fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
     to.write_all(&digest)
 }
 
-/// Checks the digest and reads the header. The next byte of the file is then the first byte of the
-/// contents.
+/// Checks the digest and reads the header. Afterwards, the file's position is at the first byte of
+/// the contents.
 pub(super) fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
     let wrong = || io::Error::from(io::ErrorKind::InvalidData);
     let mut begin = [0; MAGIC.len() + DIGEST_BYTES];
@@ -111,7 +111,7 @@ pub(super) fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
     }
 }
 
-/// Reads the contents into `store`. `None`: the store failed, or the file ended too early.
+/// Reads the contents into `store`. Returns `None` if the store failed or the file ended too early.
 pub(super) fn decode_files(
     from: &mut std::fs::File,
     files: &[FileHeader],

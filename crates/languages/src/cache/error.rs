@@ -1,4 +1,4 @@
-//! Errors of the cache.
+//! The errors of the cache.
 
 use crate::Cause;
 use std::io;
@@ -16,7 +16,7 @@ pub enum CacheError {
     Directory {
         /// The directory.
         directory: PathBuf,
-        /// The environment variable that led to the directory.
+        /// The environment variable that determined the directory.
         variable: Option<&'static str>,
         /// The reason.
         fault: DirectoryFault,
@@ -49,7 +49,7 @@ pub enum DirectoryFault {
     /// Another user can replace the directory.
     #[error("other users could replace it, because they can write to {}", .above.display())]
     Replaceable {
-        /// A directory above it.
+        /// A directory above the cache.
         above: PathBuf,
     },
 }

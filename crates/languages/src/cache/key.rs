@@ -14,7 +14,7 @@ impl Key {
         &self.0
     }
 
-    /// Whether a file name is that of an entry.
+    /// Whether a file name is the name of an entry.
     pub(super) fn is_name(name: &[u8]) -> bool {
         name.len() == KEY_DIGITS && name.iter().all(u8::is_ascii_hexdigit)
     }
@@ -30,8 +30,8 @@ impl KeyBuilder {
             .with(std::env::consts::ARCH)
     }
 
-    /// Adds a part. Its length is digested too, so that two different lists of parts never give the
-    /// same bytes.
+    /// Adds a part. Its length is digested as well, so that two different lists of parts never
+    /// produce the same bytes.
     #[must_use]
     pub(crate) fn with(mut self, part: impl AsRef<[u8]>) -> KeyBuilder {
         let part = part.as_ref();

@@ -1,12 +1,12 @@
 //! A cache of compiled programs.
 //!
-//! The cache has one file for each program. The key, a digest of everything that the program
-//! depends on, is the name of the file. The file begins with a digest of its own content; a damaged
-//! file is removed and never used.
+//! The cache has one file for each program. The file's name is the key, a digest of everything that
+//! the program depends on. The file begins with a digest of its own content. A damaged file is
+//! removed and never used.
 //!
-//! A program is written to a temporary file, which is then renamed. So a reader finds a complete
-//! entry or no entry, even if several processes share the directory. Only the user of this process
-//! may write to the directory, because the cache decides what runs for later submissions.
+//! A program is written to a temporary file, which is then renamed. A reader therefore finds a
+//! complete entry or no entry, even if several processes share the directory. Only the user of this
+//! process may write to the directory, because the cache decides what runs for later submissions.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -32,12 +32,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The largest size in bytes of the user's cache.
+/// Maximum size in bytes of the user's cache.
 pub const DEFAULT_CACHE_BYTES: u64 = 1 << 30;
 
-/// One program may take this part of the cache, so that it does not displace all others.
+/// One program may use this fraction of the cache, so that it does not displace all others.
 const MAX_ENTRY_DIVISOR: u64 = 4;
-/// Age of a temporary file that no process writes any more. A killed process leaves such files.
+/// A temporary file of this age no longer has a writer. Killed processes leave such files.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// Beginning of the name of a temporary file.
 const TEMPORARY_PREFIX: &str = ".new-";
@@ -70,8 +70,8 @@ impl Cache {
     }
 
     /// Returns the user's cache: `$XDG_CACHE_HOME/millibox/programs` or
-    /// `~/.cache/millibox/programs`, with at most [`DEFAULT_CACHE_BYTES`]. Without these
-    /// directories the cache stores nothing.
+    /// `~/.cache/millibox/programs`, with at most [`DEFAULT_CACHE_BYTES`]. If neither
+    /// `XDG_CACHE_HOME` nor `HOME` is usable, the cache stores nothing.
     ///
     /// # Errors
     /// See [`Cache::in_directory`]. The error also names the environment variable.
@@ -101,7 +101,7 @@ impl Cache {
     }
 
     /// Returns the cache in this directory, which is created if necessary. When the programs exceed
-    /// `max_bytes`, those that were unused for the longest time are removed.
+    /// `max_bytes`, the least recently used ones are removed.
     ///
     /// # Errors
     /// [`CacheError::Directory`]: the directory cannot be created, or another user could write to
@@ -114,8 +114,8 @@ impl Cache {
         })
     }
 
-    /// Removes all programs and returns their number. With `dry_run` it only counts them. A process
-    /// that still needs a removed program compiles it again.
+    /// Removes all programs and returns their number. With `dry_run`, it only counts them. A
+    /// process that still needs a removed program compiles it again.
     ///
     /// # Errors
     /// [`CacheError::Clear`]: the directory cannot be read, or a file cannot be removed.
@@ -130,7 +130,7 @@ impl Cache {
         let mut count = 0;
         for entry in std::fs::read_dir(&place.directory).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            // Other files in the directory stay.
+            // Other files in the directory are kept.
             if Key::is_name(entry.file_name().as_encoded_bytes()) {
                 if !dry_run {
                     std::fs::remove_file(entry.path()).map_err(failed)?;
@@ -142,7 +142,7 @@ impl Cache {
     }
 
     /// Returns the entry if it exists and is complete. Its files are copied to `store`. The entry
-    /// counts as used now.
+    /// is marked as used now.
     pub(crate) fn get(&self, key: &Key, store: impl FnOnce() -> Option<Store>) -> Option<Entry> {
         let path = self.place.as_ref()?.directory.join(key.as_str());
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -155,7 +155,7 @@ impl Cache {
             let _ = std::fs::remove_file(&path);
             return None;
         };
-        // If this fails, the only effect is that the entry is removed earlier.
+        // If this fails, the entry is only removed earlier.
         let now = rustix::fs::Timespec {
             tv_sec: 0,
             tv_nsec: rustix::fs::UTIME_NOW,
@@ -167,7 +167,8 @@ impl Cache {
                 last_modification: now,
             },
         );
-        // The entry is complete. So a failure here is a failure of the store, and the entry stays.
+        // The entry is complete. A failure from here on is therefore a failure of the store, and
+        // the entry is kept.
         let files = decode_files(&mut file, &header.files, store()?)?;
         Some(Entry {
             messages: header.messages,
@@ -176,8 +177,8 @@ impl Cache {
         })
     }
 
-    /// Stores the entry if possible. A failure, such as a full disk, only costs another compilation
-    /// later.
+    /// Stores the entry if possible. After a failure, such as a full disk, the program is compiled
+    /// again later.
     pub(crate) fn put(&self, key: &Key, entry: &Entry) {
         let Some(place) = &self.place else { return };
         if entry
@@ -204,8 +205,8 @@ impl Cache {
 }
 
 impl Place {
-    /// Removes the entries that were unused for the longest time until the others fit. Another
-    /// process may remove entries at the same time, so failures are ignored.
+    /// Removes the least recently used entries until the others fit. Another process may remove
+    /// entries at the same time, so failures are ignored.
     fn make_room(&self) {
         let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for entry in std::fs::read_dir(&self.directory)
@@ -251,8 +252,9 @@ fn open(directory: &Path, max_bytes: u64) -> Result<Cache, DirectoryFault> {
     if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
         return Err(DirectoryFault::NotPrivate { user });
     }
-    // Another user with write access to a directory above could replace this directory. 65534 is an
-    // owner that this user namespace does not map, so no user inside the namespace is that owner.
+    // Another user with write access to a directory above could replace this directory. 65534 is
+    // the owner of files whose user this user namespace does not map, so no user inside the
+    // namespace is that owner.
     let real = directory.canonicalize().map_err(io)?;
     for above in real.ancestors().skip(1) {
         let metadata = above.metadata().map_err(io)?;

@@ -110,7 +110,7 @@ fn damaged_entry_is_removed() {
 }
 
 #[test]
-fn put_beyond_size_removes_entries_unused_longest() {
+fn put_beyond_size_removes_least_recently_used_entries() {
     let directory = tempfile::tempdir().unwrap();
     let cache = Cache::in_directory(directory.path(), 10_000).unwrap();
     let used = |number: u32, second: i64| {
@@ -141,7 +141,7 @@ fn put_beyond_size_removes_entries_unused_longest() {
         .filter(|number| get(&cache, &key(*number)).is_some())
         .collect();
     assert_eq!(remaining, [0, 2, 3, 4]);
-    // An entry above a quarter of the size is not stored.
+    // An entry of more than a quarter of the size is not stored.
     cache.put(&key(5), &entry(1300));
     assert!(get(&cache, &key(5)).is_none());
     assert!(std::fs::read_dir(directory.path()).unwrap().count() == 4);

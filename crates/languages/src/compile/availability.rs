@@ -1,4 +1,4 @@
-//! Whether a suite can be used on this machine, and what to do if not.
+//! Reports whether a suite can be used on this machine, and what to do if it cannot.
 
 use super::captured::RunFailure;
 use super::reach::ClosedPath;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Whether a suite can be used on this machine. Its tools are started in the sandbox to find out.
+/// Whether a suite can be used on this machine. To find out, its tools are started in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Availability {
@@ -128,10 +128,10 @@ pub enum InstallationFault {
         /// The kernel's error.
         cause: Cause<io::Error>,
     },
-    /// The installation contains the user's home, or is a directory at the top.
+    /// The installation contains the user's home directory, or is a directory at the top level.
     #[error("its installation {} is too large to show to sandboxed programs", .0.display())]
     TooLarge(PathBuf),
-    /// The executable is outside of the installation.
+    /// The executable is outside the installation.
     #[error("{} is not in its installation {}", .executable.display(), .root.display())]
     Outside {
         /// The executable.

@@ -1,15 +1,17 @@
 //! One run of a compiler in the sandbox. Its product and its messages leave through two pipes.
 //!
-//! The compiler writes to a tmpfs that ends with the run. So its files reach the host only after
+//! The compiler writes to a tmpfs that ends with the run, so its files reach the host only after
 //! they have been checked. A shell starts the compiler with both output streams as standard error.
-//! Then the shell kills all remaining processes of the compiler, until none is left. It writes the
-//! compiler's exit status to standard output, and executes tar(1), which writes the product after
-//! the status. So no process of the compilation can change a file while tar packs it, or stop tar.
+//! When the compiler has exited, the shell kills the compiler's remaining processes until none is
+//! left. It then writes the compiler's exit status to standard output and executes tar(1), which
+//! writes the product after the status. No process of the compilation can therefore change a file
+//! while tar packs it, or stop tar.
 //!
-//! A compilation has the user id of that shell, and can kill the shell or take it over. If it kills
-//! the shell, the result is a compile error. If it takes over the shell, it can forge the status
-//! and the archive. The source gains only an executable of its choice, which the submission could
-//! also have contained. A forged archive that cannot be used is a compile error.
+//! The processes of a compilation have the same user id as the shell, and can kill it or take it
+//! over. If a process kills the shell, the result is a compile error. If a process takes over the
+//! shell, it can forge the status and the archive. The source gains only an executable of its
+//! choice, which the submission could also have contained. A forged archive that cannot be used is
+//! a compile error.
 
 use super::captured::{self, CapturedRun, Stdout};
 use super::error::{CompileError, InternalError, Limit, Refusal};
@@ -38,9 +40,9 @@ exit 0
 const MAX_DISCARDED_BYTES: u64 = 1 << 20;
 /// Exit status of the shell if SIGXFSZ (25) killed the command (POSIX: above 128).
 const SIGXFSZ_STATUS: i32 = 128 + 25;
-/// Texts that compilers print when a file system is full or a file is too long: the C library's
-/// texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes a compiler print one of them gains
-/// nothing: with or without it, the result is a compile error.
+/// Messages that compilers print when a file system is full or a file is too long: the C library's
+/// messages for ENOSPC, EFBIG and SIGXFSZ. A source that makes a compiler print one of them gains
+/// nothing: the result is a compile error in any case.
 const DISK_FULL_MESSAGES: [&str; 3] = [
     "no space left on device",
     "file too large",
@@ -54,7 +56,8 @@ pub(super) struct Job {
     pub(super) command: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) current_dir: &'static str,
-    /// CPUs to run on. Empty: those of the supervisor's slots.
+    /// The CPUs on which the command may run. If empty, these are the CPUs of the supervisor's
+    /// slots.
     pub(super) cpus: Vec<usize>,
     pub(super) limits: Limits,
 }
@@ -63,11 +66,11 @@ pub(super) struct Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) cpu_time: Duration,
-    /// Bytes. `None`: this supervisor cannot limit the memory.
+    /// Memory in bytes. `None` means that this supervisor cannot limit the memory.
     pub(super) memory: Option<u64>,
     /// Maximum size of the product in bytes.
     pub(super) output: u64,
-    /// Whether `output` is less than the suite allows, because the disk has little room.
+    /// Whether `output` is less than the suite allows, because the disk has little free space.
     pub(super) little_room: bool,
     pub(super) processes: u32,
 }
@@ -98,7 +101,7 @@ impl Limits {
 
 /// The parsed output of the shell.
 struct ShellOutput {
-    /// The compiler's exit status. `None`: the first line is not a status.
+    /// The compiler's exit status. `None` means that the first line is not a status.
     status: Option<i32>,
     /// The product, if the status is 0.
     product: Option<Result<StoredFiles, ProductError>>,
@@ -116,7 +119,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildRe
         .world(&job.world.clone().mount(tmpfs(OUTPUT, job.limits.output)))
         .cpu_time_limit(job.limits.cpu_time)
         .real_time_limit(job.limits.real_time())
-        // The shell is a process, too.
+        // The shell counts as a process as well.
         .process_limit(job.limits.processes.saturating_add(1));
     if let Some(memory) = job.limits.memory {
         request = request.memory_limit(memory);
@@ -149,7 +152,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildRe
 }
 
 impl BuildResult {
-    /// A build whose compiler did not run.
+    /// Returns the result of a build whose compiler did not run.
     pub(super) fn without_run(files: Result<StoredFiles, CompileError>) -> BuildResult {
         BuildResult {
             messages: String::new(),
@@ -186,7 +189,7 @@ fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, max_bytes: u64) 
     }
 }
 
-/// Returns the product, or the reason for which it is missing.
+/// Returns the product, or the reason why it is missing.
 fn product_of(
     captured: CapturedRun<ShellOutput>,
     messages: &str,

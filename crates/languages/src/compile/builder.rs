@@ -1,5 +1,5 @@
-//! Builds products from sources: prepares a suite, runs its compiler, and checks on failure that
-//! the suite can compile anything.
+//! Builds products from sources. It prepares a suite, runs its compiler and, if the compiler fails,
+//! checks whether the suite works at all.
 
 use super::availability::Availability;
 use super::build::{self, BuildResult, Job};
@@ -21,10 +21,10 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Maximum size of a program in bytes, regardless of the free space on the disk.
+/// A program of this size in bytes is always allowed, regardless of the free space on the disk.
 const MIN_OUTPUT_BYTES: u64 = 64 << 20;
-/// A program may take this part of the free space on the disk, so that a few programs cannot fill
-/// it.
+/// A program may use this fraction of the free space on the disk, so that a few programs cannot
+/// fill the disk.
 const ROOM_DIVISOR: u64 = 8;
 
 /// Builds products with one supervisor, and remembers what it learns about the suites.
@@ -32,11 +32,12 @@ const ROOM_DIVISOR: u64 = 8;
 pub(super) struct Builder<'s> {
     pub(super) supervisor: SupervisorRef<'s>,
     pub(super) cache: Cache,
-    /// By language, because the variants of a language use the same tools.
+    /// The tools of each language. The variants of a language use the same tools.
     tools: Memo<Result<Arc<Tools>, Availability>>,
-    /// By suite: the product of its step `prepare`.
+    /// The product of each suite's step `prepare`.
     prepared: Memo<Result<Arc<TempDir>, InternalError>>,
-    /// By suite: whether it has compiled anything; if it has not, the result of its example.
+    /// Whether each suite has compiled anything. If a suite has not, the entry is the result of its
+    /// example.
     proven: Memo<Result<(), BuildError>>,
 }
 
@@ -51,14 +52,15 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Returns the tools of the suite. They are tried once for each language.
+    /// Returns the tools of the suite. They are tested once for each language.
     pub(super) fn tools(&self, suite: &Suite) -> Result<Arc<Tools>, Availability> {
         self.tools.get(&suite.language, || {
             tools::find(&self.supervisor, suite).map(Arc::new)
         })
     }
 
-    /// Checks that the suite can compile its example. `again`: an earlier success does not count.
+    /// Checks that the suite can compile its example. With `again`, an earlier success does not
+    /// count.
     pub(super) fn prove(
         &self,
         suite: &Suite,
@@ -97,7 +99,7 @@ impl<'s> Builder<'s> {
         built
     }
 
-    /// Builds a product, whose success does not show that the suite works.
+    /// Builds a product. Its success does not show that the suite works.
     pub(super) fn build_unproven(
         &self,
         suite: &Suite,
@@ -191,8 +193,8 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Describes a run of a command. `shown` lists directories of the host and their places in the
-    /// world; the first place is the working directory.
+    /// Describes a run of a command. `shown` lists directories of the host and their paths in the
+    /// world. The first path is the working directory.
     fn job(
         &self,
         compile: &CompileStep,
@@ -228,12 +230,12 @@ impl<'s> Builder<'s> {
     }
 
     /// Whether the supervisor can limit the memory of a command. Without cgroups it limits the
-    /// address space, and some languages reserve far more of that than they use.
+    /// address space, of which some languages reserve far more than they use.
     pub(super) fn can_limit_memory(&self, address_space: bool) -> bool {
         address_space || self.supervisor.info().backend() != Backend::Rlimit
     }
 
-    /// Creates a directory of the host for files that the sandbox reads.
+    /// Creates a directory on the host for files that the sandbox reads.
     pub(super) fn store(&self) -> Result<Store, InternalError> {
         let ids = self.supervisor.info().ids();
         let store = Store::new(ids).map_err(files::HostError::from_store)?;
@@ -243,7 +245,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Creates such a directory with these files of the submission.
+    /// Creates such a directory that contains these files of the submission.
     pub(super) fn stored(&self, files: &[SourceFile]) -> Result<StoredFiles, CompileError> {
         let mut store = self.store()?;
         match store.add_all(files) {
@@ -267,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn allowed_output_with_little_room_is_part_of_it() {
+    fn allowed_output_is_fraction_of_little_room() {
         let mib = |number: u64| number << 20;
         assert_eq!(allowed_output(mib(576), mib(100_000)), mib(576));
         assert_eq!(allowed_output(mib(576), mib(4000)), mib(500));

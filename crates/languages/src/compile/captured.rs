@@ -36,15 +36,15 @@ pub enum RunFailure {
 /// The result of a run, with its output.
 pub(super) struct CapturedRun<T> {
     pub(super) result: RunResult,
-    /// The value that was made from standard output.
+    /// The value that was computed from standard output.
     pub(super) stdout: T,
     /// The beginning of standard error.
     pub(super) stderr: Vec<u8>,
-    /// Bytes that the run wrote to standard error.
+    /// Number of bytes that the run wrote to standard error.
     pub(super) stderr_total: u64,
 }
 
-/// Runs a program to its end, and keeps at most `max_bytes` bytes of its standard output.
+/// Runs a program until it ends, and keeps at most `max_bytes` bytes of its standard output.
 pub(super) fn run(
     supervisor: &Supervisor,
     request: Request,
@@ -56,7 +56,7 @@ pub(super) fn run(
     })
 }
 
-/// Runs a program to its end. `take` reads standard output; the rest is discarded.
+/// Runs a program until it ends. `take` reads standard output, and the rest is discarded.
 pub(super) fn run_with<T>(
     supervisor: &Supervisor,
     request: Request,
@@ -66,13 +66,14 @@ pub(super) fn run_with<T>(
     let (input, feed) = pipe()?;
     let (stdout, run_stdout) = pipe()?;
     let (stderr, run_stderr) = pipe()?;
-    // A pipe holds 64 KiB, and the inputs of this crate are shorter. So the write does not block.
+    // A pipe holds 64 KiB, and the inputs of this crate are shorter. The write therefore does not
+    // block.
     rustix::io::write(&feed, stdin).map_err(RunFailure::Write)?;
     drop(feed);
     let request = request.stdin(input).stdout(run_stdout).stderr(run_stderr);
     let sandbox = |error: millibox::Error| RunFailure::Sandbox(error.into());
     let handle = supervisor.run(&request).map_err(sandbox)?;
-    // Close this process's writing ends, so that the pipes end with the run.
+    // Close this process's writing ends, so that the pipes close when the run ends.
     drop(request);
     let (taken, stderr) = std::thread::scope(|scope| {
         // Read everything, so that the writer never blocks.
@@ -110,8 +111,8 @@ fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), RunFailure> {
     Ok((read, Arc::new(write)))
 }
 
-/// Reads to the end. Returns the first `max_bytes` bytes, and the number of all bytes. Calls
-/// `on_excess` whenever it reads bytes beyond that.
+/// Reads until the end of the input. Returns the first `max_bytes` bytes and the total number of
+/// bytes. Calls `on_excess` whenever it reads bytes beyond the first `max_bytes`.
 fn read(from: &OwnedFd, max_bytes: u64, on_excess: impl Fn()) -> (Vec<u8>, u64) {
     let mut kept = Vec::new();
     let mut total: u64 = 0;

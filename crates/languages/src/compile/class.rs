@@ -1,7 +1,7 @@
 //! Finds the Java class with a main method in class files.
 //!
 //! Class files state their methods exactly (Java Virtual Machine Specification, chapter 4). Sources
-//! would have to be parsed, with comments and strings.
+//! would require a parser that handles comments and strings.
 
 /// A class with a main method.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,8 +21,8 @@ const CLASSIC: &[u8] = b"([Ljava/lang/String;)V";
 const WITHOUT_ARGUMENTS: &[u8] = b"()V";
 const PUBLIC_STATIC: u16 = 0x0001 | 0x0008;
 
-/// Returns the class of a class file, if it has a main method. `None` also if the bytes are not a
-/// class file.
+/// Returns the class in a class file if it has a main method. Returns `None` also if the bytes are
+/// not a class file.
 pub(super) fn main_class(bytes: &[u8]) -> Option<MainClass> {
     let mut input = ByteReader(bytes);
     if input.take(4)? != [0xca, 0xfe, 0xba, 0xbe] {
@@ -63,7 +63,7 @@ pub(super) fn main_class(bytes: &[u8]) -> Option<MainClass> {
 
 enum Constant<'b> {
     Text(&'b [u8]),
-    /// Number of the constant with the name.
+    /// A class, with the number of the constant that contains its name.
     Class(u16),
     Other,
 }
@@ -99,7 +99,7 @@ fn constants<'b>(input: &mut ByteReader<'b>) -> Option<Vec<Constant<'b>>> {
             }
         };
         constants.push(constant);
-        // Long and Double take two numbers.
+        // Long and Double use two numbers.
         if matches!(tag, 5 | 6) {
             constants.push(Constant::Other);
         }
@@ -191,7 +191,7 @@ mod tests {
         for length in 0..good.len() {
             assert_eq!(main_class(&good[..length]), None, "{length}");
         }
-        // No change of a byte causes a panic.
+        // Changing any byte causes no panic.
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 0xff;

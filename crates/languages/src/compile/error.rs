@@ -13,21 +13,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Mebibytes that all sources may have together.
+/// Maximum total size of the sources, in MiB.
 pub(super) const MAX_SOURCE_MIB: u64 = 64;
-/// Files that a directory of included files may have.
+/// Maximum number of files in a directory of included files.
 pub(super) const MAX_INCLUDED_FILES: usize = 10_000;
-/// Files that a compilation may leave.
+/// Maximum number of files that a compilation may leave.
 pub(super) const MAX_PRODUCT_FILES: u64 = MAX_STORED_FILES as u64;
 
 /// Why a compilation did not produce a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// The sources are at fault: a compile error.
+    /// The sources are wrong, which is a compile error.
     #[error(transparent)]
     Refused(Refusal),
-    /// The compiler exceeded a limit with these sources: also a compile error.
+    /// The compiler exceeded a limit with these sources, which is also a compile error.
     #[error("the compiler exceeded its {0}")]
     Limit(Limit),
     /// The language cannot be used on this machine. The error does not concern the sources.
@@ -77,13 +77,13 @@ pub enum Refusal {
     /// The kernel rejects the command line, which contains the names of the sources (E2BIG).
     #[error("its files have too many names for one command")]
     CommandTooLong,
-    /// The compiler exited with this status.
+    /// The compiler exited with this status, which is not 0.
     #[error("the compiler exited with {0}")]
     Exited(i32),
     /// This signal killed the compiler.
     #[error("the compiler was killed by signal {0}")]
     Signaled(i32),
-    /// The compilation killed the shell that runs it.
+    /// A process of the compilation killed the shell that runs the compiler.
     #[error("its own processes ended the compilation ({0})")]
     EndedItself(Box<RunResult>),
     /// The product cannot be packed.
@@ -101,13 +101,13 @@ pub enum Refusal {
     /// No class has a main method.
     #[error("no class has a main method")]
     NoMainClass,
-    /// Several classes have a main method, and no name decides.
+    /// Several classes have a main method, and no name selects one of them.
     #[error(
         "several classes have a main method ({}); name the class that should start Main",
         .0.join(", ")
     )]
     SeveralMainClasses(Vec<String>),
-    /// The sources are of no language, or of several.
+    /// The sources belong to no language, or to several.
     #[error(transparent)]
     Language(#[from] NoSuite),
     /// The sources are longer than the problem allows.
@@ -120,14 +120,14 @@ pub enum Refusal {
     },
 }
 
-/// No suite was chosen for sources.
+/// Why no suite was chosen for sources.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}{}", advice(*.can_be_named))]
 #[non_exhaustive]
 pub struct NoSuite {
     /// The reason.
     pub error: Box<ChoiceError>,
-    /// Whether the message advises to name the language of the sources.
+    /// Whether the message recommends naming the language of the sources.
     pub can_be_named: bool,
 }
 
@@ -141,7 +141,7 @@ impl NoSuite {
     }
 }
 
-/// The sources are at fault, unless they are of a language that this machine does not have.
+/// The sources are wrong, unless they are in a language that this machine does not have.
 impl From<NoSuite> for CompileError {
     fn from(error: NoSuite) -> CompileError {
         if error.error.is_unknown_language() {
@@ -291,7 +291,7 @@ pub enum InternalError {
     /// The sources have no directory in common.
     #[error("the sources have no directory in common")]
     NoCommonDirectory,
-    /// A directory of included files has too many of them.
+    /// A directory of included files contains too many files.
     #[error(
         "{}: has more than {MAX_INCLUDED_FILES} files; remove files, or links that multiply them",
         .0.display()
@@ -427,7 +427,8 @@ impl From<InternalError> for CompileError {
 }
 
 impl ToolsError {
-    /// The error of a compilation. A missing tool does not mean a failure of the machine.
+    /// Converts the failure to the error of a compilation. A missing tool is not a failure of the
+    /// machine.
     pub(super) fn into_compile_error(self) -> CompileError {
         match *self.availability {
             Availability::Missing { .. } | Availability::Unreachable { .. } => {
@@ -449,7 +450,7 @@ impl BuildError {
     }
 }
 
-/// The first line that is not blank.
+/// Returns the first line that is not blank.
 pub(super) fn first_line(text: &str) -> Option<String> {
     text.lines()
         .find(|line| !line.trim().is_empty())
@@ -468,7 +469,7 @@ impl SourceAction {
     }
 }
 
-/// The path without characters that could control a terminal.
+/// Returns the path without characters that could control a terminal.
 fn escaped(path: &Path) -> impl fmt::Display {
     path.display().to_string().escape_debug().to_string()
 }

@@ -1,4 +1,4 @@
-//! Makes an executable of a product: its command line, environment and world.
+//! Makes an executable from a product: its command line, environment and world.
 
 use super::class::{self, MainClass};
 use super::error::{CompileError, InternalError, Refusal};
@@ -27,7 +27,7 @@ pub(super) fn check_program(suite: &Suite, files: &StoredFiles) -> Result<(), Re
     }
 }
 
-/// Makes an executable of a product.
+/// Makes an executable from a product.
 pub(super) fn executable(
     suite: &Suite,
     tools: &Tools,
@@ -51,8 +51,8 @@ pub(super) fn executable(
     Ok(Executable { world, ..program })
 }
 
-/// Makes an executable of a source that is neither checked nor stored: each run finds it under the
-/// name `main` in its working directory.
+/// Makes an executable from a source that is neither checked nor stored. Each run finds the source
+/// under the name `main` in its working directory.
 pub(super) fn script(
     suite: &Suite,
     tools: &Tools,
@@ -71,7 +71,7 @@ pub(super) fn script(
     })
 }
 
-/// Makes an executable with these values in its command line. Its world does not show its files.
+/// Makes an executable with these values in its command line. Its world does not contain its files.
 fn program(
     suite: &Suite,
     tools: &Tools,
@@ -99,7 +99,7 @@ fn program(
     })
 }
 
-/// The interpreter with the options that its command has before the program.
+/// Returns the interpreter with the options that precede the program in its command.
 fn prepare(run: &Run, argv: &[OsString]) -> Option<Prepare> {
     let Preparation::Python { modules } = run.preparation.as_ref()?;
     let main = run.command.iter().position(|word| word == "{main}")?;
@@ -137,8 +137,8 @@ fn choose_main_class(
     input: &Input,
     options: &Options,
 ) -> Result<String, Refusal> {
-    // Newer versions of Java have other forms of the method. They count only without the classic
-    // form.
+    // Newer versions of Java have other forms of the method. They count only if no class has the
+    // classic form.
     if mains.iter().any(|main| main.classic) {
         mains.retain(|main| main.classic);
     }

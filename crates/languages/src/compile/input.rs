@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of all names that one command has as arguments. Linux allows 2 MiB for arguments,
-/// environment and a pointer to each, if the stack may have 8 MiB (execve(2)).
+/// Maximum total length in bytes of the names that one command receives as arguments. Linux allows
+/// 2 MiB for arguments, environment and a pointer to each, if the stack limit is 8 MiB (execve(2)).
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
 /// The sources of a compilation.
@@ -51,7 +51,7 @@ impl Input {
         })
     }
 
-    /// The example of the suite.
+    /// Returns the input for the suite's example.
     pub(super) fn example(suite: &Suite) -> Result<Input, Refusal> {
         Input::new(example(suite), suite, &Options::default())
     }
@@ -64,7 +64,7 @@ pub(super) fn example(suite: &Suite) -> Vec<SourceFile> {
 }
 
 /// Returns the names of the files to compile: those with an extension of the suite. If no file has
-/// one, these are all files except headers.
+/// such an extension, returns all files except headers.
 pub(super) fn compiled<'f>(files: &'f [SourceFile], suite: &Suite) -> Vec<&'f Path> {
     let names = || files.iter().map(|file| file.name.as_path());
     let known: Vec<&Path> = names().filter(|name| suite.compiles(name)).collect();
@@ -75,8 +75,8 @@ pub(super) fn compiled<'f>(files: &'f [SourceFile], suite: &Suite) -> Vec<&'f Pa
     }
 }
 
-/// Returns the main file of those to compile. If no name decides, a file with the suite's first
-/// extension wins, because it is the extension of programs.
+/// Returns the main one of the files to compile. If no name decides, a file with the suite's first
+/// extension is preferred, because that is the extension of programs.
 pub(super) fn main_source<'f>(
     compiled: &[&'f Path],
     suite: &Suite,

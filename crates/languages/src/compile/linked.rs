@@ -1,9 +1,9 @@
 //! Chooses static or dynamic linking on this machine.
 //!
-//! Linking the example of a suite once shows whether static libraries are installed. A success
-//! stays in the cache, with the identity of the tools. A failure is not cached, because libraries
+//! Linking the example of a suite once shows whether static libraries are installed. A success is
+//! stored in the cache, with the identity of the tools. A failure is not cached, because libraries
 //! may be installed at any time. A source that does not link statically, for example because it
-//! uses a library without a static form, is compiled a second time, dynamically.
+//! uses a library without a static form, is compiled again with dynamic linking.
 
 use super::availability::Remedy;
 use super::build::BuildResult;
@@ -20,7 +20,7 @@ use crate::suite::{Link, Suite};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Linkage {
-    /// The way.
+    /// Whether programs are linked statically or dynamically.
     pub link: Link,
     /// Why programs are linked dynamically although the suite prefers static linking.
     pub fallback: Option<Fallback>,
@@ -38,18 +38,18 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// The first line of a compilation's messages.
+    /// Returns the first line of a compilation's messages.
     pub(super) fn note(&self) -> String {
         format!("[millibox: linked dynamically: {self}; {}]\n", self.remedy)
     }
 }
 
-/// What is known about linking, by language: why static linking fails, if it does.
+/// What is known about linking for each language: why static linking fails, if it does.
 #[derive(Debug, Default)]
 pub(super) struct Links(Memo<Result<Option<Fallback>, InternalError>>);
 
 impl Links {
-    /// Returns how the suite's programs are linked. `None`: the suite does not choose.
+    /// Returns how the suite's programs are linked, or `None` if the suite does not choose.
     pub(super) fn linkage(
         &self,
         builder: &Builder<'_>,
@@ -79,7 +79,7 @@ impl Links {
     }
 }
 
-/// Links the example statically. Returns why that fails, if it does.
+/// Links the example statically. If that fails, returns the reason.
 fn try_static(
     builder: &Builder<'_>,
     suite: &Suite,
@@ -107,7 +107,7 @@ fn try_static(
     } = builder.build_unproven(suite, tools, &input, &options, Some(Link::Static));
     match files {
         Ok(_) => {
-            // The entry records the success. It does not need the program.
+            // The entry records the success and needs no program.
             if let Ok(files) = builder.stored(&[]) {
                 builder.cache.put(
                     &key,
@@ -133,7 +133,7 @@ fn try_static(
 }
 
 /// Builds a product with the linkage of the suite. A source that does not link statically is
-/// compiled again, dynamically.
+/// compiled again with dynamic linking.
 pub(super) fn build(
     builder: &Builder<'_>,
     suite: &Suite,
@@ -148,7 +148,8 @@ pub(super) fn build(
         .linking
         .as_ref()
         .is_some_and(|linking| !linking.is_fixed());
-    // Compiler and linker fail alike, so a source with an error is also compiled twice.
+    // A failure of the compiler looks like a failure of the linker, so a source with an error is
+    // also compiled twice.
     let is_refused = matches!(built.files, Err(CompileError::Refused(_)));
     if !(has_choice && link == Some(Link::Static) && is_refused) {
         return built;

@@ -19,7 +19,7 @@ impl<T: Clone> Memo<T> {
         self.cell(name).get_or_init(compute).clone()
     }
 
-    /// Sets the value with this name. An earlier value stays.
+    /// Sets the value with this name. An earlier value is kept.
     pub(super) fn set(&self, name: &str, value: T) {
         let _ = self.cell(name).set(value);
     }

@@ -1,13 +1,14 @@
 //! Makes the messages of a compiler safe to show.
 
-/// Bytes of a compiler's messages that are kept. A note about omitted bytes may follow them.
+/// Number of bytes that are kept of a compiler's messages. A note about omitted bytes may follow
+/// them.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024;
 
 /// Returns the messages as text. Control characters other than line breaks and tabs could control a
-/// terminal, and characters that change the direction of writing could hide text. Both are escaped.
+/// terminal, and characters that change the writing direction could hide text. Both are escaped.
 ///
-/// `total` is the length of all messages in bytes. If it exceeds the kept bytes, the last line
-/// counts the others.
+/// `total` is the length of all messages in bytes. If it exceeds the number of kept bytes, the last
+/// line states how many bytes are omitted.
 pub(super) fn printable(bytes: &[u8], total: u64) -> String {
     let kept = &bytes[..bytes.len().min(MAX_MESSAGE_BYTES)];
     let mut text = String::with_capacity(kept.len());

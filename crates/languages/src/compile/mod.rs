@@ -1,20 +1,20 @@
 //! Compiles submissions, checkers and all other programs in the sandbox.
 //!
-//! A [`Toolbox`] finds the tools of the suites, tries them, and makes an
-//! [`Executable`](crate::program::Executable) of sources.
+//! A [`Toolbox`] finds the tools of the suites, tests them, and compiles sources into an
+//! [`Executable`](crate::program::Executable).
 //!
 //! | file | content |
 //! | --- | --- |
 //! | `toolbox` | the interface |
 //! | `options` | options and result of a compilation |
-//! | `error` | why a compilation has no program |
+//! | `error` | why a compilation produced no program |
 //! | `sources` | reads sources from the host |
-//! | `input` | which sources are compiled, and which is the main source |
+//! | `input` | selects the sources to compile and the main source |
 //! | `supervisor_ref` | a supervisor that is borrowed or shared |
 //! | `linked` | static or dynamic linking |
 //! | `builder` | builds a product and checks that its suite works |
 //! | `build` | one run of a compiler |
-//! | `product` | unpacks what comes out of the sandbox |
+//! | `product` | unpacks the files that leave the sandbox |
 //! | `executable` | command line, environment and world of a product |
 //! | `class` | finds the Java class with a main method |
 //! | `tools`, `availability` | finds the tools of a suite, and reports what is missing |

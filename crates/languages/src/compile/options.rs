@@ -10,11 +10,11 @@ use std::time::Duration;
 /// Options of a compilation. The default leaves everything to the suite.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// CPU time of the compiler. `None`: the suite's limit.
+    /// CPU time limit of the compiler. `None` means the suite's limit.
     pub cpu_time: Option<Duration>,
-    /// Memory of the compiler in bytes. `None`: the suite's limit.
+    /// Memory limit of the compiler in bytes. `None` means the suite's limit.
     pub memory: Option<u64>,
-    /// Maximum size of the program in bytes. `None`: the suite's limit.
+    /// Maximum size of the program in bytes. `None` means the suite's limit.
     pub output: Option<u64>,
     /// Whether the compiler also sees headers in the directories of the sources.
     pub headers_beside: bool,
@@ -23,17 +23,18 @@ pub struct Options {
     /// Directories whose files are added to the sources, in this order. A file replaces an earlier
     /// file of the same name.
     pub include: Vec<PathBuf>,
-    /// Constants to replace by their values in the sources and in the files of `include`.
+    /// Constants whose names are replaced by their values in the sources and in the files of
+    /// `include`.
     pub constants: Constants,
     /// Whether constants are replaced only in the files of `include`, because the sources are not
     /// part of the package.
     pub constants_in_include_only: bool,
-    /// The directory within which symbolic links are followed, among the sources and in `include`.
-    /// `None`: no link is followed.
+    /// The directory within which symbolic links are followed, both among the sources and in
+    /// `include`. `None` means that no link is followed.
     pub root: Option<PathBuf>,
-    /// CPUs for the compiler. Empty: those of the supervisor's slots.
+    /// CPUs for the compiler. If empty, these are the CPUs of the supervisor's slots.
     pub cpus: Vec<usize>,
-    /// Further arguments of the compiler, in front of the sources. Commands that do not contain the
+    /// Additional arguments of the compiler, before the sources. Commands that do not contain the
     /// sources, such as shell scripts, ignore them.
     pub arguments: Vec<String>,
 }
@@ -43,15 +44,15 @@ pub struct Options {
 #[non_exhaustive]
 pub struct Compilation {
     /// What the compiler wrote to standard output and standard error, without control characters.
-    /// At most [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) bytes, and a note if more were
-    /// written.
+    /// These are at most [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) bytes, and a note if the
+    /// compiler wrote more.
     pub messages: String,
     /// Whether the program was in the cache. Messages and figures are then those of the compilation
     /// that stored it.
     pub from_cache: bool,
-    /// The figures of the compiler's run. `None`: no compiler ran.
+    /// The figures of the compiler's run. `None` means that no compiler ran.
     pub figures: Option<Figures>,
-    /// The program, or the reason for which it is missing.
+    /// The program, or the reason why it is missing.
     pub result: Result<Executable, CompileError>,
 }
 
@@ -66,7 +67,7 @@ impl Compilation {
         }
     }
 
-    /// The exit status of the compiler, if it exited. 0 if it made a program.
+    /// The exit status of the compiler, if it exited. It is 0 if the compiler produced a program.
     pub fn exit_status(&self) -> Option<i32> {
         match &self.result {
             Ok(_) => self.figures.map(|_| 0),

@@ -21,7 +21,7 @@ pub(super) fn values(suite: &Suite, tools: &Tools) -> Values {
     values
 }
 
-/// Returns the environment of a command: PATH and `more`. The suite's variables replace them.
+/// Returns the environment of a command: PATH and `more`. The suite's variables override them.
 pub(super) fn environment(
     more: &[(&str, &str)],
     surroundings: &Surroundings,

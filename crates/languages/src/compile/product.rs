@@ -28,7 +28,7 @@ impl From<ProductFault> for ProductError {
     }
 }
 
-/// Stores the regular files of an archive. Together they may have `max_bytes` bytes.
+/// Stores the regular files of an archive. Their total size may be at most `max_bytes` bytes.
 pub(super) fn unpack(
     archive: impl Read,
     mut store: Store,
@@ -94,7 +94,7 @@ fn plain(path: &Path) -> PathBuf {
         .collect()
 }
 
-/// Reads at most the number of bytes in `left`, and counts down.
+/// Reads at most `left` bytes, and counts them down.
 struct BoundedReader<'a, R> {
     from: R,
     left: &'a Cell<u64>,

@@ -1,7 +1,8 @@
 //! Reads the sources of a compilation from the host, and checks sources in memory.
 //!
-//! The author of a package must not be able to show other files of the host to a compiler. So only
-//! regular files are read, and a symbolic link is followed only if it stays below a root.
+//! The author of a package must not be able to pass other files of the host to a compiler.
+//! Therefore only regular files are read, and a symbolic link is followed only if its target is
+//! below a root.
 
 use super::error::{
     CompileError, InternalError, MAX_INCLUDED_FILES, MAX_SOURCE_MIB, Refusal, SourceAction,
@@ -20,9 +21,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of all sources together.
+/// Maximum total size in bytes of all sources.
 const MAX_SOURCE_BYTES: u64 = MAX_SOURCE_MIB << 20;
-/// Bytes of all sources together after the values of constants are filled in.
+/// Maximum total size in bytes of all sources after constants have been replaced by their values.
 const MAX_FILLED_BYTES: usize = 64 << 20;
 
 /// Reads sources. Their names are relative to the directory that they have in common.
@@ -77,7 +78,7 @@ fn check_count(count: usize) -> Result<(), Refusal> {
     }
 }
 
-/// Commands interpret braces, and terminals interpret control characters.
+/// Checks for braces, which commands interpret, and control characters, which terminals interpret.
 fn check_name(name: &Path) -> Result<(), SourceFault> {
     let bad = |byte: &u8| byte.is_ascii_control() || b"{}".contains(byte);
     match name.as_os_str().as_bytes().iter().any(bad) {
@@ -115,8 +116,8 @@ pub(super) fn fill(
     Ok(files)
 }
 
-/// Adds the files below a directory. They replace sources of the same names. Links are followed as
-/// by [`read`].
+/// Adds the files below a directory. They replace sources of the same names. Links are followed in
+/// the same way as by [`read`].
 pub(super) fn include(
     mut files: Vec<SourceFile>,
     directory: &Path,
@@ -138,7 +139,8 @@ pub(super) fn include(
         let failed = failed(SourceAction::List, &next);
         for entry in std::fs::read_dir(&next).map_err(&failed)? {
             let entry = entry.map_err(&failed)?;
-            // Few links can multiply paths, and the limits of a package do not count hidden files.
+            // A few links can multiply paths, and the limits of a package do not count hidden
+            // files.
             seen += 1;
             if seen > MAX_INCLUDED_FILES {
                 return Err(InternalError::TooManyIncluded(directory).into());
@@ -154,7 +156,7 @@ pub(super) fn include(
     }
     // The compiler receives the files in this order, and the cache key depends on it.
     paths.sort();
-    // The files belong to the package. So a fault in them is not the submission's fault.
+    // The files belong to the package, so a fault in them is not the submission's fault.
     let included = read_below(&directory, &paths, root).map_err(of_package)?;
     let included = fill(included, constants).map_err(|refusal| of_package(refusal.into()))?;
     files.retain(|file| included.iter().all(|other| other.name != file.name));
@@ -221,16 +223,17 @@ struct SourceRoot {
     links: ResolveFlags,
 }
 
-/// Attempts to open a file while directories are renamed or mounts change. One takes microseconds.
+/// Maximum number of attempts to open a file while directories are renamed or mounts change. One
+/// attempt takes microseconds.
 const OPEN_ATTEMPTS: usize = 10_000;
 
-/// Opens a file that lies below the root, also if links on the way contain `..`.
+/// Opens a file below the root, even if links on the path contain `..`.
 fn open_below(place: &SourceRoot, name: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | place.links;
     let open = || openat2(&place.directory, name, flags, Mode::empty(), resolve);
-    // EAGAIN means that a file was renamed or a mount changed anywhere on the machine meanwhile, so
-    // the kernel cannot tell where `..` leads (handle_dots in fs/namei.c).
+    // EAGAIN means that a rename or a change of mounts happened meanwhile, anywhere on the machine,
+    // so the kernel cannot tell where `..` leads (handle_dots in fs/namei.c).
     let mut opened = open();
     for _ in 1..OPEN_ATTEMPTS {
         if !matches!(opened, Err(Errno::AGAIN)) {
@@ -279,7 +282,7 @@ fn read_file(place: &SourceRoot, path: &Path, max_bytes: u64) -> Result<SourceFi
     })
 }
 
-/// Whether this user owns the file, and only the mode denies read access. The mode is part of the
+/// Whether this user owns the file and only its mode denies read access. The mode is part of the
 /// submission.
 fn is_closed_to_owner(place: &SourceRoot, name: &Path) -> bool {
     let user = rustix::process::geteuid().as_raw();
@@ -387,7 +390,7 @@ mod tests {
             names(&read(&["a/main.cc"], true).unwrap()),
             ["main.cc", "main.h"]
         );
-        // Several programs may share a header by links. Links out of the package are ignored.
+        // Several programs may share a header through links. Links out of the package are ignored.
         std::os::unix::fs::symlink("b/more.hpp", at("a/link.h")).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", at("a/out.h")).unwrap();
         assert_eq!(
@@ -467,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn include_of_multiplying_links_stops_at_limit() {
+    fn include_with_multiplying_links_stops_at_limit() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: String| directory.path().join(name);
         for level in 0..16 {

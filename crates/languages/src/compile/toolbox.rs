@@ -95,7 +95,7 @@ impl<'s> Toolbox<'s> {
         &self.suites
     }
 
-    /// Returns whether the tools of the suite exist and start in the sandbox. The first call for a
+    /// Checks whether the tools of the suite exist and start in the sandbox. The first call for a
     /// language runs the tools.
     pub fn availability(&self, suite: &Suite) -> Availability {
         match self.builder.tools(suite) {
@@ -106,7 +106,7 @@ impl<'s> Toolbox<'s> {
         }
     }
 
-    /// Returns how the suite's programs are linked on this machine. `None`: the suite does not
+    /// Returns how the suite's programs are linked on this machine, or `None` if the suite does not
     /// choose. The first call for a language may compile its example.
     ///
     /// # Errors
@@ -140,8 +140,8 @@ impl<'s> Toolbox<'s> {
     }
 
     /// Returns whether the example of the suite starts with these limits, arguments and CPUs. If it
-    /// does, this machine can run programs of the language, and another program that does not start
-    /// is itself at fault.
+    /// does, this machine can run programs of the language. If another program does not start, that
+    /// program is at fault.
     pub fn starts_example(
         &self,
         suite: &Suite,
@@ -185,8 +185,8 @@ impl<'s> Toolbox<'s> {
         captured::run(supervisor, request, EXAMPLE_INPUT, EXAMPLE_LIMITS.output)
     }
 
-    /// Compiles source files of the host. They are read before the call returns, and are not needed
-    /// afterwards.
+    /// Compiles source files of the host. The files are read before the call returns and are not
+    /// needed afterwards.
     ///
     /// The compiler sees the sources by their paths relative to the directory that they have in
     /// common. Only regular files are read. [`Options::root`] allows symbolic links.
@@ -200,9 +200,9 @@ impl<'s> Toolbox<'s> {
             })
     }
 
-    /// Makes a program of a source that is neither checked nor stored: each run finds it under the
-    /// name `main` in its working directory. All such programs see the same world, so their runs
-    /// share what is prepared. `None`: the language is compiled.
+    /// Makes a program from a source that is neither checked nor stored. Each run finds the source
+    /// under the name `main` in its working directory. All such programs have the same world, so
+    /// their runs share its template. Returns `None` if the language is compiled.
     ///
     /// # Errors
     /// The language cannot be used here.
@@ -220,8 +220,8 @@ impl<'s> Toolbox<'s> {
         })
     }
 
-    /// Compiles sources in memory. The compiler sees them by their names. `headers_beside` of the
-    /// options has no effect.
+    /// Compiles sources in memory. The compiler sees them by their names. The option
+    /// `headers_beside` has no effect.
     ///
     /// An error is in [`Compilation::result`].
     pub fn compile_files(
@@ -360,7 +360,7 @@ impl<'s> Toolbox<'s> {
     }
 }
 
-/// Returns the cache key of a program: a digest of everything that it depends on.
+/// Returns the cache key of a program: a digest of everything that the program depends on.
 fn program_key(
     suite: &Suite,
     tools: &Tools,

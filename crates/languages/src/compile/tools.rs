@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Directories that are searched first: they are the same for every user, and the sandbox's user
+/// Directories that are searched first. They are the same for every user, and the sandbox's user
 /// can reach them.
 const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// PATH of all compilers and programs.
 pub(super) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// A tool that needs longer to print its version or root is broken.
+/// A tool that needs more time to print its version or root is considered broken.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum number of bytes of a version that are read.
@@ -30,13 +30,13 @@ const MAX_VERSION_BYTES: u64 = 1 << 16;
 /// The tools of a suite, which work in the sandbox.
 #[derive(Debug)]
 pub(super) struct Tools {
-    /// Path of each tool, which is the same inside and outside of the sandbox.
+    /// Path of each tool, which is the same inside and outside the sandbox.
     pub(super) paths: BTreeMap<String, PathBuf>,
     /// Installations to mount in addition to the system.
     pub(super) roots: Vec<PathBuf>,
     /// The first line of the first tool's version.
     pub(super) version: String,
-    /// Paths, stamps and versions, which distinguish these tools from others of the same names.
+    /// Paths, stamps and versions, which distinguish these tools from others with the same names.
     pub(super) identity: String,
 }
 
@@ -80,7 +80,7 @@ struct UsableTool {
     stamp: String,
 }
 
-/// Returns the first candidate that works. If none works, the error concerns the first candidate.
+/// Returns the first candidate that works. If none works, the error describes the first candidate.
 fn find_one(
     supervisor: &Supervisor,
     suite: &Suite,
@@ -166,8 +166,8 @@ fn try_one(
         .canonicalize()
         .map_err(|error| broken(ToolFault::Io(error.into())))?;
     let (path, root) = if in_system(&real) {
-        // Keep the path that was found if the sandbox has it: the behaviour of some programs
-        // depends on the name.
+        // Keep the path that was found if it exists in the sandbox, because the behaviour of some
+        // programs depends on the name.
         (
             if in_system(candidate) {
                 candidate.to_owned()
@@ -242,7 +242,8 @@ fn is_permission_denied(error: &RunError) -> bool {
     error.errno == Some(rustix::io::Errno::ACCESS.raw_os_error())
 }
 
-/// What a tool sees when it prints its version: everything that it sees when it compiles or runs.
+/// What a tool sees when it prints its version. This is everything that it sees when it compiles or
+/// runs.
 fn surroundings(suite: &Suite) -> Surroundings {
     let mut all = Surroundings {
         proc: true,
@@ -261,8 +262,7 @@ fn surroundings(suite: &Suite) -> Surroundings {
     all
 }
 
-/// Returns the executable of a tool outside of the system's directories, and the directory to
-/// mount.
+/// Returns the executable of a tool outside the system's directories, and the directory to mount.
 fn installation(
     tool: &Tool,
     candidate: &Path,
@@ -313,8 +313,8 @@ fn installation(
     Ok((path, root))
 }
 
-/// Returns the path that a tool prints. The tool runs outside of the sandbox, because it is the
-/// user's own, from the user's PATH.
+/// Returns the path that a tool prints. The tool runs outside the sandbox, because it belongs to
+/// the user and comes from the user's PATH.
 fn query(program: &Path, arguments: &[String]) -> Result<String, InstallationFault> {
     query_path(program, arguments).map_err(|fault| InstallationFault::Query {
         command: format!("{} {}", program.display(), arguments.join(" ")),

@@ -14,10 +14,10 @@ pub(super) const PROGRAM: &str = "/program";
 /// Name of the file that most compilers write.
 pub(super) const EXECUTABLE: &str = "program";
 
-/// Files and directories that a tmpfs may hold.
+/// Maximum number of files and directories in a tmpfs.
 const MAX_TMPFS_INODES: u64 = 20_000;
 
-/// Directories of libraries, for programs that need only libraries of the system.
+/// Directories of libraries, for programs that need only the system's libraries.
 const LIBRARY_DIRECTORIES: [&str; 5] = [
     "/usr/lib",
     "/usr/lib32",
@@ -69,7 +69,7 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
         world = world.read_only(root, root);
     }
     for pattern in &surroundings.mounts {
-        // Reading the suite has checked the pattern. Paths that cannot be read are omitted.
+        // The pattern was checked when the suite was read. Paths that cannot be read are omitted.
         for path in glob::glob(pattern).into_iter().flatten().flatten() {
             world = world.read_only(&path, &path);
         }

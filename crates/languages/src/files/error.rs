@@ -1,22 +1,22 @@
-//! Errors of storing files.
+//! The errors of storing files.
 
 use crate::Cause;
 use std::io;
 use std::path::PathBuf;
 
-/// Maximum length of a name in bytes. The directory for temporary files and the name together must
-/// be a valid path.
+/// Maximum length of a name in bytes. The path of the directory for temporary files and the name
+/// must together be a valid path.
 pub(super) const MAX_NAME_BYTES: usize = 1024;
-/// Parts of the longest name. The directories of a package are never deeper, so a test's files fit
-/// beside a program's.
+/// Maximum number of parts in a name. The directories of a package are never nested more deeply, so
+/// a test's files fit beside a program's files.
 pub(super) const MAX_NAME_PARTS: usize = millibox_package::MAX_DEPTH;
-/// Files and directories that one directory may store.
+/// Maximum number of files and directories in one directory.
 pub const MAX_STORED_FILES: usize = 20_000;
 
 /// Why a file cannot be stored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// The name cannot be used. The author of the name is at fault.
+    /// The name cannot be used, which is the fault of its author.
     #[error("{name:?} {fault}")]
     Name { name: PathBuf, fault: NameFault },
     /// The content exceeds the allowed number of bytes.
@@ -44,7 +44,7 @@ pub struct HostError {
     pub cause: Cause<io::Error>,
 }
 
-/// Why a name cannot be that of a stored file. The message continues the name.
+/// Why a name cannot be the name of a stored file. The message continues the name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameFault {
@@ -69,7 +69,7 @@ pub enum NameFault {
 }
 
 impl HostError {
-    /// The error of a step that fails only if the host does.
+    /// Converts the error of a step that fails only if the host fails.
     pub(crate) fn from_store(error: StoreError) -> HostError {
         match error {
             StoreError::Host(error) => error,

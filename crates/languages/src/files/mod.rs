@@ -1,7 +1,7 @@
-//! Files on their way between the host and the sandbox: sources and compiled programs.
+//! Files that move between the host and the sandbox: sources and compiled programs.
 //!
 //! Sources are small and stay in memory ([`SourceFile`]). The product of a compilation may have
-//! hundreds of MiB: it goes from the sandbox to files of the host directly (`Store`).
+//! hundreds of MiB, so it goes directly from the sandbox to files of the host (`Store`).
 
 mod error;
 
@@ -28,7 +28,7 @@ const SHOWN_NAME_BYTES: usize = 100;
 pub struct SourceFile {
     /// Path relative to the directory of the sources, without `.` and `..`.
     pub name: PathBuf,
-    /// Whether the file is executable. Build scripts must be.
+    /// Whether the file is executable. Build scripts must be executable.
     pub executable: bool,
     /// The content.
     pub bytes: Vec<u8>,
@@ -45,7 +45,7 @@ impl SourceFile {
     }
 }
 
-/// Whether the path stays below the directory that it is relative to.
+/// Whether the path stays below the directory to which it is relative.
 fn stays_below(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
@@ -58,7 +58,7 @@ fn host(error: io::Error) -> StoreError {
 /// A regular file in a [`StoredFiles`] directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredFile {
-    /// Relative, without `.` and `..`.
+    /// Relative path, without `.` and `..`.
     pub(crate) name: PathBuf,
     pub(crate) executable: bool,
     pub(crate) length: u64,
@@ -72,7 +72,7 @@ pub(crate) struct StoredFiles {
 }
 
 impl StoredFiles {
-    /// The bytes of all files together.
+    /// The total number of bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()
     }
@@ -91,15 +91,15 @@ impl StoredFiles {
 pub(crate) struct Store {
     stored: StoredFiles,
     access: ReadAccess,
-    /// Created files and directories, and whether each is a directory.
+    /// The files and directories that were created, and whether each is a directory.
     made: HashMap<PathBuf, bool>,
 }
 
 impl Store {
     /// Creates a directory that the sandbox's user can read and only this user can write to.
     ///
-    /// `ids` are the user id and group id of the sandbox. If root started the sandbox, it has
-    /// another user, and the files belong to the sandbox's group. No other user of the host can
+    /// `ids` are the user id and group id of the sandbox. If root started the sandbox, the sandbox
+    /// has another user, and the files belong to the sandbox's group. No other user of the host can
     /// read them.
     pub(crate) fn new(ids: (u32, u32)) -> Result<Store, StoreError> {
         let directory = millibox_package::temporary::directory().map_err(host)?;
@@ -153,8 +153,8 @@ impl Store {
         Ok(length)
     }
 
-    /// Stores a copy of a stored file of at most `max_bytes` bytes. `None`: no stored file has the
-    /// name `of`.
+    /// Stores a copy of a stored file of at most `max_bytes` bytes. Returns `None` if no stored
+    /// file has the name `of`.
     pub(crate) fn add_copy(
         &mut self,
         name: &Path,
@@ -251,7 +251,7 @@ fn beginning(name: &Path) -> PathBuf {
     ))
 }
 
-/// Whether the file system rejects the name, rather than failing. Rules differ: some file systems
+/// Whether the error means that the file system rejects the name. Rules differ: some file systems
 /// require UTF-8, and some ignore case.
 fn is_about_name(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -271,14 +271,15 @@ fn is_about_name(error: &io::Error) -> bool {
             .is_some_and(|errno| about_name.contains(&Errno::from_raw_os_error(errno)))
 }
 
-/// Free bytes on the disk of the directory for temporary files. 0 if they are unknown.
+/// Returns the free bytes on the disk of the directory for temporary files, or 0 if the number is
+/// unknown.
 pub(crate) fn free_bytes() -> u64 {
     rustix::fs::statvfs(std::env::temp_dir())
         .map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 struct ReadAccess {
-    /// The group that may read. `None`: only the owner may.
+    /// The group that may read. `None` means that only the owner may read.
     group: Option<u32>,
 }
 

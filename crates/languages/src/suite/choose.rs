@@ -1,4 +1,4 @@
-//! The suite for given sources.
+//! Chooses the suite for given sources.
 
 use super::error::ChoiceError;
 use super::model::{Suite, has_extension};
@@ -6,7 +6,7 @@ use super::similar::nearest;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of bytes of a first line `#!` that are read.
+/// Maximum number of bytes that are read of a first line that begins with `#!`.
 const MAX_SHEBANG_BYTES: u64 = 256;
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {
@@ -29,7 +29,7 @@ pub(super) fn by_sources<'s>(
     sources: &[PathBuf],
 ) -> Result<&'s Suite, ChoiceError> {
     let defaults = || all.iter().filter(|suite| suite.default);
-    // A directory with a build script may hold sources of any language.
+    // A directory with a build script may contain sources of any language.
     let by_name = |suite: &&Suite| {
         let known = |path: &PathBuf| {
             suite
@@ -89,7 +89,8 @@ pub(super) fn by_sources<'s>(
     })
 }
 
-/// Chooses by extension. If several suites have it, the first line decides, then the priority.
+/// Chooses by extension. If several suites have the extension, the first line decides, then the
+/// priority.
 fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
     let extension = source.extension()?.to_str()?;
     let has_it = |suite: &&Suite| {

@@ -37,18 +37,18 @@ const COMPILE_PLACEHOLDERS: &[&str] = &[
 const PREPARE_PLACEHOLDERS: &[&str] = &["memory_mib", "output", "prepared"];
 const RUN_PLACEHOLDERS: &[&str] = &["class", "directory", "executable", "main", "memory_mib"];
 
-/// Up to 1 TiB. A larger number is probably a mistake.
+/// A larger number than 1 TiB is probably a mistake.
 const MEBIBYTE_RANGE: Range<i64> = 0..(1 << 20) + 1;
 
-/// Values for keys that the file omits.
+/// Default values of keys that the file omits.
 struct CommandDefaults {
-    /// MiB of /tmp.
+    /// Size of /tmp in MiB.
     scratch: i64,
     /// Whether /proc exists. Programs that open /dev/stdin need it.
     proc: bool,
 }
 
-/// Reads `[prepare]`. `filled`: names of the tools and keys of the variants.
+/// Reads `[prepare]`. `filled` are the names of the tools and the keys of the variants.
 pub(super) fn prepare_step(
     reader: &mut Reader<'_>,
     top: Section<'_>,
@@ -57,7 +57,7 @@ pub(super) fn prepare_step(
     step(reader, top, "prepare", filled, PREPARE_PLACEHOLDERS)
 }
 
-/// Reads `[compile]`. `has_linking`: the command may contain `{linking}`.
+/// Reads `[compile]`. `has_linking` means that the command may contain `{linking}`.
 pub(super) fn compile_step(
     reader: &mut Reader<'_>,
     top: Section<'_>,

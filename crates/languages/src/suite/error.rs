@@ -14,7 +14,7 @@ pub struct Faults(pub Vec<Fault>);
 pub struct Fault {
     /// The file.
     pub file: String,
-    /// The line, counted from 1. 0: the fault concerns the whole file.
+    /// The line, counted from 1. 0 means that the fault concerns the whole file.
     pub line: usize,
     /// The fault.
     pub kind: FaultKind,
@@ -151,7 +151,7 @@ pub enum FaultKind {
     /// `always` in `[linking]` is combined with other keys.
     #[error("\"always\" in [linking] excludes all other keys; remove them")]
     AlwaysWithOtherKeys,
-    /// `[linking]` has arguments that the command does not use.
+    /// `[linking]` has arguments, but the command does not use them.
     #[error("[linking] has arguments, so the command in [compile] must have {{linking}} in it")]
     LinkingNotUsed,
     /// `root` of a tool has none of the valid forms.
@@ -179,7 +179,7 @@ pub enum FaultKind {
         /// The placeholders that can be used here.
         suggestion: Suggestion,
     },
-    /// A placeholder for several arguments is only a part of an argument.
+    /// A placeholder for several arguments is only part of an argument.
     #[error("{{{0}}} stands for several arguments and must be an argument by itself")]
     ListPlaceholder(String),
     /// No seccomp profile has this name.
@@ -358,7 +358,7 @@ impl ChoiceError {
         }
     }
 
-    /// Whether the sources are of a language without a suite. Other errors are faults of the
+    /// Whether the sources are in a language that has no suite. Other errors are faults of the
     /// sources.
     pub fn is_unknown_language(&self) -> bool {
         match self {

@@ -1,9 +1,9 @@
 //! Static or dynamic linking.
 //!
-//! A static program starts without the dynamic linker, which takes a large part of the time of a
-//! program that runs for a few milliseconds. A suite names the compiler arguments for each way.
-//! [`crate::compile`] links the example of the suite to learn whether static libraries are
-//! installed.
+//! A static program starts without the dynamic linker. In a program that runs for a few
+//! milliseconds, the dynamic linker accounts for a large part of the time. A suite names the
+//! compiler arguments for each way of linking. [`crate::compile`] links the example of the suite to
+//! find out whether static libraries are installed.
 
 use serde::Serialize;
 
@@ -30,9 +30,9 @@ impl std::fmt::Display for Link {
 /// How a suite's programs are linked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Linking {
-    /// The preferred way.
+    /// The preferred way of linking.
     wanted: Link,
-    /// The compiler knows no other way.
+    /// Whether the compiler supports no other way.
     fixed: bool,
     static_arguments: Vec<String>,
     dynamic_arguments: Vec<String>,
@@ -72,18 +72,18 @@ impl Linking {
         }
     }
 
-    /// The preferred way.
+    /// The preferred way of linking.
     pub fn wanted(&self) -> Link {
         self.wanted
     }
 
-    /// Whether the compiler knows no other way.
+    /// Whether the compiler supports no other way.
     pub fn is_fixed(&self) -> bool {
         self.fixed
     }
 
-    /// Debian packages with the static libraries, as arguments of `apt install`. Empty: the suite
-    /// needs none.
+    /// Debian packages with the static libraries, as arguments of `apt install`. The string is
+    /// empty if the suite needs no package.
     pub fn package(&self) -> &str {
         &self.package
     }

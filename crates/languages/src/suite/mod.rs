@@ -1,7 +1,7 @@
 //! Language suites: how to compile and run each language, as data.
 //!
-//! A suite file (TOML) describes one language; `docs/reference/suites.md` explains each key. A file
-//! with variants, such as the standards of C++, makes one [`Suite`] for each variant.
+//! A suite file (TOML) describes one language; `docs/reference/suites.md` explains each key. If a
+//! file has variants, such as the standards of C++, each variant is a separate [`Suite`].
 //!
 //! | file | content |
 //! | --- | --- |
@@ -61,13 +61,13 @@ impl Suites {
     /// Returns the suites of this crate.
     ///
     /// # Panics
-    /// A suite file of this crate has a fault. The crate's tests check that none has.
+    /// A suite file of this crate has a fault. The crate's tests check that no file has one.
     pub fn builtin() -> Suites {
         Suites::from_files(&[]).unwrap_or_else(|faults| panic!("{faults}"))
     }
 
     /// Returns the suites of this crate and those of the files `*.toml` in a directory. A language
-    /// of the directory replaces the built-in language of the same `name`.
+    /// in the directory replaces the built-in language with the same `name`.
     ///
     /// # Errors
     /// The directory or a file cannot be read, or files have faults. The error lists all faults.
@@ -98,7 +98,7 @@ impl Suites {
     }
 
     /// Returns the suites of this crate, changed by suite files. A file is a pair of its name, for
-    /// messages, and its text. It adds a language, or replaces the built-in language of the same
+    /// messages, and its text. It adds a language, or replaces the built-in language with the same
     /// `name`.
     ///
     /// # Errors
@@ -155,8 +155,8 @@ impl Suites {
         self
     }
 
-    /// Returns the suites with another default way of linking. Suites that link only one way stay
-    /// unchanged.
+    /// Returns the suites with another default way of linking. Suites that support only one way do
+    /// not change.
     #[must_use]
     pub fn with_linking(mut self, link: Link) -> Suites {
         self.all
@@ -171,8 +171,8 @@ impl Suites {
         self.all.iter()
     }
 
-    /// Returns the suite with this name; case does not matter. The name of a language means its
-    /// default variant.
+    /// Returns the suite with this name, ignoring case. The name of a language selects its default
+    /// variant.
     ///
     /// # Errors
     /// [`ChoiceError::UnknownName`]: no suite has the name.
@@ -180,9 +180,9 @@ impl Suites {
         choose::named(&self.all, name)
     }
 
-    /// Returns the suite for these sources. `hint`, the name of a language, decides if it is given.
-    /// Otherwise whole file names decide, then extensions, then the first line `#!`. A source is
-    /// opened only to read its first line.
+    /// Returns the suite for these sources. If `hint`, the name of a language, is given, it
+    /// decides. Otherwise whole file names decide, then extensions, then the first line if it
+    /// begins with `#!`. A source is opened only to read its first line.
     ///
     /// # Errors
     /// No suite or more than one suite matches.

@@ -7,37 +7,38 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// One language in one variant.
+/// One variant of a language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Suite {
-    /// Name in options and packages: `cpp20`.
+    /// Name in options and packages, such as `cpp20`.
     pub name: String,
-    /// Display name: `C++20`.
+    /// Display name, such as `C++20`.
     pub title: String,
-    /// Name of the language, which its variants share: `cpp`.
+    /// Name of the language, which its variants share, such as `cpp`.
     pub language: String,
     /// Other names, in lower case.
     pub names: Vec<String>,
-    /// Whether the name of the language means this variant.
+    /// Whether the name of the language selects this variant.
     pub default: bool,
     /// Which sources belong to the suite.
     pub sources: SourceRules,
-    /// Programs of the system that the commands use. The suite has the version of the first tool.
+    /// Programs of the system that the commands use. The version of the first tool is the suite's
+    /// version.
     pub tools: Vec<Tool>,
     /// A step that runs once for each version of the tools. Compilations see its output.
     pub prepare: Option<CompileStep>,
-    /// How sources are compiled. `None`: the sources are the program.
+    /// How sources are compiled. `None` means that the sources are the program.
     pub compile: Option<CompileStep>,
-    /// How programs are linked. `None`: the suite does not choose.
+    /// How programs are linked. `None` means that the suite does not choose.
     pub linking: Option<Linking>,
     /// How the program runs.
     pub run: Run,
     /// Names of the language in other execution services. Only the default variant has any.
     pub services: Services,
-    /// A program that adds numbers, to test the suite with.
+    /// A program that adds numbers, with which the suite is tested.
     pub example: Example,
-    /// Text of the suite file. Programs in the cache are valid only for the same text.
+    /// Text of the suite file. A cached program is valid only as long as this text does not change.
     pub(crate) text: String,
     /// Values of the variant's own placeholders.
     pub(crate) values: BTreeMap<String, String>,
@@ -74,9 +75,9 @@ pub struct Tool {
     pub directories: Vec<String>,
     /// Debian packages that contain the tool, as arguments of `apt install`.
     pub package: String,
-    /// Arguments with which the tool prints its version.
+    /// Arguments that make the tool print its version.
     pub version: Vec<String>,
-    /// Where the installation is, if it is outside of the system's directories.
+    /// Where the installation is, if it is outside the system's directories.
     pub root: Root,
     /// Another remedy, for a tool that the sandbox cannot reach.
     pub hint: Option<String>,
@@ -86,11 +87,11 @@ pub struct Tool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Root {
-    /// The installation consists of the executable.
+    /// The installation is only the executable.
     Alone,
     /// The installation is this number of directories above the executable.
     Above(usize),
-    /// The tool prints the path when it runs, outside of the sandbox, with these arguments.
+    /// With these arguments, the tool prints the path when it runs outside the sandbox.
     Printed(Vec<String>),
 }
 
@@ -100,13 +101,13 @@ pub enum Root {
 pub struct CompileStep {
     pub(crate) command: Vec<String>,
     pub(crate) surroundings: Surroundings,
-    /// Which files are the program afterwards.
+    /// Which files make up the program afterwards.
     pub product: Product,
-    /// CPU time.
+    /// CPU time limit.
     pub cpu_time: Duration,
-    /// Memory in bytes.
+    /// Memory limit in bytes.
     pub memory: u64,
-    /// Processes and threads.
+    /// Maximum number of processes and threads.
     pub processes: u32,
     /// Maximum size of the output directory in bytes.
     pub output: u64,
@@ -134,7 +135,8 @@ pub struct Run {
     pub processes: u32,
     /// The program or class that the command starts.
     pub entry: EntryPoint,
-    /// How the interpreter can be prepared once for many runs. `None`: it cannot.
+    /// How the interpreter can be prepared once for many runs. `None` means that this is not
+    /// possible.
     pub preparation: Option<Preparation>,
 }
 
@@ -163,10 +165,10 @@ pub enum EntryPoint {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Surroundings {
     pub(crate) system: System,
-    /// Files and directories of the host. They may be patterns; paths without a match are ignored.
+    /// Files and directories of the host. They may be patterns. Paths without a match are ignored.
     pub(crate) mounts: Vec<String>,
     pub(crate) proc: bool,
-    /// Size of /tmp in bytes. 0: the command has no /tmp.
+    /// Size of /tmp in bytes. 0 means that the command has no /tmp.
     pub(crate) scratch: u64,
     pub(crate) env: BTreeMap<String, String>,
     /// Name of a seccomp profile.
@@ -208,7 +210,8 @@ impl Suite {
         has_extension(file, &self.sources.headers)
     }
 
-    /// The file of the product that runs. `None`: the suite runs a program of the system.
+    /// Returns the file of the product that runs, or `None` if the suite runs a program of the
+    /// system.
     pub(crate) fn own_program(&self) -> Option<&str> {
         match self.run.command.first()?.strip_prefix("{directory}/") {
             Some(name) if template::names(name).next().is_none() => Some(name),

@@ -107,7 +107,7 @@ fn check_service_names(languages: &[Language], faults: &mut Faults) {
                 Entry::Vacant(entry) => {
                     entry.insert((language, suite));
                 }
-                // Reading the table has reported it.
+                // This duplicate was already reported when the table was read.
                 Entry::Occupied(entry) if entry.get().1 == suite => {}
                 Entry::Occupied(entry) => {
                     let kind = FaultKind::ServiceNameTaken {
@@ -145,7 +145,7 @@ struct Variant<'d> {
     names: Vec<String>,
     default: bool,
     values: BTreeMap<String, String>,
-    /// `None`: those of the language, if the variant is the default.
+    /// `None` means the services of the language, if the variant is the default.
     services: Option<Services>,
     section: Section<'d>,
 }
@@ -366,7 +366,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
         variants
     }
 
-    /// The names of a variant that is not the default.
+    /// Reads the service names of a variant that is not the default.
     fn services_of_variant(&mut self, variant: Section<'d>) -> Option<Services> {
         let value = variant.get("services")?;
         if self.reader.boolean(variant, "default", false) {

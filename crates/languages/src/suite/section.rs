@@ -18,9 +18,9 @@ pub(super) struct Reader<'t> {
 #[derive(Clone, Copy)]
 pub(super) struct Section<'d> {
     table: &'d DeTable<'d>,
-    /// Name in the table's header, for messages. Empty: the keys before the first table.
+    /// Name in the table's header, for messages. It is empty for the keys before the first table.
     name: &'d str,
-    /// Byte in the file.
+    /// Byte offset in the file.
     start: usize,
 }
 
@@ -33,7 +33,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The line in which a span begins, counted from 1.
+    /// Returns the line in which a span begins, counted from 1.
     pub(super) fn line(&self, span: &Range<usize>) -> usize {
         self.line_at(span.start)
     }
@@ -101,7 +101,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A string that must exist and not be blank.
+    /// Reads a string that must exist and must not be blank.
     pub(super) fn required(&mut self, section: Section<'_>, key: &str) -> String {
         match section.get(key) {
             None => {
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
         self.faults.add(self.file, line, kind);
     }
 
-    /// Strings with their positions in the file.
+    /// Reads strings with their positions in the file.
     pub(super) fn strings(
         &mut self,
         section: Section<'_>,
@@ -154,7 +154,7 @@ impl<'t> Reader<'t> {
         Some(strings)
     }
 
-    /// Strings without their positions. The result is empty if the key is missing.
+    /// Reads strings without their positions. The result is empty if the key is missing.
     pub(super) fn plain_strings(&mut self, section: Section<'_>, key: &str) -> Vec<String> {
         self.strings(section, key)
             .unwrap_or_default()
@@ -197,7 +197,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Numbers. The result is empty if the key is missing.
+    /// Reads numbers. The result is empty if the key is missing.
     pub(super) fn numbers(
         &mut self,
         section: Section<'_>,
@@ -244,7 +244,7 @@ impl<'t> Reader<'t> {
         self.fault(&value.span(), kind);
     }
 
-    /// One of a few words. The first word is the default.
+    /// Reads one of a few words. The first word is the default.
     pub(super) fn word<T: Copy>(
         &mut self,
         section: Section<'_>,
@@ -270,7 +270,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A table of strings.
+    /// Reads a table of strings.
     pub(super) fn map(
         &mut self,
         section: Section<'_>,
@@ -298,7 +298,7 @@ impl<'t> Reader<'t> {
         map
     }
 
-    /// The table `key`, if it exists.
+    /// Returns the table `key`, if it exists.
     pub(super) fn table<'d>(&mut self, section: Section<'d>, key: &'d str) -> Option<Section<'d>> {
         let value = section.get(key)?;
         match value.get_ref() {
@@ -314,7 +314,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The names and contents of the tables `key.NAME`, in the order of the file.
+    /// Returns the names and contents of the tables `key.NAME`, in the order of the file.
     pub(super) fn tables<'d>(
         &mut self,
         section: Section<'d>,
@@ -358,7 +358,7 @@ impl<'d> Section<'d> {
         self.table.get(key)
     }
 
-    /// The beginning of the table, for messages.
+    /// Returns the position of the table's beginning, for messages.
     pub(super) fn span(self) -> Range<usize> {
         self.start..self.start
     }

@@ -14,14 +14,14 @@ const SERVICES_KEYS: &[&str] = &[
     "sandbox_fusion",
 ];
 const PISTON_KEYS: &[&str] = &["name", "aliases", "runtime"];
-/// Judge0 counts its languages from 1. A larger number is probably a mistake.
+/// Judge0 numbers its languages from 1. A larger number is probably a mistake.
 const JUDGE0_RANGE: Range<i64> = 1..10_000;
 
-/// The names that other execution services use for a language. A service that imitates them finds
-/// the suite by these names.
+/// The names that other execution services use for a language. A service that imitates them uses
+/// these names to find the suite.
 ///
-/// Each name means one suite: the default variant of a language, or the variant that has names of
-/// its own.
+/// Each name identifies one suite: the default variant of a language, or a variant that has its own
+/// names.
 ///
 /// ```
 /// use millibox_languages::suite::Suites;
@@ -33,15 +33,15 @@ const JUDGE0_RANGE: Range<i64> = 1..10_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Services {
-    /// Ids of the language in Judge0 CE. The first one is that of Judge0's own clients.
+    /// Ids of the language in Judge0 CE. The first one is the id that Judge0's own clients use.
     pub judge0: Vec<u32>,
-    /// The name in Judge0, if it is not the title of the suite.
+    /// The name in Judge0, if it is different from the title of the suite.
     pub judge0_title: Option<String>,
-    /// The compiler in front of the version in Judge0, such as `GCC`. May be empty.
+    /// The compiler that precedes the version in Judge0, such as `GCC`. It may be empty.
     pub judge0_compiler: String,
-    /// The file name of a source in Judge0, if it is not that of the example.
+    /// The file name of a source in Judge0, if it is different from that of the example.
     pub judge0_file: Option<String>,
-    /// Whether clients of Judge0 may add options to the command that compiles.
+    /// Whether clients of Judge0 may add options to the compile command.
     pub judge0_options: bool,
     /// The language in Piston.
     pub piston: Option<PistonName>,
@@ -55,19 +55,19 @@ pub struct Services {
 pub struct PistonName {
     /// The name.
     pub name: String,
-    /// Other names that Piston accepts. `{version}` stands for the first two numbers of the
-    /// version that is installed.
+    /// Other names that Piston accepts. `{version}` is replaced by the first two numbers of the
+    /// installed version.
     pub aliases: Vec<String>,
     /// The implementation that Piston shows, such as `gcc`.
     pub runtime: Option<String>,
 }
 
 impl Services {
-    /// The service and the name of each entry, for messages and comparisons.
+    /// Returns the service and the name of each entry, for messages and comparisons.
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
         let judge0 = self.judge0.iter().map(|id| ("Judge0", id.to_string()));
         let piston = self.piston.iter().flat_map(|piston| {
-            // Piston repeats the names of some languages among their aliases.
+            // Piston repeats the names of some languages in their aliases.
             let aliases = piston.aliases.iter();
             let aliases = aliases.filter(|alias| **alias != piston.name);
             let names = std::iter::once(&piston.name).chain(aliases);

@@ -1,4 +1,4 @@
-//! Commands of a suite, for people.
+//! The commands of a suite, as they are shown to people.
 
 use super::model::{EntryPoint, Product, Suite};
 use super::template::Values;
@@ -9,15 +9,15 @@ const PROGRAM: &str = "a.out";
 const SHELL: &str = "/bin/sh";
 
 impl Suite {
-    /// The command that compiles a source with this name. `options` stands for further options.
-    /// `None`: the program is the source.
+    /// Returns the command that compiles a source with this name. `options` stands for additional
+    /// options. Returns `None` if the program is the source.
     pub fn compile_line(&self, source: &str, options: &str) -> Option<String> {
         let step = self.compile.as_ref()?;
         if step.product == Product::Sources {
             return None;
         }
         if step.command.first().is_some_and(|program| program == SHELL) {
-            // A script is too long to be shown.
+            // A script is too long to show.
             let tool = self.tools.first().map_or("", |tool| &tool.program);
             let words = [tool, options, source].into_iter();
             let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -31,7 +31,7 @@ impl Suite {
         Some(line(&values, &step.command))
     }
 
-    /// The command that runs the program of a source with this name.
+    /// Returns the command that runs the program of a source with this name.
     pub fn run_line(&self, source: &str) -> String {
         let mut values = self.shown_values(source);
         values.set("executable", format!("./{PROGRAM}"));
@@ -42,7 +42,7 @@ impl Suite {
         line(&values, &self.run.command)
     }
 
-    /// Whether the compiler gets only the main source, and looks for others beside it.
+    /// Whether the compiler receives only the main source and looks for others beside it.
     pub fn finds_sources(&self) -> bool {
         let has = |name: &str| {
             let step = self.compile.as_ref();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn compilers_of_modules_find_sources() {
+    fn module_compilers_find_sources() {
         let suites = Suites::builtin();
         let finds = |name| suites.named(name).unwrap().finds_sources();
         assert!(finds("rust") && finds("pascal"));

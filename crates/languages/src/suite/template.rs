@@ -1,17 +1,18 @@
 //! `{placeholders}` in commands.
 //!
 //! A placeholder is a name in braces: letters, digits, `_` and `+`, beginning with a lower-case
-//! letter. Other braces have no meaning, so shell functions and the templates of other tools need
-//! no escaping.
+//! letter. Other braces have no special meaning, so shell functions and the templates of other
+//! tools need no escaping.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Placeholder for the sources. It stands for several arguments, so it must be an argument by
+/// Placeholder for the sources. It is replaced by several arguments, so it must be an argument by
 /// itself.
 pub(crate) const SOURCES: &str = "sources";
-/// Placeholder for the arguments that choose how to link. It stands for any number of arguments.
+/// Placeholder for the arguments that select the way of linking. It is replaced by any number of
+/// arguments.
 pub(crate) const LINKING: &str = "linking";
 
 /// A part of a string.
@@ -59,7 +60,7 @@ pub(crate) struct Values {
     values: BTreeMap<String, OsString>,
     sources: Vec<OsString>,
     linking: Vec<OsString>,
-    /// Arguments in front of the sources.
+    /// Arguments before the sources.
     arguments: Vec<OsString>,
 }
 
@@ -80,7 +81,8 @@ impl Values {
         self.arguments = arguments.iter().map(OsString::from).collect();
     }
 
-    /// Returns the text with values in place of placeholders. Braces in a value have no meaning.
+    /// Returns the text with its placeholders replaced by values. Braces in a value have no special
+    /// meaning.
     pub(crate) fn fill(&self, text: &str) -> OsString {
         let mut filled = Vec::new();
         for part in parts(text) {
@@ -95,7 +97,7 @@ impl Values {
         OsString::from_vec(filled)
     }
 
-    /// Returns a command line with values in place of placeholders.
+    /// Returns a command line with its placeholders replaced by values.
     pub(crate) fn fill_all(&self, command: &[String]) -> Vec<OsString> {
         let mut filled = Vec::new();
         let mut arguments = self.arguments.iter().cloned();
@@ -113,7 +115,7 @@ impl Values {
     }
 }
 
-/// Fills `{memory_mib}`, whose value is known only when the program runs. `memory` is in bytes.
+/// Fills in `{memory_mib}`, whose value is known only when the program runs. `memory` is in bytes.
 pub(crate) fn fill_memory(argument: &OsStr, memory: u64) -> OsString {
     const NAME: &str = "{memory_mib}";
     match argument.to_str() {
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_stand_once_in_front_of_the_sources() {
+    fn arguments_appear_once_before_sources() {
         let mut values = Values::default();
         values.set_sources(vec!["a.c".into(), "b.c".into()]);
         values.set("main", "a.c");

@@ -17,7 +17,7 @@ file = "a.x"
 source = "x"
 "#;
 
-/// Faults of the good file with one of its lines (counted from 1) replaced.
+/// Returns the faults of the valid file after one of its lines (counted from 1) is replaced.
 fn faults(line: usize, replacement: &str) -> Vec<Fault> {
     let lines: Vec<&str> = GOOD
         .lines()
@@ -62,7 +62,7 @@ fn read_with_several_faults_reports_each_with_its_line() {
     );
 }
 
-/// Checks that a replaced line causes the fault that `is_expected` describes, on a line.
+/// Checks that replacing a line causes the fault that `is_expected` describes, on that line.
 #[track_caller]
 fn assert_fault(
     line: usize,
@@ -70,7 +70,7 @@ fn assert_fault(
     fault_line: usize,
     is_expected: impl Fn(&FaultKind) -> bool,
 ) {
-    // A missing table causes faults of its own.
+    // A missing table causes additional faults.
     let all = faults(line, replacement);
     assert!(
         all.iter()
@@ -252,7 +252,7 @@ fn read_with_faulty_linking_or_variants_reports_fault() {
 }
 
 #[test]
-fn variants_have_values_and_names_of_their_own() {
+fn variants_have_own_values_and_names() {
     let text = format!(
         "{}\n[variant.y1]\ntitle = 'Y 1'\nlevel = '1'\nnames = ['Y-1']\n[variant.y2]\ntitle = \
          'Y 2'\nlevel = '2'\ndefault = true\n",
@@ -358,7 +358,7 @@ fn services_belong_to_default_variant() {
 }
 
 #[test]
-fn variant_has_services_of_its_own() {
+fn variant_has_own_services() {
     let suites = |services: &str| {
         let text = format!(
             "{GOOD}[services]\njudge0 = [8001]\n[variant.x1]\ntitle = \"X1\"\n[variant.x2]\n\
